@@ -38,7 +38,7 @@ START_UP_FILES = {
     "pqpp_autoload.start": "pqpp_autoload:start\n",
 }
 
-MARK_OF_OFF = "pqpp_autoload.off"
+OFF_MARKER = "pqpp_autoload.off"
 
 _callbacks: "dict[str, list[Callable[[ModuleType], None]]]" = {}
 

@@ -198,7 +198,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
 
         if self.add:
             study = read_study(self.study)
-            file, _ = self._make_table(study.name or "")
+            file, _ = self._prepare_prompts(study.name or "")
             print(f"added {add_prompts(study, file)} items to {self.study}")
             return
         path = Path(self.study)
@@ -209,7 +209,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:
             settings["title"] = self.title
-        file, folder = self._make_table(path.stem)
+        file, folder = self._prepare_prompts(path.stem)
         study = make_study(path, file, folder, self.kind, **settings)
         with self.open_study() as store:
             from pqpp_annotation.store.access import make_links, save_server_url
@@ -230,7 +230,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         print(f"owner link: {links[0]}")
         print(f"trial link: {links[1]}")
 
-    def _make_table(self, name: str) -> tuple[str, str | None]:
+    def _prepare_prompts(self, name: str) -> tuple[str, str | None]:
         """Return the table and the folder of images; write both if they are from a dataset."""
         if self.dataset is None:
             return self.file or "", self.image_dir
@@ -386,7 +386,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             look = StudyMonitor(store).get_overview()
             rows = {row.id: row for row in look.people}
             with store.begin_read() as db:
-                people = [_to_row(db, person, rows.get(person.id)) for person in get_people(db)]
+                people = [_make_row(db, person, rows.get(person.id)) for person in get_people(db)]
             counts = replace(count_items(store), finished=look.progress.complete)
             votes = count_answers(store)
         if style == "json":
@@ -401,7 +401,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
         emit(text, self.output, style)
 
 
-def _to_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
+def _make_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
     """Return a person's row; `row` is from the owner's view, None for people who do not rate."""
     from pqpp_annotation.owner.words import STATE_WORDS
     from pqpp_annotation.store.work import get_progress

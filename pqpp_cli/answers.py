@@ -51,7 +51,7 @@ def format_single_verdict(verdict: PromptVerdict, columns: dict, domain_note: st
     """Format the verdict on one prompt and the output of `predict_columns` in lines."""
     from pqpp_datasets.target_columns import explain_target
 
-    targets, _ = _find_targets(columns)
+    targets, _ = _get_targets_and_deviations(columns)
     lines = [
         f"{target} {columns[target][0]:.2f}: {explain_target(target)}"
         for target in targets
@@ -72,7 +72,7 @@ def format_predictions(style: str, columns: dict, domain_note: str, width: int |
     Args:
         width: Width of the table, in characters, to which prompts are cut; None for no limit.
     """
-    targets, deviations = _find_targets(columns)
+    targets, deviations = _get_targets_and_deviations(columns)
     header = ["prompt"]
     table = []
     for target, spread in zip(targets, deviations, strict=True):
@@ -127,7 +127,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
     return "\n\n".join([*parts, f"change: {NOTE}"])
 
 
-def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
+def _get_targets_and_deviations(columns: dict) -> tuple[list[str], list[list[float | None]]]:
     """Return the targets, each with the column of its deviation or None."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]

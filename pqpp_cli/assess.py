@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
 from pqpp_cli.groups import Dataset, FigureTables, Shards
-from pqpp_cli.output import emit, note
+from pqpp_cli.output import emit, print_notes
 from pqpp_feedback.assessors import (
     AssessorOptions,
     GimbrrOptions,
@@ -131,18 +131,18 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
                 names = " or ".join(assessor.name for assessor in assessors)
                 raise PqppError(f"{self.evidence} has no verdicts of {names}; change `evidence`")
             count = write_verdicts(self.output, itertools.chain([first], rows))
-            note(f"wrote {count} rescored rows to {self.output}")
+            print_notes(f"wrote {count} rescored rows to {self.output}")
         else:
             from pqpp_feedback.assess.run import assess
 
             how: Any = {"progress": sys.stderr.isatty(), "replace": self.replace}
             ran = assess(pictures, assessors, self.output, self.batch_size, **how)
-            note(*ran.to_lines())
+            print_notes(*ran.to_lines())
             if not ran.rows:
                 return None  # the first process prints the rest
-            note(f"wrote {ran.rows} rows to {self.output}")
+            print_notes(f"wrote {ran.rows} rows to {self.output}")
         for assessor in assessors:
-            note(*assessor.get_notes())
+            print_notes(*assessor.get_notes())
         self._note_agreement()
         if self.gallery:
             self.write_page([self.output], self.gallery, **self.get_gallery_options())
@@ -184,10 +184,10 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
                 f"{first.problem}); give `file` or `dataset`, or put the prompts in metadata.jsonl"
             )
         if unseen:
-            note(f"prompts without an image: {_format_examples(unseen)}")
+            print_notes(f"prompts without an image: {_format_examples(unseen)}")
         if lacking:
             named = _format_examples([picture.image_id for picture in lacking])
-            note(f"images that cannot be assessed (see column `reason`): {named}")
+            print_notes(f"images that cannot be assessed (see column `reason`): {named}")
         return pictures
 
     def _read_prompts(self) -> Iterator[dict] | None:
@@ -211,15 +211,15 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         if not self.people:
-            note(f"{self.agreement} --people FILE measures it on your images")
+            print_notes(f"{self.agreement} --people FILE measures it on your images")
             return
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
         known, answers = match_answers(judged, read_people(self.people))
         if not known:
-            note(f"{self.people} has no answer for any image with a verdict")
+            print_notes(f"{self.people} has no answer for any image with a verdict")
         rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
         for measured in group_agreement(rows, ["routine"]):
-            note(f"{measured['routine']}: {describe_agreement(measured)}")
+            print_notes(f"{measured['routine']}: {describe_agreement(measured)}")
 
 
 def _format_examples(names: Sequence[str]) -> str:
@@ -250,7 +250,7 @@ class AssessAgree(FigureTables, Command):
 
         rows = itertools.chain.from_iterable(map(read_verdicts, self.file))
         tables, notes = compare_with_people(rows, read_people(self.people))
-        self.show("Verdicts and people", tables, notes)
+        self.write_tables("Verdicts and people", tables, notes)
 
 
 class AssessGallery(Gallery, Command):

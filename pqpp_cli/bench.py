@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pqpp_cli.command import PAGES, PICTURES, Command
 from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
-from pqpp_cli.output import emit, note
+from pqpp_cli.output import emit, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many, is_repository_id
 from pqpp_files.options.option import NEEDED, option
@@ -43,8 +43,8 @@ class BenchConqa(DataDir, FigureTables, Command):
         from pqpp_models.bench.conqa import bench_conqa
 
         tables, (about, *notes) = bench_conqa(self.runs, self.data_dir)
-        note(*notes)
-        self.show("ConQA: conceptual and descriptive queries", tables, [about, *notes])
+        print_notes(*notes)
+        self.write_tables("ConQA: conceptual and descriptive queries", tables, [about, *notes])
 
 
 class BenchGimbrr(DataDir, FigureTables, Command):
@@ -59,7 +59,7 @@ class BenchGimbrr(DataDir, FigureTables, Command):
         """Print the tables."""
         from pqpp_feedback.gimbrr.bench import bench_gimbrr
 
-        self.show("GIMBRR: automated verdicts and people's", *bench_gimbrr(self.data_dir))
+        self.write_tables("GIMBRR: automated verdicts and people's", *bench_gimbrr(self.data_dir))
 
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
@@ -96,11 +96,11 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
         split = open_split(*source)
         n, distinct = len(split.prompts), len(set(split.prompts))
         if n > 2 * distinct:
-            note(f"{n} rows have only {how_many(distinct, 'prompt')}; the intervals are too narrow")
+            print_notes(f"{n} rows have {how_many(distinct, 'prompt')}; intervals are too narrow")
         predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
-        note(*left_out)
+        print_notes(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
             rows = attach_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
             split = replace(split, rows=rows)
@@ -189,7 +189,7 @@ class BenchPredictors(ComparisonOptions):
         from pqpp_models.bench.tables import format_results
 
         run = self._run()
-        note(*run.builds.notes)
+        print_notes(*run.builds.notes)
         published = run.get_published() if self.table == "main" and self.published else []
         text = format_results(self.style, run.results, published)
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
@@ -200,12 +200,12 @@ class BenchPredictors(ComparisonOptions):
 
             named = self.listed_as or self.dataset or ""
             files, lines = write_results(run, self.eval_results, named, not self.listed_as)
-            note(*lines)
+            print_notes(*lines)
             print(*(f"written: {file}\n" for file in files), sep="", end="", file=sys.stderr)
         if self.report:
             spaces, reason = run.project_spaces() if self.spaces else ({}, "")
             if reason:
-                note(f"the report has no t-SNE plots: {reason}")
+                print_notes(f"the report has no t-SNE plots: {reason}")
             emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
@@ -223,13 +223,13 @@ class BenchPredictors(ComparisonOptions):
             table = Path(self.dataset or "")
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
-                note(
+                print_notes(
                     f"{name} was fitted to a file named {table.name}; if that file has the same "
                     "rows, its results are too good"
                 )
         if self.predictors is None and self.table == "main":
             predictors, left_out = select_predictors(predictors, targets, not split.is_pqpp)
-            note(*left_out)
+            print_notes(*left_out)
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
             named = (self.metrics or "", self.metric, self.baseline)
@@ -272,7 +272,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
             from pqpp_feedback.rahf.bench import bench_richhf
         tables, notes = bench_richhf(**self.get_arguments(bench_richhf))
-        self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
+        self.write_tables("RichHF-18K: scores, heatmaps and words", tables, notes)
 
 
 class BenchRouting(FigureTables, ComparisonOptions):
@@ -303,7 +303,7 @@ class BenchRouting(FigureTables, ComparisonOptions):
         split, predictors, targets = self.load()
         table = run_routing(split, predictors, targets, sys.stderr.isatty())
         title = f"Routing between {table.weak} and {table.strong}"
-        self.show(title, [table.figures], [table.description, *table.notes])
+        self.write_tables(title, [table.figures], [table.description, *table.notes])
         if self.plot:
             with atomic_write(self.plot) as beside:
                 plot_routing(table, beside)
@@ -333,4 +333,4 @@ class BenchVistar(FigureTables, Command):
         from pqpp_feedback.vistar.bench import bench_vistar
 
         tables = bench_vistar(self.verdicts, self.people, self.roles)
-        self.show("VISTAR: scores, people's choices and generators", *tables)
+        self.write_tables("VISTAR: scores, people's choices and generators", *tables)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.output import note
+from pqpp_cli.output import print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
 from pqpp_files.options.option import option
@@ -206,10 +206,10 @@ class Build(
         if folder is None:
             return
         if self.keep_annotators:
-            note("the stored votes have annotators' names; publish them only with their consent")
+            print_notes("the votes have annotators' names; publish them only with their consent")
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
             what = "the annotators' numbers are random and change every time"
-            note(f"{what}; use --pseudonym-key FILE to keep them")
+            print_notes(f"{what}; use --pseudonym-key FILE to keep them")
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 from pqpp_files.errors import FileError, PqppError
-from pqpp_files.options.option import NEEDED, PARAMETER, Options, first_sentence, get_fields, option
-from pqpp_files.paths import check_output, check_output_folder, expand, refuse_other_kind
+from pqpp_files.options.option import NEEDED, PARAMETER, Options, get_fields, get_summary, option
+from pqpp_files.paths import check_output, check_output_folder, expand, refuse_other_file_type
 
 LIBRARY: Any = MISSING
 """The default of an option that the library declares; see `Group`."""
@@ -41,7 +41,7 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
         default = NEEDED if parameter.default is parameter.empty else parameter.default
         if made.get(parameter.name, MISSING) is not MISSING:
             default = made[parameter.name]()
-        about = {"default": default, "help_text": first_sentence(texts.get(parameter.name))}
+        about = {"default": default, "help_text": get_summary(texts.get(parameter.name))}
         if get_origin(parameter.annotation) is Literal:
             about["choices"] = tuple(filter(None, get_args(parameter.annotation)))
         yield parameter.name, about
@@ -75,7 +75,7 @@ class Group(Options):
 
     def __new__(cls, **_: Any) -> Self:
         """Complete the class, also if another process unpickles a command."""
-        return super().__new__(cls.complete())
+        return super().__new__(cls.fill_options())
 
     @classmethod
     def _make_dataclass(cls) -> None:
@@ -83,7 +83,7 @@ class Group(Options):
         dataclass(init=hasattr(cls, "run"), frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
     @classmethod
-    def complete(cls) -> type[Self]:
+    def fill_options(cls) -> type[Self]:
         """Return the class, with options shared with the library filled in."""
         if cls._takes:
             parameters = dict(one for place in cls._takes for one in _read_parameters(place))
@@ -119,7 +119,7 @@ class Group(Options):
             ways = ", ".join(f"`{name}`" for name in names)
             raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")
 
-    def get_output_kinds(self, name: str) -> tuple[str, ...]:
+    def get_output_file_types(self, name: str) -> tuple[str, ...]:
         """Return the file types that an output may replace."""
         field = next(f for f in get_fields(self) if f.name == name)
         kinds = tuple(field.metadata.get("holds", ("text",)))
@@ -196,8 +196,8 @@ def check_outputs(command: Any) -> None:
                 check_output_folder(path, inputs=inputs)
                 continue
             check_output(path, inputs)
-            holds = command.get_output_kinds(name)
-            refuse_other_kind(path, holds)
+            holds = command.get_output_file_types(name)
+            refuse_other_file_type(path, holds)
             beside_images = endings == PAGES or holds == ("Parquet",)
             is_listing = Path(path).stem.lower() == _LISTING
             _refuse_in_folders(path, folders)

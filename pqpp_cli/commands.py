@@ -59,21 +59,21 @@ def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
     """
     if not path:
         return COMMANDS
-    from pqpp_files.options.option import first_sentence
+    from pqpp_files.options.option import get_summary
 
     classes = [kind for words, kind in _find_classes(path[0]) if words[:-1] == path]
-    return {get_command_words(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
+    return {get_command_words(kind)[-1]: get_summary(kind.__doc__) for kind in classes}
 
 
-def iterate_commands() -> Iterator[type[Command]]:
+def iterate_command_classes() -> Iterator[type[Command]]:
     """Yield the class of every command.
 
     Example:
-        >>> next(iterate_commands()).__name__
+        >>> next(iterate_command_classes()).__name__
         'Predict'
     """
     for name in COMMANDS:
-        yield from (k.complete() for _, k in _find_classes(name) if hasattr(k, "run"))
+        yield from (k.fill_options() for _, k in _find_classes(name) if hasattr(k, "run"))
 
 
 def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
@@ -151,7 +151,7 @@ def _fill_parser(parser: Parser, path: tuple[str, ...], words: Sequence[str] | N
     about: Any = classes.get((*path, usual) if usual else path, group)
     parser.description = about.__doc__
     if hasattr(about, "run"):
-        add_options(parser, about.complete(), complete=words is None or "--config" not in words)
+        add_options(parser, about.fill_options(), strict=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
     else:
         parser.description = (about.__doc__ or "").partition("\n\n")[2]

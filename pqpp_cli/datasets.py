@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push
-from pqpp_cli.output import emit, emit_columns, note
+from pqpp_cli.output import emit, emit_columns, print_notes
 from pqpp_files.names import how_many
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -139,7 +139,7 @@ class DatasetsSelect(Dataset, Command):
         captions = list(read)
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
-            note(f"skipped {how_many(blank, 'blank caption')}")
+            print_notes(f"skipped {how_many(blank, 'blank caption')}")
         select.check_selection(len(written), self.count, self.seed)
         if self.embeddings:
             embeddings = select.read_embeddings(self.embeddings, len(captions))[written]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import Command
 from pqpp_cli.groups import Dataset, Targets
-from pqpp_cli.output import note
+from pqpp_cli.output import print_notes
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -101,11 +101,11 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         if self.chat_model:
             for name, found in training["cross_validation"].items():
                 print(f"{name}: Spearman {found['spearman']:.3f} on {found['prompts']} prompts")
-            note(chat.budget.describe_spending())
+            print_notes(chat.budget.describe_spending())
         else:
-            print(format_figures(fitted))
+            print(format_cross_validation(fitted))
             if training["prompts"] < len(values):
-                note(f"averaged the scores of repeated prompts in {len(values)} rows")
+                print_notes(f"averaged the scores of repeated prompts in {len(values)} rows")
             if training["known"]:
                 print(_KNOWN.format_map(training))
             if fitted.reads_any_language:
@@ -113,7 +113,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         print(f"saved to {folder}; use it with pqpp predict --predictor {folder}")
 
 
-def format_figures(fitted: RidgePredictor) -> str:
+def format_cross_validation(fitted: RidgePredictor) -> str:
     """Format a ridge predictor's cross-validated results as a table."""
     from tabulate import tabulate
 

@@ -141,7 +141,7 @@ class Generate(
 
         if self.in_shards or get_share(os.environ):
             is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
-            held = None if is_cut else self._cut_in_memory
+            held = None if is_cut else self._cut_prompts
             self.run_in_shards(self.file, self.output, self.make_job, ("prompt_id",), held)
             if not self.shard:
                 write_metadata(ShardStore(self.output))
@@ -166,7 +166,7 @@ class Generate(
         if generator.budget:
             print(f"pqpp: {generator.budget.describe_spending()}", file=sys.stderr)
 
-    def _cut_in_memory(self, size: int) -> list[Shard]:
+    def _cut_prompts(self, size: int) -> list[Shard]:
         """Cut a file that is read as a whole."""
         import pyarrow as pa
 

@@ -14,7 +14,7 @@ from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
-from pqpp_files.paths import expand, is_table_name
+from pqpp_files.paths import expand, is_file_name
 
 if TYPE_CHECKING:
     from pqpp_files.shards import Shard
@@ -156,7 +156,7 @@ class PromptOptions(ColumnOptions):
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
                 raise PqppError(f"prompt {prompt!r} is not UTF-8; give a UTF-8 file with `file`")
-            if is_table_name(prompt):
+            if is_file_name(prompt):
                 raise PqppError(f"{prompt!r} is a file name, not a prompt; write `file` {prompt}")
         if len(self.prompts) > 1 and not _LITTLE_WORDS.isdisjoint(map(str.lower, self.prompts)):
             command = " ".join(["pqpp", *get_command_words(type(self))])
@@ -182,11 +182,11 @@ class ResultOptions(Group):
     format: str | None = None
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
-    def get_output_kinds(self, name: str) -> tuple[str, ...]:
+    def get_output_file_types(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may replace."""
         if name == "output" and self.style == "parquet":
             return ("Parquet",)
-        return super().get_output_kinds(name)
+        return super().get_output_file_types(name)
 
     @cached_property
     def style(self) -> str:
@@ -226,7 +226,7 @@ class FigureTables(Tables):
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
-    def show(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
+    def write_tables(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables and write the page."""
         from pqpp_cli.output import emit
         from pqpp_files.figures import format_figures, render_figures
@@ -317,7 +317,7 @@ class Shards(Group):
 
         if file in (None, "-"):
             raise PqppError("shards need an input file or folder; name it with `file`")
-        if output is None or is_table_name(output):
+        if output is None or is_file_name(output):
             raise PqppError(f"`output` is {output or 'missing'}; with shards it must be a folder")
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:

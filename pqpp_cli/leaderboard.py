@@ -6,7 +6,7 @@ import sys
 
 from pqpp_cli.command import PAGES, Command
 from pqpp_cli.groups import Tables
-from pqpp_cli.output import emit, note
+from pqpp_cli.output import emit, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
@@ -66,7 +66,7 @@ class Leaderboard(Tables, Command):
 
         source = (self.source, self.benchmark, self.dataset, self.subset, self.split)
         board = read_leaderboard(*source, self.models, self.verify, sys.stderr.isatty())
-        note(*board.notes)
+        print_notes(*board.notes)
         text = format_results(self.style, board.run.results, board.published, with_intervals=True)
         emit(text, self.output, self.style)
         if self.report:

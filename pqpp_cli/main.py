@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, InterruptGuard
+from pqpp_cli.interrupts import INTERRUPT_LINE, INTERRUPT_STATUS, InterruptGuard
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with InterruptGuard() as work:
             return _run(arguments, work)
     except KeyboardInterrupt:  # also during the report of an error
-        print(LINE_OF_INTERRUPT, end="", file=sys.stderr)
-        return STATUS_OF_INTERRUPT
+        print(INTERRUPT_LINE, end="", file=sys.stderr)
+        return INTERRUPT_STATUS
     finally:
         sys.stdout, sys.stderr = streams
         os.environ.pop(MAX_BYTES, None)
@@ -58,7 +58,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
     try:  # includes our imports
-        from pqpp_cli.door import SafeStream
+        from pqpp_cli.safe_stream import SafeStream
 
         for stream in filter(None, (sys.stdout, sys.stderr)):
             if hasattr(stream, "reconfigure"):  # so that a terminal without † is no error
@@ -85,10 +85,10 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
             kind, flags = parse_command(words)
         finally:
             sys.stdout.flush()  # reports a full disk
-        from pqpp_cli.output import quiet_libraries
+        from pqpp_cli.output import silence_libraries
         from pqpp_files.options.recipe import read_recipe
 
-        quiet_libraries()
+        silence_libraries()
         command = read_recipe(kind, flags)
         if command.max_bytes:
             os.environ[MAX_BYTES] = str(command.max_bytes)

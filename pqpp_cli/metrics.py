@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import Push, ResultOptions, parse_json_or_text
-from pqpp_cli.output import emit, emit_columns, note
+from pqpp_cli.output import emit, emit_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
@@ -133,7 +133,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         how: Any = {"action": "always", "category": UnjudgedWarning}
         with warnings.catch_warnings(record=True, **how) as caught:
             self._compute()
-        note(*(str(warning.message) for warning in caught))
+        print_notes(*(str(warning.message) for warning in caught))
 
     def _compute(self) -> None:
         from pqpp_metrics.compute import compute_files

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Push
-from pqpp_cli.output import note
+from pqpp_cli.output import print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
 
@@ -52,13 +52,18 @@ class ModelsAutoload(Command):
 
     def run(self) -> None:
         """Run the action, then print the state."""
-        from pqpp_hub.start_up import find_site_packages, get_status, switch_off, switch_on
+        from pqpp_hub.start_up import (
+            disable_autoload,
+            enable_autoload,
+            find_site_packages,
+            get_status,
+        )
 
         folder = find_site_packages()
         if self.action == "on":
-            switch_on(folder)
+            enable_autoload(folder)
         elif self.action == "off":
-            switch_off(folder)
+            disable_autoload(folder)
         print(get_status(folder))
 
 
@@ -144,7 +149,7 @@ class ModelsPush(Push, Command):
         from pqpp_models.bench.leaderboard import evaluate_tasks
 
         text, lines = evaluate_tasks(name, self.benchmark, sys.stderr.isatty())
-        note(*lines)
+        print_notes(*lines)
         (folder / "results").write_text(text, "utf-8")
         return {get_path(self.benchmark): folder / "results"}
 
@@ -186,7 +191,7 @@ class ModelsSubmit(Command):
 
         require_repository_id(self.predictor)
         text, lines = evaluate_tasks(self.predictor, self.benchmark, sys.stderr.isatty())
-        note(*lines)
+        print_notes(*lines)
         if self.dry_run:
             print(text)
         done = submit_results(self.predictor, self.benchmark, text, self.dry_run)

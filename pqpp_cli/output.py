@@ -21,7 +21,7 @@ _DATA = ("csv", "json", "jsonl", "text", "parquet")
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
-def quiet_libraries() -> None:
+def silence_libraries() -> None:
     """Hide notes of libraries, and their progress bars outside a terminal.
 
     They read the environment when they are imported, which is later, or else have functions for it.
@@ -83,13 +83,13 @@ def emit_columns(columns: dict, style: str, output: str | None) -> None:
     emit(to_parquet(columns) if style == "parquet" else format_table(style, columns), output, style)
 
 
-def note(*lines: str) -> None:
+def print_notes(*lines: str) -> None:
     """Print lines to standard error."""
     for line in lines:
         print(f"pqpp: note: {visible(line)}", file=sys.stderr)
 
 
-def get_width(output: str | None) -> int | None:
+def get_output_width(output: str | None) -> int | None:
     """Return the width of the terminal or pipe; None for files, which are not cut."""
     if output is None and (sys.stdout.isatty() or Path("/dev/fd/1").is_fifo()):
         return shutil.get_terminal_size((_PIPED, 0)).columns
@@ -101,7 +101,7 @@ def merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # once, not for each batch
-            note(f"the input already has {taken}; the names of predictions end in _predicted")
+            print_notes(f"the input already has {taken}; names of predictions end in _predicted")
             renamed.append(taken)
         added = {name + "_predicted" * (name in given): added[name] for name in added}
     return {**given, **added}

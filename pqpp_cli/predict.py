@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, get_width, merge_columns
+from pqpp_cli.output import emit, emit_columns, get_output_width, merge_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
 from pqpp_files.options.option import option
@@ -116,9 +116,9 @@ class Predict(
             text = f"{source.blank} of {source.count} prompts {are} no prediction"
             print(f"pqpp: note: {text}", file=sys.stderr)
         if self.style in ("table", "markdown"):
-            self._print(source, predictor)
+            self._print_tables(source, predictor)
         else:
-            self._write(source, predictor)
+            self._write_table(source, predictor)
 
     def _explain(self, predictor: Predictor, prompts: list[Any]) -> list[Any]:
         target = predictor.get_columns(None if predictor.is_scalar else self.targets)[0]
@@ -185,7 +185,7 @@ class Predict(
                 if bar is not None:
                     bar.update(len(rows))
 
-    def _print(self, source: PromptSource, predictor: Predictor) -> None:
+    def _print_tables(self, source: PromptSource, predictor: Predictor) -> None:
         """Print tables for people, or write them to a file."""
         from pqpp_cli import answers
         from pqpp_models.predict import choose_main_targets
@@ -203,11 +203,11 @@ class Predict(
             verdicts += found
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
-        domain_note, width = predictor.domain_note, get_width(self.output)
+        domain_note, width = predictor.domain_note, get_output_width(self.output)
         if is_a_question and not self.uncertainty:
             text = answers.format_single_verdict(verdicts[0], columns, domain_note)
         else:
-            hidden = _hide_unreliable(columns, prompts, predictor)
+            hidden = _hide_unreliable_values(columns, prompts, predictor)
             text = answers.format_predictions(self.style, columns, domain_note, width) + hidden
             if judged:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
@@ -219,7 +219,7 @@ class Predict(
             text += "\n\n" + answers.format_explanations(self.style, found)
         emit(text, self.output)
 
-    def _write(self, source: PromptSource, predictor: Predictor) -> None:
+    def _write_table(self, source: PromptSource, predictor: Predictor) -> None:
         """Predict prompts in batches, and write one table."""
         from pqpp_models.predict import order_targets
 
@@ -241,7 +241,7 @@ class Predict(
         emit_columns(columns, self.style, self.output)
 
 
-def _hide_unreliable(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
+def _hide_unreliable_values(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
     """Empty the cells that a verdict calls unreliable; return a note on them."""
     from pqpp_models.predictor import REFERENCE
     from pqpp_models.verdict.verdict import explain_missing

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
-from pqpp_cli.output import emit, emit_columns, merge_columns, note
+from pqpp_cli.output import emit, emit_columns, merge_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
 from pqpp_files.options.option import option
@@ -118,9 +118,9 @@ class Rewrite(
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
             write_whole(self.keep, "".join(lines))
-        note(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
+        print_notes(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
-            note("the rewrites were only ranked; add --entailment MODEL to accept the best ones")
+            print_notes("the rewrites were only ranked; add --entailment MODEL to accept some")
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
@@ -131,7 +131,7 @@ class Rewrite(
             texts = (rewritten.columns["prompt"], rewritten.columns["best"])
             pairs = self.images_per_prompt or 1
             count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
-            note(f"wrote a study of {count} prompts to {self.study}")
+            print_notes(f"wrote a study of {count} prompts to {self.study}")
         if rewritten.error is not None:
             prompt = f"prompt {rewritten.stopped_at + 1}"
             raise PqppError(f"stopped at {prompt}; later prompts are unchanged: {rewritten.error}")

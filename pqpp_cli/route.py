@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import emit, emit_columns, get_width, note
+from pqpp_cli.output import emit, emit_columns, get_output_width, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -99,7 +99,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         ]
         if router.prompts < _FEW:
             off = f"a share may be off by {2 * max(errors.values()):.0%} on other prompts"
-            note(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
+            print_notes(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
         print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
 
@@ -133,7 +133,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         columns |= {name: [getattr(one, name) for one in found] for name in names}
         columns |= {f"value_{r.name}": [d.value[r.name] for d in found] for r in router.routes}
         if style == "table":
-            return emit(_format_table(columns, get_width(self.output)), self.output)
+            return emit(_format_table(columns, get_output_width(self.output)), self.output)
         return emit_columns(columns, style, self.output)
 
 

@@ -51,7 +51,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.parent not in _TIDIED:
             remove_temporary_files(target.parent)
-        temp_path = _name_temporary(target, target.suffix)
+        temp_path = _make_temporary_path(target, target.suffix)
         kept = stat.S_IMODE(target.stat().st_mode) if target.exists() and not is_secret else None
         temp_path.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
     except OSError as error:  # name the requested file, not the temporary one
@@ -59,7 +59,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     try:
         with explain_full_disk(path):
             yield temp_path
-            _flush(temp_path)
+            _flush_to_disk(temp_path)
         if kept is not None:
             with contextlib.suppress(OSError):  # a file system without modes
                 temp_path.chmod(kept)  # last, since it may make the file read-only
@@ -120,7 +120,7 @@ def atomic_folder(
         check_output_folder(target, patterns)
 
     remove_temporary_files(target.parent)
-    temp_path = _name_temporary(target)
+    temp_path = _make_temporary_path(target)
     new = temp_path / "new"
     try:
         with lock_folder(target.parent):
@@ -133,7 +133,7 @@ def atomic_folder(
             yield new
             for path in new.rglob("*"):
                 if path.is_file():
-                    _flush(path)
+                    _flush_to_disk(path)
         with lock_folder(target.parent):
             check_target()
             if target.exists():
@@ -141,7 +141,7 @@ def atomic_folder(
             new.rename(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            _restore(temp_path, target)
+            _restore_old_folder(temp_path, target)
         raise
     finally:
         shutil.rmtree(temp_path, ignore_errors=True)
@@ -170,13 +170,13 @@ def lock_folder(folder: Path) -> Iterator[None]:
             os.close(handle)  # which unlocks it
 
 
-def _restore(temp_path: Path, path: Path) -> None:
+def _restore_old_folder(temp_path: Path, path: Path) -> None:
     """Restore a file from a temporary path, unless its own path exists again."""
     if (temp_path / "old").exists() and not path.exists():
         (temp_path / "old").rename(path)
 
 
-def _name_temporary(path: Path, suffix: str = "") -> Path:
+def _make_temporary_path(path: Path, suffix: str = "") -> Path:
     """Return an unused temporary path that contains the host name and process id."""
     name = path.name if len(os.fsencode(path.name)) < 180 else f"{zlib.crc32(bytes(path)):08x}"
     writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
@@ -198,26 +198,26 @@ def remove_folder_atomically(folder: Path, path: Path) -> None:
         >>> folder.exists()
         False
     """
-    beside = _name_temporary(path)
+    beside = _make_temporary_path(path)
     folder.rename(beside)
     shutil.rmtree(beside, ignore_errors=True)
 
 
 def remove_temporary_files(folder: Path) -> None:
     """Remove temporary files of killed runs on this machine, after restoring replaced folders."""
-    left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
+    temporary_name = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:
         names = [entry.name for entry in os.scandir(folder)]
     except OSError:
         return
     for name in names:
-        match = left_by.fullmatch(name)
+        match = temporary_name.fullmatch(name)
         if not match or _is_alive(int(match[2])):
             continue
         left = folder / name
         with contextlib.suppress(OSError):
-            _restore(left, folder / match[1])
+            _restore_old_folder(left, folder / match[1])
         if left.is_dir() and not left.is_symlink():
             shutil.rmtree(left, ignore_errors=True)
         else:
@@ -233,7 +233,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _flush(path: Path) -> None:
+def _flush_to_disk(path: Path) -> None:
     """Flush a file to disk before it gets its final name."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
@@ -264,22 +264,22 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(f"{path}: UTF-8 has no lone surrogate {half}; remove it") from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
-        if is_named or not (number := get_full_errno(error)):
+        if is_named or not (number := find_full_disk_errno(error)):
             raise
         large = {errno.EFBIG: "the file exceeds the size limit; raise the limit with ulimit -f"}
         remedy = large.get(number, "no space left on the disk; free space, or name another path")
         raise OSError(number, remedy, str(path)) from error
 
 
-def get_full_errno(error: BaseException | None) -> int:
+def find_full_disk_errno(error: BaseException | None) -> int:
     """Return the error number of a full disk from an error or its cause.
 
     A file that is too large counts too; 0 for other errors.
 
     Example:
-        >>> get_full_errno(OSError(errno.EFBIG, "File too large")) == errno.EFBIG
+        >>> find_full_disk_errno(OSError(errno.EFBIG, "File too large")) == errno.EFBIG
         True
-        >>> get_full_errno(OSError("else"))
+        >>> find_full_disk_errno(OSError("else"))
         0
     """
     seen: list[BaseException] = []  # causes may form a cycle

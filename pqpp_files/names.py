@@ -28,23 +28,23 @@ def split_names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def how_many(n: int, one: str, more: str = "") -> str:
+def how_many(n: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun in singular or plural.
 
     Args:
         n: The number.
-        one: The singular.
-        more: The plural; default: with an s.
+        singular: The singular.
+        plural: The plural; default: with an s.
 
     Example:
         >>> how_many(1, "annotator"), how_many(0, "vote"), how_many(2, "query", "queries")
         ('1 annotator', '0 votes', '2 queries')
     """
-    return f"{n} {one if n == 1 else more or one + 's'}"
+    return f"{n} {singular if n == 1 else plural or singular + 's'}"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Suggest up to three known names for a mistyped one.
+    """Suggest up to three known names for a mistyped singular.
 
     Args:
         name: The unknown name.
@@ -55,12 +55,12 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
         "did you mean 'n_words'?"
         >>> did_you_mean("x", ["sdxl_hbpp", "mean_rr"])
-        'choose one of sdxl_hbpp, mean_rr'
+        'choose singular of sdxl_hbpp, mean_rr'
     """
     names = list(known)
     if close := find_close_names(name, names):
         return f"did you mean {' or '.join(map(repr, close))}?"
-    return otherwise or f"choose one of {', '.join(names)}"
+    return otherwise or f"choose singular of {', '.join(names)}"
 
 
 def find_close_names(name: str, known: Iterable[str]) -> list[str]:

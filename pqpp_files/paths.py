@@ -46,13 +46,13 @@ def expand(path: str | os.PathLike[str]) -> Path:
         raise FileError(f"{path}: no such user; write the full path") from None
 
 
-def is_table_name(text: str) -> bool:
+def is_file_name(text: str) -> bool:
     """Return whether a text names a table: it has no blank, or the file exists.
 
     Any text is accepted; one that cannot be a path is not a name.
 
     Example:
-        >>> is_table_name("prompts.csv"), is_table_name("a sign that says notes.txt")
+        >>> is_file_name("prompts.csv"), is_file_name("a sign that says notes.txt")
         (True, False)
     """
     if _TABLE.fullmatch(text) is None:
@@ -138,19 +138,19 @@ def check_output(
     check_output_folder(resolve_links(target).parent)
 
 
-def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> None:
+def refuse_other_file_type(path: str | os.PathLike[str], allowed_types: Sequence[str]) -> None:
     """Raise an error if a file contains something other than what will be written there.
 
     Args:
         path: The file; it need not exist.
-        holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`, by
-            the first bytes. An empty or unreadable file can always be replaced.
+        allowed_types: The file types that may be replaced, by their first bytes: `text`, `binary`,
+            `Parquet`, `PNG`, ... An empty or unreadable file can always be replaced.
 
     Raises:
         FileError: The file is of another kind.
 
     Example:
-        >>> refuse_other_kind(__file__, ["Parquet"])
+        >>> refuse_other_file_type(__file__, ["Parquet"])
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ...paths.py is a text file and would be overwritten; ...
     """
@@ -160,7 +160,7 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
             head = file.read(4096)
     plain = "binary" if b"\0" in head else "text"
     kind = next((kind for sign, kind in _SIGNS.items() if head.startswith(sign)), plain)
-    if head and kind not in holds:
+    if head and kind not in allowed_types:
         raise FileError(f"{path} is a {kind} file and would be overwritten; name another file")
 
 

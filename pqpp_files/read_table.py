@@ -72,10 +72,10 @@ class Table:
             names = [*self.columns, *(f"{n}.{key}" for n, one in objects.items() for key in one)]
             usual = find_column(names, name) or name
             if usual not in names:
-                raise _column_error(source, [name], self._remedy)
+                raise _make_column_error(source, [name], self._remedy)
             self.columns |= get_inner_columns(self.columns, [usual])
             source.assumed |= {f"column {usual}": None} if usual != name else {}
-        log_assumption(self.path, *source.assumed)
+        log_assumptions(self.path, *source.assumed)
         source.assumed.clear()
         return usual
 
@@ -92,7 +92,7 @@ class Table:
         cells = self[name]
         if not all(map(str.__instancecheck__, cells)):
             row = next(n for n, cell in enumerate(cells) if not isinstance(cell, str))
-            raise self._cell_error(name, row, "text")
+            raise self._make_cell_error(name, row, "text")
         return cells
 
     def values(self, name: str) -> list:
@@ -125,16 +125,16 @@ class Table:
             for cell in cells:
                 numbers.append(cell if type(cell) is float else _to_number(cell))
         except (TypeError, ValueError, OverflowError):
-            raise self._cell_error(name, len(numbers), "a number") from None
+            raise self._make_cell_error(name, len(numbers), "a number") from None
         return numbers
 
-    def _cell_error(self, name: str, row: int, needed: str) -> FileError:
+    def _make_cell_error(self, name: str, row: int, needed: str) -> FileError:
         fault = f"{name} is {self[name][row]!r:.60}, expected {needed}"
         return FileError(f"{self.locate(row)}: {fault}; correct the cell")
 
 
 @functools.cache
-def log_assumption(path: str, *assumed: str) -> None:
+def log_assumptions(path: str, *assumed: str) -> None:
     """Log assumptions about a file once, in one line."""
     if assumed:
         logging.getLogger(__name__).warning("%s: read as %s", path, ", ".join(assumed))
@@ -185,7 +185,7 @@ def read_table(
     cells = source.read()
     missing = [name for name in columns or () if name not in cells]
     if missing:
-        raise _column_error(source, missing, remedy)
+        raise _make_column_error(source, missing, remedy)
     table = Table(source.path, cells, source, remedy)
     index = source.index if columns is None else ()
     if isinstance(index, range):
@@ -224,8 +224,8 @@ def read_columns(
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
-    cells = {source.read_as.get(n, n): one for n, one in source.read(as_written=True).items()}
-    log_assumption(source.path, *source.assumed)
+    cells = {source.read_as.get(n, n): one for n, one in source.read(numbers_as_text=True).items()}
+    log_assumptions(source.path, *source.assumed)
     cells = get_inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else flatten_column(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}
@@ -238,7 +238,7 @@ def read_columns(
     return table, source.names
 
 
-def _column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
+def _make_column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
     came = f"{where}: no column {', '.join(map(repr, missing))}"

@@ -75,11 +75,11 @@ class Format(ABC):
         self.read_as: dict[str, str] = {}
 
     @abstractmethod
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; sets `names` to all columns of the file.
 
         Args:
-            as_written: Keep numbers of JSON as text.
+            numbers_as_text: Keep numbers of JSON as text.
         """
 
     def locate(self, row: int) -> str:
@@ -106,7 +106,7 @@ class Format(ABC):
         self.names = list(names)
         return taken
 
-    def _decode(self) -> Iterator[str]:
+    def _read_lines(self) -> Iterator[str]:
         """Yield the lines as text."""
         encoding = "utf-8-sig"
         with self.source.open() as file:
@@ -127,11 +127,11 @@ class Text(Format):
 
     row_is = "line"
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         column = self.plain or "text"
         self._select([column])
-        lines = [line.rstrip("\n").rstrip("\r") if line.strip() else "" for line in self._decode()]
+        lines = [line.rstrip("\r\n") if line.strip() else "" for line in self._read_lines()]
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
@@ -150,7 +150,7 @@ class SeparatedValues(Format):
     is_text = True
     above = 1
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         header, records = self.read_header_and_rows()
         taken = {*self._select(header)}
@@ -200,7 +200,7 @@ class SeparatedValues(Format):
         # Lines end where Python's csv module ends them, not at other line breaks of text.
         parts = (
             part
-            for text in itertools.islice(self._decode(), line - 1, None)
+            for text in itertools.islice(self._read_lines(), line - 1, None)
             for part in (io.StringIO(text, newline="") if "\r" in text else (text,))
         )
         reader, width, above = _read_csv(parts, separator, quoting), 0, line - 1
@@ -235,7 +235,7 @@ class SeparatedValues(Format):
         """
         lines: list[str] = []
         quotes = 0
-        for line in self._decode():
+        for line in self._read_lines():
             if not lines and (named := re.fullmatch("sep=(.)", line.strip("\r\n"), re.IGNORECASE)):
                 return named[1] if named[1] in SEPARATORS else ",", csv.QUOTE_MINIMAL, 2
             lines.append(line)
@@ -267,7 +267,7 @@ class SeparatedValues(Format):
         """Return whether all lines with tabs have the same number of cells."""
         widths = set()
         try:
-            for record in _read_csv(self._decode(), "\t", quoting):
+            for record in _read_csv(self._read_lines(), "\t", quoting):
                 self.held = 0
                 widths.add(len(record))
         except csv.Error:
@@ -285,9 +285,9 @@ class JsonLines(Format):
 
     row_is = "line"
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
-        parse = make_parser(as_written)
+        parse = make_parser(numbers_as_text)
         return self._to_columns([parse(line, self.path, n) for n, line in self._iterate_lines()])
 
     def _iterate_lines(self) -> Iterator[tuple[int, bytes]]:
@@ -320,15 +320,15 @@ class Json(JsonLines):
 
     row_is = "record"
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         content = self.source.read()
         try:
-            records = make_parser(as_written)(content, self.path, 1)
+            records = make_parser(numbers_as_text)(content, self.path, 1)
         except FileError:
-            if _find_format(content) != ".jsonl":
+            if _guess_suffix(content) != ".jsonl":
                 raise
-            return super().read(as_written)
+            return super().read(numbers_as_text)
         if isinstance(records, dict) and records:
             is_named = not {*map(str.lower, records)}.isdisjoint(PROMPT_NAMES)
             if is_named and all(isinstance(cells, dict) for cells in records.values()):
@@ -352,7 +352,7 @@ class Json(JsonLines):
 class Parquet(Format):
     """A Parquet file; an index of pandas that has no name is not a column."""
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         import pyarrow.parquet
 
@@ -382,7 +382,7 @@ class Excel(Format):
     header row below merged cells names columns that the first one leaves unnamed.
     """
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         with needing(f"reading {self.path}", "excel"):
             import zipfile
@@ -394,7 +394,7 @@ class Excel(Format):
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
-            def bounded(sheet: Any) -> Iterator[Sequence[Any]]:
+            def iterate_rows(sheet: Any) -> Iterator[Sequence[Any]]:
                 ends = {  # the ends of merged cells, by their start
                     (int(row), utils.column_index_from_string(str(column, "ascii"))): int(end)
                     for column, row, end in _MERGED.findall(sheet._get_source().read())
@@ -411,7 +411,7 @@ class Excel(Format):
                             filled[column - 1] = down[column][1]
                     yield filled
 
-            tables = {one.title: skip_titles(bounded(one)) for one in book.worksheets}
+            tables = {one.title: skip_title_rows(iterate_rows(one)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path} has only empty sheets; add a header and rows")
@@ -430,11 +430,11 @@ class Excel(Format):
         return {name: [row[at[name]] for row in rows] for name in taken}
 
 
-def skip_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+def skip_title_rows(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
     """Return the rows of a sheet that are not blank, from the names of the columns on.
 
     Example:
-        >>> skip_titles([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
+        >>> skip_title_rows([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
         [['prompt', '7'], ('a cat', 1)]
     """
     filled = [(row, sum(cell is not None for cell in row)) for row in table]
@@ -446,7 +446,7 @@ def skip_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
 class Stata(Format):
     """A file of Stata, whose labels are read in place of its numbers."""
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         import pandas as pd
 
@@ -487,7 +487,7 @@ def open_format(
     source = source if isinstance(source, Input) else Input(source)
     suffix = source.suffix
     if not suffix or (suffix == ".txt" and ".txt" not in kinds):
-        found = _find_format(source.read())
+        found = _guess_suffix(source.read())
         suffix = found if found in kinds else ".csv"
     if suffix not in kinds:
         known = ", ".join(kind or "no suffix" for kind in kinds)
@@ -498,7 +498,7 @@ def open_format(
     return form
 
 
-def _find_format(content: bytes) -> str:
+def _guess_suffix(content: bytes) -> str:
     """Return the suffix that content would have in a file."""
     if content.startswith(b"PAR1"):
         return ".parquet"

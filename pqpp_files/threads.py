@@ -25,7 +25,7 @@ def limit_blas_threads() -> Iterator[None]:
         3
     """
     with _LOCK:
-        limit = bool(_WITHIN) or _find_pools(len(sys.modules)).limit(limits=1, user_api="blas")
+        limit = bool(_WITHIN) or _find_blas(len(sys.modules)).limit(limits=1, user_api="blas")
         _WITHIN.append(limit)
     try:
         yield
@@ -37,7 +37,7 @@ def limit_blas_threads() -> Iterator[None]:
 
 
 @lru_cache(1)
-def _find_pools(modules: int) -> Any:
+def _find_blas(modules: int) -> Any:
     """Return the loaded BLAS libraries; they are searched again if more modules are imported."""
     from threadpoolctl import ThreadpoolController
 

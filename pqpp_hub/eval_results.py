@@ -90,7 +90,7 @@ def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]
     return _to_yaml({**about, "tasks": listed})
 
 
-def list_tasks(dataset: str) -> list[BenchmarkTask]:
+def load_tasks(dataset: str) -> list[BenchmarkTask]:
     """Return the tasks of a benchmark, a folder or OWNER/DATASET.
 
     Raises:
@@ -112,7 +112,7 @@ def list_tasks(dataset: str) -> list[BenchmarkTask]:
     return tasks
 
 
-def find_commit(dataset: str) -> str | None:
+def get_commit(dataset: str) -> str | None:
     """Return the commit of a dataset on the Hub, None if unknown."""
     from huggingface_hub import HfApi
 
@@ -136,7 +136,7 @@ def render_results(entries: Sequence[EvalResultEntry]) -> str:
     return _to_yaml(_import_client().eval_result_entries_to_yaml(list(entries)))
 
 
-def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
+def make_result(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
     """Return a result of a task.
 
     Args:
@@ -182,17 +182,17 @@ class ListedResult:
     pull_request: int | None = None
 
 
-def list_in_folder(folder: Path) -> tuple[list[ListedResult], list[str]]:
+def read_results(folder: Path) -> tuple[list[ListedResult], list[str]]:
     """Return the results in models' folders below a folder, and a note on each damaged file.
 
     Links that lead out of the folder are not followed.
     """
     root, found = folder.resolve(), filter(Path.is_file, folder.rglob(f"{RESULTS}/*.yaml"))
     files = sorted(file for file in found if file.resolve().is_relative_to(root))
-    return _gather((file.parents[1].relative_to(folder).as_posix(), None, file) for file in files)
+    return _parse_files((f.parents[1].relative_to(folder).as_posix(), None, f) for f in files)
 
 
-def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
+def pull_results(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
     """Return a benchmark's results in models' repositories.
 
     Args:
@@ -225,7 +225,7 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
         at = None if number is None else f"refs/pr/{number}"
         folder = pull_files(model, patterns, at, error=HubError)
         places += [(model, number, file) for file in sorted(folder.glob(f"{RESULTS}/*.yaml"))]
-    listings, lines = _gather(places)
+    listings, lines = _parse_files(places)
     listings = [listed for listed in listings if listed.entry.dataset_id == dataset]
     merged = {(o.model, o.entry.task_id) for o in listings if o.pull_request is None}
     again = [o for o in listings if o.pull_request and (o.model, o.entry.task_id) in merged]
@@ -241,17 +241,19 @@ def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
         ranked = HfApi(library_name="pqpp").get_dataset_leaderboard(dataset, base_model_only=False)
     except Exception as refusal:
         reason = describe_error(refusal, "read")
-        if isinstance(refusal, errors.HfHubHTTPError) and find_commit(dataset) is not None:
+        if isinstance(refusal, errors.HfHubHTTPError) and get_commit(dataset) is not None:
             reason = "has no leaderboard on the Hub; list the models with --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
     return sorted({(r.model_id, r.pull_request) for r in ranked}, key=lambda p: (p[0], p[1] or 0))
 
 
-def _gather(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedResult], list[str]]:
+def _parse_files(
+    files: Iterable[tuple[str, int | None, Path]],
+) -> tuple[list[ListedResult], list[str]]:
     """Return the results in files of models, and a note on each damaged file."""
     valid: list[ListedResult] = []
     lines: list[str] = []
-    for model, number, path in places:
+    for model, number, path in files:
         try:
             text = read_bounded(path, 1_000_000, HubError, "shorten it")
             content = parse_yaml(text, path.name, HubError)

@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pqpp_files.atomic_write import explain_full_disk, get_full_errno
+from pqpp_files.atomic_write import explain_full_disk, find_full_disk_errno
 from pqpp_files.errors import PqppError, to_line
 from pqpp_files.names import how_many
 from pqpp_files.paths import expand
-from pqpp_hub.reasons import describe_error, find_reason
+from pqpp_hub.reasons import describe_error, find_hub_reason
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ def pull_files(
         return Path(snapshot_download(repo_id, **where))
     except Exception as refusal:
         # The underlying response, if there is one, gives the reason.
-        reason = find_reason(refusal) or describe_error(refusal, "read")
+        reason = find_hub_reason(refusal) or describe_error(refusal, "read")
     raise error(f"the Hub repository {repo_id!r}{at} {reason}")
 
 
@@ -155,7 +155,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
                 http_get(url, file, resume_size=file.tell(), headers=plain, expected_size=size)
             return
         except Exception as error:
-            if get_full_errno(error):
+            if find_full_disk_errno(error):
                 raise
             status = getattr(getattr(error, "response", None), "status_code", None)
             reason = f"HTTP status {status}" if status else to_line(error)

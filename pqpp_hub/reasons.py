@@ -66,7 +66,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
     return f"could not be used ({type(error).__name__}); try again"
 
 
-def find_reason(error: BaseException) -> str | None:
+def find_hub_reason(error: BaseException) -> str | None:
     """Return `describe_error` of the Hub error that caused a library's error, or None.
 
     Args:
@@ -77,7 +77,7 @@ def find_reason(error: BaseException) -> str | None:
         The end of a sentence about a repository; None if the Hub has nothing to do with the error.
 
     Example:
-        >>> find_reason(KeyError("vision_config")) is None
+        >>> find_hub_reason(KeyError("vision_config")) is None
         True
     """
     from huggingface_hub import errors

@@ -191,7 +191,7 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
-def make_app(module: str, function: str, argument: str) -> str:
+def make_script(module: str, function: str, argument: str) -> str:
     """Return the `app.py` of a Space whose page is served by this package.
 
     Args:
@@ -200,7 +200,7 @@ def make_app(module: str, function: str, argument: str) -> str:
         argument: Its argument.
 
     Example:
-        >>> print(make_app("pqpp_models.demo", "serve_demo", "static"), end="")
+        >>> print(make_script("pqpp_models.demo", "serve_demo", "static"), end="")
         from pqpp_models.demo import serve_demo
         <BLANKLINE>
         serve_demo("static")

@@ -4,7 +4,7 @@ import importlib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, get_plugins, is_disabled
+from pqpp_autoload import OFF_MARKER, START_UP_FILES, get_plugins, is_disabled
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 
@@ -30,7 +30,7 @@ def get_status(folder: Path) -> str:
         folder: The site-packages folder.
     """
     there = [name for name in START_UP_FILES if (folder / name).exists()]
-    is_off = not there or (folder / MARK_OF_OFF).exists()
+    is_off = not there or (folder / OFF_MARKER).exists()
     state = "off" if is_off else "on" if len(there) == len(START_UP_FILES) else "incomplete"
     note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
     note = note if is_disabled() and not is_off else ""
@@ -44,18 +44,18 @@ def get_status(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def switch_on(folder: Path) -> None:
+def enable_autoload(folder: Path) -> None:
     """Write the start-up files, which an editable install does not have.
 
     If `pip uninstall` leaves them, they do nothing.
     """
-    (folder / MARK_OF_OFF).unlink(missing_ok=True)
+    (folder / OFF_MARKER).unlink(missing_ok=True)
     for name, text in START_UP_FILES.items():
         write_whole(folder / name, text)
 
 
-def switch_off(folder: Path) -> None:
+def disable_autoload(folder: Path) -> None:
     """Remove the files, and leave a marker file that survives a reinstallation."""
-    (folder / MARK_OF_OFF).touch()
+    (folder / OFF_MARKER).touch()
     for name in START_UP_FILES:
         (folder / name).unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve
 from pqpp_hub.pull import use_cache_if_unreachable
-from pqpp_hub.reasons import find_reason
+from pqpp_hub.reasons import find_hub_reason
 
 if TYPE_CHECKING:
     import datasets
@@ -162,7 +162,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
     except datasets.exceptions.DatasetGenerationCastError:
         raise BenchmarkError(f"{source}: files have different columns; choose a subset") from None
     except Exception as error:  # its card may hold anything
-        known = find_reason(error)  # first: the client's own texts may contain a token
+        known = find_hub_reason(error)  # first: the client's own texts may contain a token
         is_typed = isinstance(error, PqppError) or (isinstance(error, OSError) and not known)
         if is_typed or is_out_of_memory(error):
             raise

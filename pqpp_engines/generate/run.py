@@ -18,7 +18,7 @@ from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageReq
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import is_folder_name
-from pqpp_files.shards import ERROR, ShardStore, check_ids, get_texts
+from pqpp_files.shards import ERROR, ShardStore, get_ids, get_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -352,7 +352,7 @@ class GenerationJob:
 
         check_model_name(self.generator)
         texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
-        ids, wrong = check_ids(table, "prompt_id")
+        ids, wrong = get_ids(table, "prompt_id")
         faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
         good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]

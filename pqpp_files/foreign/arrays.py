@@ -40,7 +40,7 @@ def load_array(
     remedy = "write one array with numpy.save"
     with explain(f"{path}: {form}", remedy, error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
-        array = np.load(_check_regular(path), allow_pickle=False, mmap_mode="r")
+        array = np.load(_require_regular_file(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
             raise ValueError("it contains several arrays")
         if array.dtype.kind not in "biufc":
@@ -77,7 +77,7 @@ def load_tensors(
     with explain(f"{name or source!s}: not a readable safetensors file", remedy, error):
         if isinstance(source, bytes):
             return reader.load(source)
-        return reader.load_file(_check_regular(source))
+        return reader.load_file(_require_regular_file(source))
 
 
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
@@ -98,10 +98,10 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     # Older versions of faiss map inverted lists alone.
     flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
     with explain(f"{path}: not a readable faiss index", "build the index again"):
-        return faiss.read_index(str(_check_regular(path)), flags)
+        return faiss.read_index(str(_require_regular_file(path)), flags)
 
 
-def _check_regular(path: str | os.PathLike[str]) -> Path:
+def _require_regular_file(path: str | os.PathLike[str]) -> Path:
     """Return the path of a regular file; a pipe would block."""
     if not Path(path).is_file():
         raise FileNotFoundError("no such file")

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from pqpp_files.atomic_write import get_full_errno
+from pqpp_files.atomic_write import find_full_disk_errno
 from pqpp_files.errors import FileError, to_line
 
 
@@ -28,7 +28,7 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(sqlite3.connect(Path(path))) as connection:
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # its messages may not be UTF-8
-        if get_full_errno(error):
+        if find_full_disk_errno(error):
             raise
         fault = f"{path} cannot be used ({to_line(error, named=False)})"
         raise FileError(f"{fault}; end other programs that use it, or restore a backup") from None

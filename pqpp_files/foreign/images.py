@@ -58,7 +58,7 @@ def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
     """
     import PIL  # noqa: F401 - a missing package is not the image's fault
 
-    with _explain(value), _open(value) as image:
+    with _convert_errors(value), _open_value(value) as image:
         if image.format == "TIFF":
             image.load()  # which is when Pillow turns it
         orientation = _read_orientation(image)
@@ -96,7 +96,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
     if isinstance(value, Mapping):
         value = value.get("path") if value.get("bytes") is None else value["bytes"]
-    with _explain(value), _open(value) as image:
+    with _convert_errors(value), _open_value(value) as image:
         if longest:
             image.draft("RGB", (longest, longest))  # a JPEG is decoded smaller at once
         image.load()
@@ -124,7 +124,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
 
 @contextlib.contextmanager
-def _explain(value: Any) -> Iterator[None]:
+def _convert_errors(value: Any) -> Iterator[None]:
     """Turn any error from Pillow into one line, and hide its warnings."""
     try:
         with warnings.catch_warnings():
@@ -138,7 +138,7 @@ def _explain(value: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _open(value: Any) -> Iterator[Any]:
+def _open_value(value: Any) -> Iterator[Any]:
     from PIL import Image
 
     if isinstance(value, Image.Image):

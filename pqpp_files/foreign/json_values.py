@@ -109,12 +109,12 @@ def parse_json(
 
 
 def make_parser(
-    as_written: bool = False, refuse_constants: bool = False
+    numbers_as_text: bool = False, refuse_constants: bool = False
 ) -> Callable[[bytes, str, int], Any]:
     """Return a parser `(content, file's name, number of its first line) -> value`.
 
     Args:
-        as_written: Keep numbers as text, so that an id like 1e3 or 7.0 does not change.
+        numbers_as_text: Keep numbers as text, so that an id like 1e3 or 7.0 does not change.
         refuse_constants: Refuse NaN and Infinity, as in the standard.
 
     Example:
@@ -125,7 +125,7 @@ def make_parser(
         pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (duplicate key 'a'); ...
     """
     kinds = ("parse_float", "parse_int", "parse_constant")
-    numbers: dict[str, Any] = dict.fromkeys(kinds, str) if as_written else {}
+    numbers: dict[str, Any] = dict.fromkeys(kinds, str) if numbers_as_text else {}
     if refuse_constants:
         numbers["parse_constant"] = refuse_constant
 

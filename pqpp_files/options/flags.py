@@ -1,4 +1,4 @@
-"""Command-line flags for declared options, written with hyphens or underscores.
+"""Command-line flags for declared options, to_flag with hyphens or underscores.
 
 A repeated flag appends to a list; a repeated flag of any other option is refused.
 """
@@ -22,11 +22,11 @@ def get_flag(name: str) -> str:
     return "--" + name.rstrip("_").replace("_", "-")
 
 
-def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = False) -> None:
+def add_options(parser: argparse.ArgumentParser, kind: type, strict: bool = False) -> None:
     """Add the options of a class and of its groups, each group under its title.
 
     Args:
-        complete: Whether required options must be in the command, or may be set elsewhere.
+        strict: Whether required options must be in the command, or may be set elsewhere.
     """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
         place: Any = parser
         if title and field.metadata.get("word") is not True:
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
-        _add_option(place, field, hint, complete)
+        _add_option(place, field, hint, strict)
     parser.add_argument(
         "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags override it"
     )
@@ -69,7 +69,7 @@ def strip_none(hint: Any) -> Any:
     return next(option for option in options if option is not types.NoneType)
 
 
-def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool) -> None:
+def _add_option(parser: Any, field: dataclasses.Field, hint: Any, strict: bool) -> None:
     """Add an option as a flag, a positional argument, or both."""
     declared, default = field.metadata, field.default
     if field.default_factory is not dataclasses.MISSING:
@@ -88,7 +88,7 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
     choices = declared.get("choices")
     metavar = "{" + ",".join(choices) + "}" if choices else field.name.upper()
     about |= {"metavar": declared.get("metavar", metavar), "shape": shape}
-    is_needed = complete and default is NEEDED
+    is_needed = strict and default is NEEDED
     if word := declared.get("word"):
         words = {name: value for name, value in about.items() if name != "dest"}
         if word == "too":
@@ -96,25 +96,25 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
         needed = is_needed and word is True
         nargs: Any = "*+"[needed] if shape else None if needed else "?"
         nargs = argparse.REMAINDER if declared.get("rest") else nargs
-        _complete(parser.add_argument(field.name, nargs=nargs, **words), declared)
+        _add_completer(parser.add_argument(field.name, nargs=nargs, **words), declared)
     if word is not True:
         nargs = "+" if declared.get("several") else None
         needed = is_needed and not word
-        _complete(parser.add_argument(*flags, nargs=nargs, required=needed, **about), declared)
+        _add_completer(parser.add_argument(*flags, nargs=nargs, required=needed, **about), declared)
 
 
 def _format_help(text: str, default: Any) -> str:
     """Return a help text, with the default if it is informative."""
     if isinstance(default, dict):
         default = [f"{name}={value}" for name, value in default.items()]
-    written = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
-    says_nothing = isinstance(written, bool) or written in (None, "", NEEDED)
+    to_flag = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
+    says_nothing = isinstance(to_flag, bool) or to_flag in (None, "", NEEDED)
     if not says_nothing and "default:" not in text:
-        text = f"{text} (default: {written})".strip()
+        text = f"{text} (default: {to_flag})".strip()
     return text.replace("%", "%%")
 
 
-def _complete(action: Any, declared: Any) -> None:
+def _add_completer(action: Any, declared: Any) -> None:
     """Let tab completion suggest the names, and files where a path is allowed.
 
     In a list, the name after the last comma is completed.
@@ -169,11 +169,11 @@ def to_flags(text: str, kind: type) -> str:
     fields = {f.metadata["library"]: f for f in flags if "library" in f.metadata}
     fields |= {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
 
-    def written(match: re.Match) -> str:
+    def to_flag(match: re.Match) -> str:
         name = match[1].replace("-", "_")
         if name not in fields:  # unchanged
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
         return declared.get("metavar", name) if declared.get("word") is True else get_flag(name)
 
-    return re.sub(r"`([\w-]+)`", written, text)
+    return re.sub(r"`([\w-]+)`", to_flag, text)

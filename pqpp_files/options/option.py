@@ -70,8 +70,8 @@ def option(
             write, or `output file`. Paths are checked when the options are created, before any long
             work.
         endings: Allowed endings of an output file.
-        holds: File types of an output, as in `refuse_other_kind`: the one that matches its ending
-            is used, else the first; default: text.
+        holds: File types that an output may replace, as in `refuse_other_file_type`: the one that
+            matches its ending, else the first; default: text.
         metavar: The text after the flag in `--help`.
         also: Other names that mean the same.
         word: True for a positional argument; "too" if both a position and a flag are allowed.
@@ -101,11 +101,11 @@ def quote(value: Any) -> str:
     return _SHORT.repr(value)
 
 
-def first_sentence(text: str | None) -> str:
+def get_summary(text: str | None) -> str:
     """Return the first sentence without its capital and full stop, for `--help`.
 
     Example:
-        >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
+        >>> get_summary("Where it runs;   a GPU if there is one. As of torch.")
         'where it runs; a GPU if there is one'
     """
     first = " ".join((text or "").split()).partition(". ")[0].removesuffix(".")
@@ -138,7 +138,7 @@ class Options:
                 continue
             field = vars(cls).get(name, NEEDED)
             field = field if isinstance(field, dataclasses.Field) else option(field)
-            field.metadata = MappingProxyType({"help": first_sentence(help_text), **field.metadata})
+            field.metadata = MappingProxyType({"help": get_summary(help_text), **field.metadata})
             setattr(cls, name, field)
         super().__init_subclass__()
         above: dict[str, dataclasses.Field] = {}
@@ -155,7 +155,7 @@ class Options:
             if value is NEEDED:
                 raise PqppError(f"`{field.name}` is required: {field.metadata['help']}")
             for item in value if isinstance(value, (list, tuple)) else [value]:
-                _check(field, item)
+                _check_value(field, item)
             other = field.metadata.get("goes_with")
             if other and value != field.default and not getattr(self, other):
                 raise PqppError(f"`{field.name}` applies only with `{other}`; add `{other}`")
@@ -178,7 +178,7 @@ class Options:
         """
         for field in get_fields(self):
             if field.metadata.get("path"):
-                spelled = _expand_home(field.name, getattr(self, field.name))
+                spelled = _expand_user(field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, spelled)
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,9 +191,9 @@ class Options:
         return {name: value for name, value in self.to_dict().items() if name in names}
 
 
-def _expand_home(name: str, path: Any) -> Any:
+def _expand_user(name: str, path: Any) -> Any:
     if isinstance(path, (list, tuple)):
-        return type(path)(_expand_home(name, one) for one in path)
+        return type(path)(_expand_user(name, one) for one in path)
     if not isinstance(path, str) or not path.startswith("~"):
         return path  # unchanged: a Path would lose `./`
     try:
@@ -229,7 +229,7 @@ def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str
     return split_names(text) if declared.get("commas", plain) else [text]
 
 
-def _check(field: dataclasses.Field, value: Any) -> None:
+def _check_value(field: dataclasses.Field, value: Any) -> None:
     if value is None:
         return
     declared = field.metadata

@@ -88,14 +88,14 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
     fields = {field.name: field for field in get_fields(kind)}
     for key, value in given.items():
         name = find_option(kind, key)
-        values[name] = _convert(f"{prefix}{name}", value, hints[name], fields[name])
+        values[name] = _convert_value(f"{prefix}{name}", value, hints[name], fields[name])
     for name, field in fields.items():
         if name not in values and field.default is field.default_factory:  # neither is set
             raise PqppError(f"`{prefix}{name}` is missing; set it")
     return kind(**values)
 
 
-def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
+def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
     """Convert a value to the type of its field."""
     is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
     is_none = value is None or (value == "none" and not is_word)
@@ -110,7 +110,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
         if isinstance(value, str) and container in (dict, list, tuple):
             value = split_items(value, field, container)
         if container is dict:
-            return {key: _cast(item, items[1]) for key, item in _to_pairs(name, value, field)}
+            return {key: _cast(item, items[1]) for key, item in _parse_pairs(name, value, field)}
         if container in (list, tuple):
             value = value if isinstance(value, (list, tuple)) else [value]
             return container(_cast(item, items[0]) for item in value)
@@ -123,7 +123,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
         raise PqppError(f"`{name}` is {quote(value)}; it must be {word}") from None
 
 
-def _to_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
+def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
     """Return the pairs of a mapping, or of a list like `prompt=caption`; names are distinct.
 
     If the name is optional, as in `[NAME=]FILE`, it defaults to that of the file.

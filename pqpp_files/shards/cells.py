@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def get_texts(
-    table: pa.Table, column: str, called: str = "", remedy: str = "rename a column"
+    table: pa.Table, column: str, cell_name: str = "", remedy: str = "rename a column"
 ) -> tuple[list[str], list[str | None]]:
     """Return a column of texts, and the problem of each cell.
 
     Args:
         table: The rows of a shard.
         column: The column's name, or one that `find_column` finds, such as text for prompt.
-        called: A cell's name in words; default: the column's name.
+        cell_name: A cell's name in words; default: the column's name.
         remedy: The fix for a missing column, for the error.
 
     Returns:
@@ -47,11 +47,11 @@ def get_texts(
             known = {bytes: "not UTF-8", type(None): "missing"}
             fault = known.get(type(cell), f"not text ({type(cell).__name__})")
         texts.append(cell if isinstance(cell, str) else "")
-        faults.append(fault and f"the {called or column} is {fault}")
+        faults.append(fault and f"the {cell_name or column} is {fault}")
     return texts, faults
 
 
-def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
+def get_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
     """Return a column of ids that are valid folder names, and the problem of each cell.
 
     Args:
@@ -63,9 +63,9 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
 
     Example:
         >>> import pyarrow as pa
-        >>> check_ids(pa.table({"id": [7, 8, 7]}), "id")
+        >>> get_ids(pa.table({"id": [7, 8, 7]}), "id")
         (['7', '8', '7'], [None, None, 'duplicate id 7'])
-        >>> check_ids(pa.table({"id": ["a/b"]}), "id")[1]
+        >>> get_ids(pa.table({"id": ["a/b"]}), "id")[1]
         ["the id 'a/b' cannot be a folder name"]
     """
     import pyarrow as pa
@@ -83,7 +83,7 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
     return ids, errors
 
 
-def to_utf_8(table: pa.Table) -> pa.Table:
+def replace_invalid_utf8(table: pa.Table) -> pa.Table:
     """Return a table with invalid UTF-8 in texts replaced.
 
     Readers, including pyarrow's, fail at such a cell.
@@ -93,7 +93,7 @@ def to_utf_8(table: pa.Table) -> pa.Table:
 
     Example:
         >>> import pyarrow as pa
-        >>> to_utf_8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
+        >>> replace_invalid_utf8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
         ['a cat']
     """
     import pyarrow as pa

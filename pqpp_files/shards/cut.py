@@ -102,7 +102,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
         >>> [(shard.name, shard.start, shard.rows) for shard in find_shards(str(path), 2)]
         [('part-00000-of-00002.parquet', 0, 2), ('part-00001-of-00002.parquet', 2, 1)]
     """
-    shapes = {path: _read_shape(path) for path in _list_files(source)}
+    shapes = {path: _inspect_file(path) for path in _list_files(source)}
     common = _merge_schemas({path: schema for path, (schema, _, _) in shapes.items()})
     number = numbered[0] if numbered and set(common.names).isdisjoint(numbered) else ""
     cuts, first = [], 0
@@ -113,7 +113,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
         first += rows
     if not cuts:
         raise FileError(f"{source} has no rows; name a file with rows")
-    return [Shard(name, *cut) for name, cut in zip(name_parts(len(cuts)), cuts, strict=True)]
+    return [Shard(name, *cut) for name, cut in zip(make_part_names(len(cuts)), cuts, strict=True)]
 
 
 def cut_table(table: pa.Table, size: int) -> list[Shard]:
@@ -126,15 +126,15 @@ def cut_table(table: pa.Table, size: int) -> list[Shard]:
     """
     step = min(size, max(1, len(table)))
     parts = [table.slice(start, step) for start in range(0, len(table), step)]
-    names = zip(name_parts(len(parts)), parts, strict=True)
+    names = zip(make_part_names(len(parts)), parts, strict=True)
     return [Shard(name, "", 0, len(part), table=part) for name, part in names]
 
 
-def name_parts(count: int) -> list[str]:
+def make_part_names(count: int) -> list[str]:
     """Return the names of a job's files, in the style of `datasets`.
 
     Example:
-        >>> name_parts(1)
+        >>> make_part_names(1)
         ['part-00000-of-00001.parquet']
     """
     width = max(5, len(str(count)))  # so that they are in order by name
@@ -230,7 +230,7 @@ def _list_files(source: str) -> list[str]:
     return [file_system.unstrip_protocol(path) for path in sorted(whole)]
 
 
-def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
+def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
     """Return a file's columns, hash and number of rows.
 
     Raises:

@@ -22,10 +22,10 @@ from pqpp_files.errors import FileError, PqppError, to_line
 from pqpp_files.extras import needing
 from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
-from pqpp_files.shards.run import THREADS, Work
+from pqpp_files.shards.run import THREADS, ShardJob
 
 _LOOK = 30.0  # seconds without a result after which the cluster's resources are checked again
-_HELD: dict[str, Work] = {}  # the work of this worker process
+_HELD: dict[str, ShardJob] = {}  # the work of this worker process
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class RayOptions:
 
 
 def run_on_ray(
-    work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
+    work: ShardJob, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
-    """Run shards on a cluster; yield each with the result of `Work.run` when it is done.
+    """Run shards on a cluster; yield each with the result of `ShardJob.run` when it is done.
 
     Raises:
         FileError: No node has the resources for a task, a worker cannot import the job, or a
@@ -118,7 +118,7 @@ def _count_slots(ray: Any, options: RayOptions) -> int:
 
 
 def _run_tasks(
-    ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
+    ray: Any, work: ShardJob, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
     """Run as many shards at once as there are slots; yield each when it is done."""
     places, left, running = _count_slots(ray, options), iter(todo), dict[Any, Shard]()

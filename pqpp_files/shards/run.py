@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.shards.cells import to_utf_8
+from pqpp_files.shards.cells import replace_invalid_utf8
 from pqpp_files.shards.cut import Shard, select_share
 from pqpp_files.shards.store import ShardStore
 
@@ -39,7 +39,7 @@ MANIFEST = "_shards.json"  # readers of folders skip names with an underscore
 """The file next to the outputs with their inputs and settings."""
 
 Job = Callable[["pa.Table"], "pa.Table"]
-_WORK: list[Work] = []  # the work of this worker process
+_WORK: list[ShardJob] = []  # the work of this worker process
 
 
 @dataclass
@@ -107,7 +107,7 @@ def run_shards(
     store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
-    work = Work(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
+    work = ShardJob(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
     there, todo, summary = work.check(), [], ShardSummary()
     for shard in chosen:
         if shard.name in there:
@@ -136,7 +136,7 @@ def run_shards(
 
 
 @dataclass
-class Work:
+class ShardJob:
     """A job and its output folder.
 
     Attributes:
@@ -164,7 +164,7 @@ class Work:
             os.chdir(self.folder or os.curdir)
         if self.store.exists(shard.name):
             return None
-        table = to_utf_8(self.job(shard.read()))
+        table = replace_invalid_utf8(self.job(shard.read()))
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(table, buffer)
         if not self.is_begun:  # now that the job is known not to be refused
@@ -210,8 +210,8 @@ def _count_errors(table: pa.Table) -> int:
     return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
 
 
-def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int | None]]:
-    """Run shards in this process or in others; yield each with the result of `Work.run`."""
+def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int | None]]:
+    """Run shards in this process or in others; yield each with the result of `ShardJob.run`."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
             yield shard, work.run(shard)
@@ -234,7 +234,7 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
         os.environ |= before
 
 
-def _start_worker(work: Work) -> None:
+def _start_worker(work: ShardJob) -> None:
     """Receive the work, and end when the parent process is killed."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()

@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from pqpp_cli.commands import iterate_commands, parse_command
+from pqpp_cli.commands import iterate_command_classes, parse_command
 from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
@@ -18,7 +18,7 @@ OUTPUTS = {"output", "output file"}
 
 def options():
     """Give every option of every command."""
-    return [(kind, field) for kind in iterate_commands() for field in get_fields(kind)]
+    return [(kind, field) for kind in iterate_command_classes() for field in get_fields(kind)]
 
 
 def test_a_flag_means_the_same_everywhere():

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support.processes import run
 
-from pqpp_cli.commands import get_command_words, iterate_commands
+from pqpp_cli.commands import get_command_words, iterate_command_classes
 from pqpp_cli.main import main
 
 
-@pytest.mark.parametrize("kind", [*iterate_commands()], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*iterate_command_classes()], ids=lambda kind: kind.__name__)
 def test_each_command_helps_and_refuses_an_option_that_it_lacks(kind, capsys):
     assert main([*get_command_words(kind), "--help"]) == 0
     assert capsys.readouterr().err == ""

@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.numpy import save_file
 
 from pqpp_cli.command import check_outputs
-from pqpp_cli.commands import iterate_commands
+from pqpp_cli.commands import iterate_command_classes
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, get_fields
@@ -26,7 +26,7 @@ def options_of(kind, roles):
 
 OUTPUTS = [
     pytest.param(kind, field, id=f"{kind.__module__.removeprefix('pqpp_cli.')}-{field.name}")
-    for kind in iterate_commands()
+    for kind in iterate_command_classes()
     for field in options_of(kind, ["output file"])
 ]
 
@@ -103,7 +103,7 @@ def write_kind(path, kind):
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
 def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
     place = named_so(tmp_path / "old", output)
-    allowed = made(kind, **{output.name: str(place)}).get_output_kinds(output.name)
+    allowed = made(kind, **{output.name: str(place)}).get_output_file_types(output.name)
     for other in ("Parquet", "PNG", "JPEG", "NumPy", "SQLite", "safetensors", "faiss", "text"):
         place.unlink(missing_ok=True)
         write_kind(place, other)

@@ -106,10 +106,10 @@ def test_off_survives_an_installation(tmp_path, monkeypatch):
             (tmp_path / name).write_text(text)
         pqpp_autoload.start()
 
-    autoload.switch_off(tmp_path)
+    autoload.disable_autoload(tmp_path)
     installed_again()
     assert arranged == [] and "autoload is off in" in autoload.get_status(tmp_path).splitlines()[0]
-    autoload.switch_on(tmp_path)
+    autoload.enable_autoload(tmp_path)
     installed_again()
     assert arranged and "autoload is on in" in autoload.get_status(tmp_path).splitlines()[0]
 
