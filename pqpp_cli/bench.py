@@ -76,7 +76,8 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
     Attributes:
         dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table
             (default: pqpp-v1.0, the release of the paper; pqpp is v1.1).
-        split: Its split (default: validation, else test, else the only one; all rows of a table).
+        split: Split of the benchmark (default: validation, else test, else the only one; a table
+            has none).
         targets: Columns of the benchmark to predict (default: all).
     """
 

@@ -11,7 +11,7 @@ import importlib
 import os
 import re
 import sys
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
@@ -36,7 +36,7 @@ COMMANDS = {
     "rewrite": "rank rewrites of a prompt",
     "datasets": "list, describe, export and publish benchmarks",
     "metrics": "list, describe, compute and publish metrics",
-    "models": "list, describe, convert and publish predictors",
+    "models": "list, describe, publish and submit predictors",
     "demo": "benchmark the shipped predictor in a minute, or serve a web page",
     "leaderboard": "show or verify the leaderboard of a benchmark",
 }
@@ -121,7 +121,7 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
     parser.add_argument(
         "--version", action="store_true", default=argparse.SUPPRESS, help="print the version"
     )
-    _add_commands(parser, (), words)
+    _add_commands(parser, (), words and [*dropwhile(lambda word: word.startswith("-"), words)])
     return parser
 
 

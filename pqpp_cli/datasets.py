@@ -81,12 +81,13 @@ class DatasetsList(Command):
 
 
 class DatasetsPush(Push, Command):
-    """Publish an exported folder on the Hub, in one commit.
+    """Publish a benchmark on the Hub, in one commit.
 
-    The token is that of `hf auth login` or HF_TOKEN.
+    The folder is one that `pqpp datasets export` or `pqpp build` wrote. The token is that of `hf
+    auth login` or HF_TOKEN.
     """
 
-    folder: str = option(NEEDED, "folder from export or `pqpp build`", path="folder", word=True)
+    folder: str = option(NEEDED, "folder to publish", path="folder", word=True)
     repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:

@@ -52,10 +52,11 @@ class Fit(Dataset, Targets, ChatOptions, Command):
 
     Targets can have any name. Scores named _hbpp must be within -1 to 2, those named _p10, _rr or
     _rate within 0 to 1. Predictions stay within that range, or within a tenth of the observed
-    range. The default split of a dataset is train.
+    range.
 
     Attributes:
         dataset: Prompts with scores: a table, a folder, a listed name or OWNER/REPOSITORY.
+        split: Split of the dataset (default: train).
         targets: Columns of scores to learn (default: all known targets).
         encoder: Static predictor whose network is used, or sentence encoder to add to static-train:
             a name or a folder.
@@ -65,6 +66,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     """
 
     dataset: str = option(NEEDED, word="too")
+    split: str | None = None
     targets: tuple[str, ...] | None = None
     folds: int = option(5, "folds of the cross-validation")
     encoder: str = option("static-train", path="name")

@@ -92,7 +92,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         references: File with the references.
         input: File with another input; repeatable.
         no_header: Read the first line of CSV and TSV as data; columns are then 1, 2 and so on.
-        runs: Run, if NAME is a list of ranking measures; repeatable, to compare runs.
+        runs: Run to evaluate, if NAME is a list of ranking measures; repeatable, to compare runs.
         qrels: Relevance judgments of the runs.
         by_query: Write the measures of each query to this file.
     """

@@ -1,4 +1,4 @@
-"""`pqpp models`: list, explain, convert and publish predictors."""
+"""`pqpp models`: list, describe, publish and submit predictors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class Models(Group):
-    """List, describe and publish predictors.
+    """List, describe, publish and submit predictors.
 
     Predictors are shipped with pqpp, saved in folders, or on the Hub.
 
@@ -34,21 +34,21 @@ class Models(Group):
 
 
 class ModelsAutoload(Command):
-    """Switch the registration at interpreter start on or off.
+    """Turn the automatic registration of pqpp on or off.
 
-    With it, load_dataset("pqpp") and evaluate.load("pqpp/NAME") work without an import.
+    If it is on, load_dataset("pqpp") and evaluate.load("pqpp/NAME") work without an import of pqpp.
 
     examples:
       pqpp models autoload status
       pqpp models autoload off
       pqpp models autoload on
 
-    It stays off if pqpp is installed again. To switch it off for one process, set
-    PQPP_NO_AUTOLOAD=1. To register by hand, call `register()` of pqpp_datasets.registration,
+    Installing pqpp again does not turn it on. To turn it off for one process, set
+    PQPP_NO_AUTOLOAD=1. Without it, call `register()` of pqpp_datasets.registration,
     pqpp_metrics.registration and pqpp_models.registration.
     """
 
-    action: str = option(NEEDED, "switch, or print the state", ("on", "off", "status"), word=True)
+    action: str = option(NEEDED, "what to do", ("on", "off", "status"), word=True)
 
     def run(self) -> None:
         """Run the action, then print the state."""

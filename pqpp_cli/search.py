@@ -102,7 +102,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
     """
 
     factory: str | None = option(None, "faiss index, such as IVF1024,SQ8 (default: Flat)")
-    output: str = option(NEEDED, "the folder to write", path="output")
+    output: str = option(NEEDED, "folder to write", path="output")
 
     def run(self) -> None:
         """Build the index from images, embeddings, or the output of `search embed`."""
@@ -167,9 +167,9 @@ class SearchLabels(
 ):
     """Choose images of a captioned collection for people to rate.
 
-    As in PQPP, these are images with captions similar to a prompt: by the cosine of embeddings, or
-    by shared words. Pass the table to `pqpp annotate init`; `--set task.grades=binary` sets PQPP's
-    question.
+    As in PQPP, these are images with captions similar to a prompt, by the cosine similarity of
+    their embeddings or by shared words. Pass the table to `pqpp annotate init`; `--set
+    task.grades=binary` sets PQPP's question.
     """
 
     captions: str = option(NEEDED, "table of image and caption", path="file", word=True)
@@ -178,9 +178,9 @@ class SearchLabels(
     image_column: str = option("image", "column with the images", metavar="COLUMN")
     caption_column: str = option("caption", "column with the captions", metavar="COLUMN")
     encoder: str | None = option(None, "sentence encoder, such as MiniLM", path="name")
-    words: bool = option(False, "count shared words, without a model")
-    least_likeness: float | None = option(LIBRARY, library="threshold", ge=-1, lt=1.000001)
-    most: int = option(LIBRARY, library="limit", ge=1)
+    words: bool = option(False, "compare by shared words, without a model")
+    threshold: float | None = option(LIBRARY, ge=-1, lt=1.000001)
+    limit: int = option(LIBRARY, ge=1)
     refined_from: int = option(LIBRARY, ge=0)
     format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
     output: str = option(NEEDED, "file to write")
@@ -207,8 +207,8 @@ class SearchLabels(
             captions.texts(self.image_column),
             captions.texts(self.caption_column),
             partial(encoder.embed, progress=sys.stderr.isatty()) if encoder else None,
-            self.least_likeness,
-            self.most,
+            self.threshold,
+            self.limit,
             self.refined_from,
         )
         query = relevance.query.tolist()
@@ -234,10 +234,10 @@ class SearchRetrieve(
       pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
 
     The model of the index embeds the queries, unless --queries contains their embeddings, one per
-    row. Scores are cosines; BLIP-2 reranks the first candidates by the log-odds of a match of query
-    and image. Query ids are the column query_id or prompt_id, or row numbers. Output files named
-    .trec are in TREC format; .csv, .jsonl and .parquet have the columns query_id, prompt, image,
-    rank, score and model, for `pqpp build --runs`.
+    row. Scores are cosine similarities; BLIP-2 reranks the first candidates by the log-odds that
+    image and query match. Query ids are the column query_id or prompt_id, or row numbers. Files
+    named .trec are in TREC format; .csv, .jsonl and .parquet have the columns query_id, prompt,
+    image, rank, score and model, for `pqpp build --runs`.
 
     Attributes:
         output: File to write.

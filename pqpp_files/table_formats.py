@@ -378,8 +378,8 @@ class Excel(Format):
     """The first sheet of an Excel file that has prompts, else the first.
 
     Blank rows are skipped, and so are titles: rows with a single cell above the header. Cells that
-    are merged down a column have the value of the first one. A second
-    header row below merged cells names columns that the first one leaves unnamed.
+    are merged down a column have the value of the first one. A second header row below merged cells
+    names the columns of each group; a name that occurs in several groups follows its group's name.
     """
 
     def read(self, numbers_as_text: bool = False) -> Columns:
@@ -422,11 +422,11 @@ class Excel(Format):
         if rows and isinstance(rows[0], _ContinuedRow):
             pairs = [*zip(header, rows[0], strict=False)]
             if any(b and not a for a, b in pairs) or all(b in (a, None) for a, b in pairs):
-                header, rows = [str(b or a) for a, b in pairs], rows[1:]
-        at, taken = (
-            {name: n for n, name in enumerate(header)},
-            self._select([*filter(None, header)]),
-        )
+                names, rows = [str(b or a) for a, b in pairs], rows[1:]
+                top = [*itertools.accumulate(header, lambda left, name: name or left)]
+                header = [f"{top[n]} {b}" if names.count(b) > 1 else b for n, b in enumerate(names)]
+        at = {name: n for n, name in enumerate(header)}
+        taken = self._select([*filter(None, header)])
         return {name: [row[at[name]] for row in rows] for name in taken}
 
 
