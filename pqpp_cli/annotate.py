@@ -41,7 +41,7 @@ class Annotate(Group):
 
 
 class StudyFile(Group):
-    """A study.
+    """The study file.
 
     Attributes:
         study: Study file, such as study.yaml.
@@ -51,7 +51,7 @@ class StudyFile(Group):
 
     @contextlib.contextmanager
     def open_study(self, output: str | None = None) -> Iterator[Store]:
-        """Open the study's database; refuse an output that is one of the study's files."""
+        """Yield the study's database, after refusing an output that is one of the study's files."""
         with require_annotate():
             from pqpp_annotation.store.database import open_store
             from pqpp_annotation.study import read_study
@@ -71,14 +71,14 @@ class ServerAddress(Group):
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
 
     def make_link(self, store: Store, token: str) -> str:
-        """Return the link for a token."""
+        """Return the URL at which the holder of a token joins the study."""
         from pqpp_annotation.store.access import get_server_url
 
         return f"{(self.address or get_server_url(store)).rstrip('/')}/join/{token}"
 
 
 def require_annotate() -> contextlib.AbstractContextManager[None]:
-    """Return a context manager whose error for a missing library names the extra."""
+    """Return a context manager that explains how to install a missing package."""
     from pqpp_files import extras
 
     return extras.needing("pqpp annotate", "annotate")
@@ -123,7 +123,7 @@ class AnnotateDemo(Command):
     browser: bool = option(True, "print the links without opening a browser")
 
     def run(self) -> None:
-        """Serve the demo's study; create it if it does not exist."""
+        """Create the demo study if it does not exist, and serve it."""
         with require_annotate():
             from pqpp_annotation.demo import serve_demo
 
@@ -184,7 +184,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     add: bool = option(False, "add prompts to an existing study")
 
     def __post_init__(self) -> None:
-        """Check that prompts have one source, and that `set` names no other option."""
+        """Refuse several sources of prompts, and settings that have their own option."""
         super().__post_init__()
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
@@ -231,7 +231,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         print(f"trial link: {links[1]}")
 
     def _prepare_prompts(self, name: str) -> tuple[str, str | None]:
-        """Return the table and the folder of images; write both if they are from a dataset."""
+        """Return the table of prompts and the image folder, after writing those of a dataset."""
         if self.dataset is None:
             return self.file or "", self.image_dir
         root = Path(self.study).parent
@@ -243,10 +243,10 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
 
 
 def parse_settings(given: dict[str, str]) -> dict[str, Any]:
-    """Parse settings such as `control.count=20` into the study file's layout, with YAML values.
+    """Return settings such as `control.count=20` as nested mappings with YAML values.
 
     Raises:
-        PqppError: A group already has a value.
+        PqppError: A name is incomplete, or is a group and a setting at once.
 
     Example:
         >>> parse_settings({"control.count": "20", "consent": "I agree.", "control.every": "4"})
@@ -402,7 +402,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
 
 
 def _make_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
-    """Return a person's row; `row` is from the owner's view, None for people who do not rate."""
+    """Return a person's row of the status table; `row` is None for people who do not rate."""
     from pqpp_annotation.owner.words import STATE_WORDS
     from pqpp_annotation.store.work import get_progress
 

@@ -49,7 +49,7 @@ _NAMED = 3
 
 
 class Gallery(Group):
-    """A page of verdicts.
+    """Options of the gallery page.
 
     Attributes:
         people: Table of people's answers, to measure agreement: image (or prompt_id and model),
@@ -61,7 +61,7 @@ class Gallery(Group):
     embed: bool = option(False, "store thumbnails in the page (default: link to the images)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
-        """Write the gallery of tables of verdicts.
+        """Write an HTML gallery of the verdicts in tables.
 
         Args:
             shown: Further arguments of `render_gallery`.
@@ -77,7 +77,7 @@ class Gallery(Group):
 
 
 class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
-    """A run of an evaluator.
+    """Options that all evaluators share.
 
     Attributes:
         gallery: Also write an HTML page of the images; needs --image-dir.
@@ -99,7 +99,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
     shard_size: int | None = option(None, "rows per shard (default: 100)")
 
     def __post_init__(self) -> None:
-        """Refuse options that would fail after the work."""
+        """Refuse contradictory options and unreadable answers before any work."""
         super().__post_init__()
         if self.file and self.dataset:
             raise PqppError("give `file` or `dataset`, not both")
@@ -172,7 +172,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         return job, settings, self.output
 
     def _find_pictures(self) -> list[Picture]:
-        """Find the images, and print which cannot be assessed."""
+        """Return the images and their prompts; note the ones that cannot be assessed."""
         from pqpp_feedback.assess.pictures import find_pictures
 
         pictures, unseen = find_pictures(self.image_dir or "", self._read_prompts())
@@ -191,7 +191,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         return pictures
 
     def _read_prompts(self) -> Iterator[dict] | None:
-        """Yield the prompts of `file` or `dataset`; None if neither is named."""
+        """Return the prompts of `file` or `dataset` as records, or None if neither is given."""
         from pqpp_feedback.assess.pictures import add_prompt_ids, read_prompt_table
 
         if self.dataset:
@@ -201,7 +201,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _note_agreement(self) -> None:
-        """Print each routine's known agreement with people."""
+        """Print each routine's agreement with `people`; without `people`, a general note."""
         from pqpp_feedback.assess.agreement import (
             describe_agreement,
             group_agreement,
@@ -230,7 +230,7 @@ def _format_examples(names: Sequence[str]) -> str:
 class AssessAgree(FigureTables, Command):
     """Measure how well verdicts agree with people, by task and model.
 
-    It also prints how many human ratings the scores save (prediction-powered inference).
+    The command also prints how many human ratings the scores save (prediction-powered inference).
 
     examples:
       pqpp assess agree verdicts.parquet --people votes.csv
@@ -244,7 +244,7 @@ class AssessAgree(FigureTables, Command):
     people: str = option(NEEDED, "table of people's answers", path="file")
 
     def run(self) -> None:
-        """Print the tables."""
+        """Print the agreement by task and model."""
         from pqpp_feedback.assess.agreement import compare_with_people, read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 

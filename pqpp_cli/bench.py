@@ -71,7 +71,7 @@ _OF_TABLE = {
 
 
 class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
-    """Predictors, and the rows on which they are compared.
+    """The predictors to compare, and the benchmark to compare them on.
 
     Attributes:
         dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table
@@ -88,7 +88,7 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
     targets: tuple[str, ...] | None = None
 
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
-        """Return the rows, with images if a predictor needs them, predictors and targets."""
+        """Return the rows, with images if a predictor needs them, the predictors and targets."""
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import attach_saved_images
 
@@ -172,7 +172,7 @@ class BenchPredictors(ComparisonOptions):
     spaces: bool = option(True, "omit the t-SNE plots of embeddings from the report")
 
     def __post_init__(self) -> None:
-        """Refuse options of other tables."""
+        """Refuse options of other tables, and missing options of this one."""
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
@@ -210,7 +210,7 @@ class BenchPredictors(ComparisonOptions):
             emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
-        """Run the protocol."""
+        """Return the results of the predictors, with tests against a baseline if one is given."""
         from pqpp_models.bench.run import (
             open_split,
             run_automatic_metrics,

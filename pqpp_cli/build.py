@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReadingOptions(Group):
-    """How to read votes and labels."""
+    """Options for reading votes and labels."""
 
     TITLE = "reading votes"
     from_format: str | None = option(
@@ -52,7 +52,7 @@ class ReadingOptions(Group):
 
 
 class RuleOptions(Group):
-    """Rules that turn votes into scores."""
+    """Options for turning votes into scores and splits."""
 
     exclude: str | None
     reference_model: str
@@ -67,7 +67,7 @@ class RuleOptions(Group):
 
 
 class StorageOptions(Group):
-    """What is written besides the scores.
+    """Options for what is written besides the scores.
 
     Attributes:
         keep_images: What to store of the rated images: names or URLs (path), the images themselves
@@ -159,7 +159,7 @@ class Build(
     plan: bool = option(False, "print how reliable a larger or smaller study would be")
 
     def __post_init__(self) -> None:
-        """Check the output and the names of splits."""
+        """Refuse a missing output and invalid names of splits."""
         super().__post_init__()
         if not (self.output or self.plan):
             raise PqppError("`output` is missing; name the folder to write")
@@ -214,7 +214,7 @@ class Build(
 
 
 def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
-    """Yield a summary of a build for people."""
+    """Yield the lines that summarise a benchmark on the terminal."""
     from pqpp_files.figures import format_figures
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 

@@ -32,7 +32,7 @@ _METAVARS = {
 
 
 def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the parameters of MODULE:NAME as arguments of `option`."""
+    """Yield the name and the `option` arguments of each parameter of MODULE:NAME."""
     module, _, name = target.partition(":")
     function = getattr(importlib.import_module(module), name)
     texts = dict(PARAMETER.findall(inspect.getdoc(function) or ""))
@@ -49,12 +49,12 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 class Group(Options):
-    """Options that commands inherit; those of a group with a `TITLE` are under it in `--help`.
+    """A frozen dataclass of options that commands inherit.
 
-    Every subclass becomes a frozen dataclass with keywords only. A command may refer to functions
-    or classes of the library as MODULE:NAME. An option without a help text then takes its default,
-    help text and choices from the parameter of the same name. The library is imported when the
-    command is named.
+    In `--help`, the options of a group with a `TITLE` are under that title. A command may take
+    options from functions or classes of the library, MODULE:NAME: an option without a help text
+    then has the default, help text and choices of the parameter of the same name. The library is
+    imported only if the command is used.
     """
 
     TITLE: ClassVar[str]
@@ -63,7 +63,7 @@ class Group(Options):
     _takes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
-        """Move the examples and the text after them from the docstring to the epilog."""
+        """Make the class a dataclass, and move its docstring from the examples on to the epilog."""
         super().__init_subclass__()
         text = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")[0]
         cls.__doc__, sign, examples = text.partition("\nexamples:\n")
@@ -74,7 +74,7 @@ class Group(Options):
             cls._make_dataclass()
 
     def __new__(cls, **_: Any) -> Self:
-        """Complete the class, also if another process unpickles a command."""
+        """Create an instance, after `fill_options`, even if another process unpickles it."""
         return super().__new__(cls.fill_options())
 
     @classmethod
@@ -84,7 +84,7 @@ class Group(Options):
 
     @classmethod
     def fill_options(cls) -> type[Self]:
-        """Return the class, with options shared with the library filled in."""
+        """Return the class itself, once its options have the library's defaults and help texts."""
         if cls._takes:
             parameters = dict(one for place in cls._takes for one in _read_parameters(place))
             kinds: dict[str, Any] = {}
@@ -109,10 +109,10 @@ class Group(Options):
         return cls
 
     def require_one_of(self, *names: str) -> None:
-        """Refuse none, or several, of mutually exclusive options.
+        """Raise an error unless exactly one of several options is set.
 
         Raises:
-            PqppError: One line that names the options.
+            PqppError: None, or more than one, is set.
         """
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:
@@ -120,25 +120,25 @@ class Group(Options):
             raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")
 
     def get_output_file_types(self, name: str) -> tuple[str, ...]:
-        """Return the file types that an output may replace."""
+        """Return the file types that an output option may overwrite."""
         field = next(f for f in get_fields(self) if f.name == name)
         kinds = tuple(field.metadata.get("holds", ("text",)))
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
         return (of_ending,) if of_ending in kinds else kinds[:1]
 
     def get_arguments(self, function: Callable) -> dict[str, Any]:
-        """Return the options that are parameters of a library function, by parameter name."""
+        """Return the keyword arguments of a library function that this command has options for."""
         own = {f.metadata.get("library", f.name): f.name for f in get_fields(self)}
         taken = inspect.signature(function).parameters
         return {name: getattr(self, own[name]) for name in taken if name in own}
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the role of an option's path; see `path` of `option`."""
+        """Return the `path` that an option is declared with, or None; see `option`."""
         return next(f.metadata.get("path") for f in get_fields(self) if f.name == option)
 
 
 class Command(Group):
-    """A command: its docstring is the text of `--help`, where `FOOTNOTE` is last.
+    """A command with its options; its docstring is the text of `--help`.
 
     Example:
         >>> from pqpp_cli.predict import Predict
@@ -155,7 +155,7 @@ class Command(Group):
     )
 
     def check_paths(self) -> None:
-        """Expand `~`, and refuse outputs that cannot be written or are an input."""
+        """Expand `~` in paths, and refuse outputs with `check_outputs`."""
         self.expand_paths()
         check_outputs(self)
 
@@ -165,15 +165,14 @@ class Command(Group):
 
 
 def check_outputs(command: Any) -> None:
-    """Refuse outputs that cannot be written or are an input, before any work.
+    """Refuse a command's outputs that cannot be written or would overwrite an input.
 
-    Inputs are all files that path options name, also as FILE:COLUMN or NAME=FILE, and all existing
-    files in the folders that they name. Exceptions are pages and tables of verdicts next to images,
-    and the files of the working folder and its parents. An existing output must have the file type
-    of the new one.
+    Inputs are the files that other path options name, also as FILE:COLUMN or NAME=FILE, and the
+    files in folders that they name. Exceptions are pages and tables of verdicts next to images, and
+    files in the working folder and its parents. An existing file must have the type of the output.
 
     Raises:
-        PqppError: One line that names the option.
+        PqppError: An output has a wrong ending or type, is an input, or cannot be written.
     """
     roles = {field.name: command.get_path_role(field.name) for field in get_fields(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
@@ -210,7 +209,7 @@ def check_outputs(command: Any) -> None:
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
-    """Refuse an existing file in a folder that is read."""
+    """Refuse to overwrite a file in a folder that the command reads."""
     target, here = expand(path).resolve(), Path.cwd()
     for name in folders if target.is_file() else ():
         folder = expand(name).resolve()
@@ -219,7 +218,7 @@ def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
 
 
 def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
-    """Return the files, or the folders, that the values of options name."""
+    """Return the paths in the values of options that pass a test, such as `Path.is_file`."""
     found = []
     for text in sorted(set(_yield_paths(value)) - {""}):
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero
@@ -228,7 +227,7 @@ def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
 
 
 def _yield_paths(value: Any) -> Iterator[str]:
-    """Yield possible paths in a value: the value, the part after `NAME=`, and before `:COLUMN`."""
+    """Yield each text in a value, and the text without `NAME=`, without `:COLUMN` or both."""
     if isinstance(value, str):
         for text in (value, value.partition("=")[2] or value):
             yield from (text, text.rpartition(":")[0])

@@ -77,22 +77,22 @@ def iterate_command_classes() -> Iterator[type[Command]]:
 
 
 def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
-    """Return the command or the subcommands of a module, by their words."""
+    """Return the classes of a command's module with the words that call them, sorted by words."""
     kinds = [kind for kind in vars(_import_module(name)).values() if isinstance(kind, type)]
     found = {get_command_words(k): k for k in kinds if k.__module__ == f"pqpp_cli.{name}"}
     return sorted((words, kind) for words, kind in found.items() if words[:1] == (name,))
 
 
 def get_command_words(kind: type) -> tuple[str, ...]:
-    """Return the words that name a command, `bench conqa` of `BenchConqa`."""
+    """Return the words of a command's class, such as `("bench", "conqa")` of `BenchConqa`."""
     return tuple(word.lower() for word in re.findall("[A-Z][a-z0-9]*", kind.__name__))
 
 
 def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
-    """Parse words into a command's class and the values of its options.
+    """Return the class of the command in a command line, and the values of its options.
 
     Raises:
-        SystemExit: The words are not a valid command line, or request help; the message is printed.
+        SystemExit: The words are not a valid command line (2), or request help (0).
 
     Example:
         >>> kind, flags = parse_command(["fit", "votes", "--output", "mine", "--folds", "3"])
@@ -110,8 +110,7 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
     """Return the parser of the command line.
 
     Args:
-        words: The arguments. The parser has the options of the command that they name, and only the
-            names of the others. If left out, it has the options of all commands.
+        words: The arguments; only the command that they name gets its options. None for all.
     """
     parser = Parser(
         prog="pqpp",
@@ -183,17 +182,17 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # `SafeStream` would show its codes (Python 3.14)
 
     def _parse_optional(self, arg_string):
-        """Treat `-.csv` and `-:column` as values, since they are standard input like `-`."""
+        """Treat words like `-.csv` and `-:column`, which name standard input, as values."""
         if arg_string.startswith(("-.", "-:")):
             return None
         return super()._parse_optional(arg_string)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print the message; argparse hides errors such as a full disk."""
+        """Write a message without hiding errors such as a full disk, as argparse does."""
         (file or sys.stderr).write(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse words, and refuse unknown ones with a suggestion."""
+        """Parse known words as argparse does, but exit with a suggestion if a word is unknown."""
         if any("_" in word for word in args or ()):  # imported where it is needed
             from pqpp_files.names import to_hyphens
 
@@ -210,7 +209,7 @@ class Parser(argparse.ArgumentParser):
         return given, left
 
     def _describe_unknown(self, word: str) -> str:
-        """Name an unknown word, with the option that was probably meant."""
+        """Return the error for an unknown word, with the option that was probably meant."""
         wrong = word.partition("=")[0]
         value = f",{wrong.lstrip('-')},"
         shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
@@ -220,7 +219,7 @@ class Parser(argparse.ArgumentParser):
         return f"unknown argument {wrong}; {hint or self._suggest(wrong, known)}"
 
     def _suggest(self, word: str, known: list[str]) -> str:
-        """Suggest an option or a command for an unknown word."""
+        """Return a suggestion of up to three options or commands for an unknown word."""
         from pqpp_files.names import did_you_mean
 
         near = [flag for flag in known if flag.startswith(f"-{word}")]  # -o
@@ -233,7 +232,7 @@ class Parser(argparse.ArgumentParser):
         return did_you_mean(word, known, "no option is similar" * known[0].startswith("-"))
 
     def format_help(self) -> str:
-        """Wrap the description like the options; the epilog keeps its lines."""
+        """Return the help with a wrapped description and an epilog whose lines are kept."""
         wrapped = argparse.HelpFormatter(self.prog)
         wrapped.add_text(self.description)
         self.description = wrapped.format_help().strip()

@@ -50,7 +50,7 @@ class DatasetsExport(Command):
     load_option: dict[str, str] | None = option(None, library="option")
 
     def run(self) -> None:
-        """Export, and print the number of rows of each split."""
+        """Write the files, and print the number of rows of each split."""
         from pqpp_datasets.export.export import export
 
         rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
@@ -124,13 +124,13 @@ class DatasetsSelect(Dataset, Command):
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def __post_init__(self) -> None:
-        """Check that captions and embeddings have one source each."""
+        """Refuse missing or several sources of captions and of embeddings."""
         super().__post_init__()
         self.require_one_of("embeddings", "encoder")
         self.require_one_of("file", "dataset")
 
     def run(self) -> None:
-        """Embed, select and print."""
+        """Choose the captions and print them, or write them to a file."""
         from pqpp_datasets import select
         from pqpp_models.prompt_file import read_texts
         from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -173,7 +173,7 @@ class DatasetsShow(Command):
     )
 
     def run(self) -> None:
-        """Print the description of a benchmark."""
+        """Print the facts about a configuration, or the card of a folder."""
         from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
         from pqpp_datasets.export.describe import describe_benchmark
         from pqpp_files.paths import join_inside
@@ -195,7 +195,7 @@ class DatasetsShow(Command):
 
 
 def _describe_type(feature: Any) -> str:
-    """Describe a column's type in a word or two."""
+    """Return a short name of a column's type."""
     if isinstance(feature, dict):
         return "{" + ", ".join(feature) + "}"
     if (inner := getattr(feature, "feature", None)) is not None:

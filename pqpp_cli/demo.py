@@ -32,7 +32,7 @@ _GENERATED = (
 
 
 class WebPageOptions(OnePredictor):
-    """The address and predictor of the web page.
+    """Options of the web page.
 
     Attributes:
         serve: Serve a web page instead; needs the extra `demo`.
@@ -67,13 +67,13 @@ class Demo(WebPageOptions, Command):
     output: str | None = option(None, "folder of the report (default: pqpp-demo)", path="output")
 
     def __post_init__(self) -> None:
-        """Refuse an output for the web page."""
+        """Refuse an output folder together with the web page."""
         super().__post_init__()
         if self.serve and self.output is not None:
             raise PqppError("give `output` or `serve`, not both")
 
     def run(self) -> None:
-        """Run the demo and say where its files are, or serve the page."""
+        """Run the demo and write its report, or serve the page."""
         from pqpp_cli.answers import format_predictions
         from pqpp_datasets.load import load_benchmark
         from pqpp_files.paths import check_output_folder
@@ -131,7 +131,7 @@ def _load_validation_rows() -> tuple[Any, str]:
 
 
 def _compare_predictors(rows: Any, folder: Path) -> None:
-    """Compare the predictor fitted to train with measures that need no training."""
+    """Print and write a comparison of `static-train` with the lengths of words and prompts."""
     from pqpp_models import Predictor
     from pqpp_models.bench.lookup import load_named_predictors
     from pqpp_models.bench.report import render_report

@@ -116,7 +116,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
 
 
 def format_cross_validation(fitted: RidgePredictor) -> str:
-    """Format a ridge predictor's cross-validated results as a table."""
+    """Return a ridge predictor's cross-validated results as a table with notes."""
     from tabulate import tabulate
 
     training = fitted.details["training"]

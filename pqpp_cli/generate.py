@@ -23,7 +23,7 @@ _CUT = (".parquet", ".csv", ".tsv", ".gz")
 
 
 class Pipeline(Group):
-    """A diffusers pipeline."""
+    """Options of a diffusers pipeline."""
 
     TITLE = "diffusers pipeline (defaults: the pipeline's)"
     num_inference_steps: int | None
@@ -45,7 +45,7 @@ class Pipeline(Group):
 
 
 class ImagesEndpoint(Group):
-    """An endpoint that generates images.
+    """Options of an endpoint that generates images.
 
     Attributes:
         max_cost: Maximum cost of the calls; needs --price-per-image.
@@ -114,7 +114,7 @@ class Generate(
     shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
-        """Check that exactly one source of images is chosen, with its required options."""
+        """Refuse missing or several sources of images, and missing options of the chosen one."""
         super().__post_init__()
         self.require_one_of("model", "command", "images_url")
         for way, name in (("command", "model_name"), ("images_url", "images_model")):
@@ -127,7 +127,7 @@ class Generate(
             raise PqppError(f"{limits}; remove the limits, or `workers` and `engine`")
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the role of an option's path; images may be in a folder or in a store."""
+        """Return the `path` of an option; None for an output in an object store."""
         from pqpp_files.shards import is_local
 
         is_elsewhere = option == "output" and not is_local(str(self.output))
@@ -167,7 +167,7 @@ class Generate(
             print(f"pqpp: {generator.budget.describe_spending()}", file=sys.stderr)
 
     def _cut_prompts(self, size: int) -> list[Shard]:
-        """Cut a file that is read as a whole."""
+        """Return shards of up to `size` prompts from a file that must be read as a whole."""
         import pyarrow as pa
 
         from pqpp_files.shards import cut_table
@@ -177,7 +177,7 @@ class Generate(
         return cut_table(pa.table({"prompt_id": ids, self.column: prompts}), size)
 
     def make_job(self) -> tuple[GenerationJob, dict, str]:
-        """Return the job of a shard, the settings of its rows, and the output folder."""
+        """Return the job, the settings that its output depends on, and the output folder."""
         from pqpp_engines.generate.run import GenerationJob
 
         size = self.images_per_prompt, self.batch_size
@@ -188,7 +188,7 @@ class Generate(
         return job, settings, place
 
     def open_generator(self) -> Generator:
-        """Open the generator of images."""
+        """Return the generator that the options choose."""
         from pqpp_engines import generate
 
         name = self.model_name or ""

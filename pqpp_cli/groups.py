@@ -37,7 +37,7 @@ CONFIGURATIONS = "pqpp_datasets.benchmarks:BENCHMARKS"
 
 
 def parse_json_or_text(text: str) -> Any:
-    """Parse a text as JSON; return it unchanged if it is not JSON."""
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
     from pqpp_files.foreign.json_values import parse_json
 
     try:
@@ -64,7 +64,6 @@ class OnePredictor(Group):
     predictor: str = option("static", path="name", also=("predictors",), known=_list_predictors)
 
     def __post_init__(self) -> None:
-        """Refuse several predictors."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
             raise PqppError(f"expected one `predictor`, got {count + 1}; compare with pqpp bench")
@@ -138,7 +137,7 @@ class ImageDir(Group):
 
 
 class PromptOptions(ColumnOptions):
-    """Prompts as words, or in a file.
+    """The prompts, as arguments or in a file.
 
     Attributes:
         file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file with prompts, or - for standard
@@ -149,7 +148,7 @@ class PromptOptions(ColumnOptions):
     file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
-        """Refuse words that are not prompts: blank ones, file names, and prompts without quotes."""
+        """Refuse arguments that are not prompts: blanks, file names and parts of a prompt."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
             raise PqppError("the prompt is blank; write a prompt in quotes")
@@ -183,17 +182,17 @@ class ResultOptions(Group):
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def get_output_file_types(self, name: str) -> tuple[str, ...]:
-        """Return the kinds of file that an output may replace."""
+        """Return the file types that an output option may overwrite."""
         if name == "output" and self.style == "parquet":
             return ("Parquet",)
         return super().get_output_file_types(name)
 
     @cached_property
     def style(self) -> str:
-        """The format set by `format` or by the file's name.
+        """The output format: `format`, else that of the suffix of `output`, else table.
 
         Raises:
-            PqppError: The command cannot write a file of this name.
+            PqppError: The suffix is of no allowed format, or Parquet has no output file.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -222,12 +221,12 @@ class Tables(ResultOptions):
 
 
 class FigureTables(Tables):
-    """The output of commands that print tables of results: format, file and HTML report."""
+    """The format, file and HTML report of tables of results."""
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
     def write_tables(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
-        """Print the tables and write the page."""
+        """Print the tables or write them to `output`, and write the HTML report if requested."""
         from pqpp_cli.output import emit
         from pqpp_files.figures import format_figures, render_figures
 
@@ -237,7 +236,7 @@ class FigureTables(Tables):
 
 
 class Shards(Group):
-    """A job in shards, whose `output` is a folder.
+    """Options of a job in shards.
 
     Attributes:
         shard: Process only share I of N; I starts at 0.
@@ -257,7 +256,6 @@ class Shards(Group):
     num_gpus: float | None = option(None, ge=0)
 
     def __post_init__(self) -> None:
-        """Refuse options of Ray without Ray."""
         super().__post_init__()
         for name in ("num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
@@ -277,7 +275,7 @@ class Shards(Group):
         return (self.workers or 1) > 1 or self.engine == "ray"
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the role of an option's path; shards may be in a store."""
+        """Return the `path` of an option; None for a path in an object store."""
         role = super().get_path_role(option)
         if not self.in_shards or option not in ("output", "image_dir"):
             return role
@@ -287,7 +285,7 @@ class Shards(Group):
         return role if is_local(str(getattr(self, option))) else None
 
     def refuse_with_shards(self, *names: str) -> None:
-        """Refuse options that cannot be used with shards."""
+        """Raise an error if the job is in shards and one of the named options is set."""
         for name in names:
             if self.in_shards and getattr(self, name):
                 raise PqppError(f"`{name}` cannot be used with shards; remove `{name}`")
@@ -300,18 +298,17 @@ class Shards(Group):
         numbered: Sequence[str] = (),
         cut_whole: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
-        """Run a job on an input, write to a folder, and print a summary.
+        """Cut an input into shards, run a job on them, and print a summary.
 
         Args:
-            make_job: A function that returns the job and the settings of its outputs (see
-                `pqpp_files.shards.run_shards`), and the output folder; called after the input was
-                checked.
-            numbered: See `pqpp_files.shards.find_shards`.
-            cut_whole: A function from the size of a shard to the shards of a file that is read as a
-                whole.
+            make_job: A function that returns the job, its settings and the output folder, as in
+                `pqpp_files.shards.run_shards`; called after the input is checked.
+            numbered: As in `pqpp_files.shards.find_shards`.
+            cut_whole: A function that returns the shards, given their size, of a file that cannot
+                be read in parts.
 
         Raises:
-            PqppError: No file or no folder is named, or one is inside the other.
+            PqppError: The input or the output folder is missing, or the output is inside the input.
         """
         from pqpp_files import shards as cut
 
@@ -353,6 +350,6 @@ class Push(Group):
     dry_run: bool = option(False, "show what would change without changing it")
 
     def push(self, push_function: Callable, source: str, repository: str) -> None:
-        """Call `push(what, repository, private=, revision=, dry_run=)`, and print what was done."""
+        """Call `push_function(source, repository, ...)` with the options, and print its report."""
         how = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
         print("\n".join(push_function(source, repository, **how).lines()), flush=True)

@@ -53,9 +53,7 @@ class Leaderboard(Tables, Command):
     )
 
     def __post_init__(self) -> None:
-        """Check the Space's name before anything is read."""
         super().__post_init__()
-
         if self.space is not None and not is_repository_id(self.space):
             raise PqppError(f"`space` is {self.space}; it must have the form OWNER/NAME")
 

@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `pqpp`; default: those of the process.
 
     Returns:
-        0 when all went well, 2 for bad input and 1 for a bug in pqpp (one line on standard error,
-        no traceback; `PQPP_TRACEBACK=1` shows it), 130 when interrupted.
+        0 for success, 2 for invalid input, 1 for a bug in pqpp and 130 for an interrupt. Errors are
+        printed on one line, unless `PQPP_TRACEBACK` is set, which lets exceptions pass.
 
     Example:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
-    """Run the command line, and return its status unless it is interrupted."""
+    """Run the command line and return its exit status; raise KeyboardInterrupt if interrupted."""
     kind: type | None = None
     try:  # includes our imports
         from pqpp_cli.safe_stream import SafeStream
@@ -130,9 +130,9 @@ class _ClosedOutput(io.TextIOBase):
 
 
 def _describe_error(error: Exception, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
-    """Return the exit status of an error (2 if the user can fix it) and its lines.
+    """Return the exit status of an error and the lines to print.
 
-    `is_models` is true if a library raised the error while it ran a model.
+    `is_models` is true if the error comes from a library that runs models.
     """
     from pqpp_files.errors import PqppError, is_out_of_memory, to_line
 

@@ -44,7 +44,7 @@ _ALL, _METRICS = "all", "pqpp_metrics.registration:list_metrics"
 
 
 class OneMetric(Group):
-    """A metric.
+    """The metric to use.
 
     Attributes:
         metric: Metric, as in `pqpp metrics list`.
@@ -117,7 +117,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 
     def __post_init__(self) -> None:
-        """Check that `run` and `qrels` are given together and without other inputs."""
+        """Refuse `run` without `qrels` or the reverse, and both together with other inputs."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels):
             missing = "qrels" if self.runs else "run"
@@ -127,7 +127,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             raise PqppError(f"`run` cannot be combined with other inputs; remove {others}")
 
     def run(self) -> None:
-        """Compute, and print the result."""
+        """Print the result or write it to files, and note unjudged documents."""
         from pqpp_metrics.errors import UnjudgedWarning
 
         how: Any = {"action": "always", "category": UnjudgedWarning}
@@ -162,7 +162,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
 
 
 def _get_values_by_query(result: Mapping[str, Any]) -> dict[str, list]:
-    """Return the measures by run and query."""
+    """Return columns of the runs, query ids and measures, one row per run and query."""
     columns: dict[str, list] = {}
     for name, table in result.get("runs", {"": result}).items():
         run = {"run": [name] * len(table["query_ids"])} if "runs" in result else {}
@@ -199,7 +199,7 @@ _HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
 
 
 def _format_runs(result: Mapping[str, Any]) -> str:
-    """Format the means with their intervals, and the comparisons."""
+    """Return a table of means with intervals and, for several runs, a table of comparisons."""
     means = [
         ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
         for name, table in result.get("runs", {"": result}).items()

@@ -87,7 +87,7 @@ class ModelsList(Command):
 
 
 def _get_size(name: str) -> str:
-    """Return the size of a predictor's shipped files."""
+    """Return the size of a predictor's shipped files in MB as text, or a hyphen if it has none."""
     from importlib.resources import files
 
     folder = files("pqpp_models") / "weights" / name
@@ -116,7 +116,7 @@ class ModelsPush(Push, Command):
     anyway: bool = False
 
     def run(self) -> None:
-        """Push what was named, and print what was done."""
+        """Push the predictor, its page or both, and print what was done."""
         from pqpp_backbones.checkpoint import CONFIG
         from pqpp_backbones.foreign import read_text_field
         from pqpp_files.paths import expand
@@ -142,7 +142,7 @@ class ModelsPush(Push, Command):
             self.push(partial(push_space, folder=name), self.repository, self.space)
 
     def _get_results(self, name: str, folder: Path) -> dict[str, Path]:
-        """Evaluate a predictor on the benchmark, and return the file of its results."""
+        """Evaluate a predictor on `benchmark`; return the file of its results by its Hub path."""
         if self.benchmark is None:
             return {}
         from pqpp_hub.eval_results import get_path

@@ -91,7 +91,7 @@ class Predict(
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
 
     def __post_init__(self) -> None:
-        """Check that prompts have one source, and which options go together."""
+        """Refuse several sources of prompts, and options that shards do not support."""
         super().__post_init__()
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
@@ -99,7 +99,7 @@ class Predict(
             raise PqppError(f"expected one of `prompts`, `file` and `dataset`, got {count}")
 
     def run(self) -> None:
-        """Predict and print."""
+        """Print or write the predictions."""
         from pqpp_models.predictor import REFERENCE, Predictor
 
         if self.in_shards:
@@ -162,7 +162,7 @@ class Predict(
         typed: bool,
         judged: bool,
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
-        """Yield batches of the input with predictions and verdicts, and show their progress."""
+        """Yield the columns, prompts, predictions and verdicts of each batch, with progress."""
         from pqpp_models.predict import predict_columns
 
         shown: Any = contextlib.nullcontext()
@@ -186,7 +186,7 @@ class Predict(
                     bar.update(len(rows))
 
     def _print_tables(self, source: PromptSource, predictor: Predictor) -> None:
-        """Print tables for people, or write them to a file."""
+        """Print or write predictions as tables, with verdicts and explanations if requested."""
         from pqpp_cli import answers
         from pqpp_models.predict import choose_main_targets
         from pqpp_models.predictor import REFERENCE
@@ -220,7 +220,7 @@ class Predict(
         emit(text, self.output)
 
     def _write_table(self, source: PromptSource, predictor: Predictor) -> None:
-        """Predict prompts in batches, and write one table."""
+        """Write predictions as data, after the columns of the input."""
         from pqpp_models.predict import order_targets
 
         targets = order_targets(predictor, self.targets)
@@ -242,7 +242,7 @@ class Predict(
 
 
 def _hide_unreliable_values(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
-    """Empty the cells that a verdict calls unreliable; return a note on them."""
+    """Set unreliable predictions of the verdict's target to None; return a note, maybe empty."""
     from pqpp_models.predictor import REFERENCE
     from pqpp_models.verdict.verdict import explain_missing
 

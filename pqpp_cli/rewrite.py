@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StudyOptions(Group):
-    """A study in which people compare images.
+    """Options of a study in which people compare images.
 
     Attributes:
         study: Also write DIR/prompts.csv for `pqpp generate` and DIR/pairs.csv for `pqpp annotate`.
@@ -91,7 +91,7 @@ class Rewrite(
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Check that prompts and candidates have one source each."""
+        """Refuse missing or several sources of prompts and of candidates, and missing names."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
@@ -147,7 +147,7 @@ class Rewrite(
         return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts
 
     def _make_writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
-        """Return a function that returns a prompt's candidates, and one that reports the cost."""
+        """Return a function from a prompt to its candidates, and one that returns notes on cost."""
         from pqpp_engines.rewrite import Writer
         from pqpp_engines.rewrite.rewriting import read_rewrites
 
@@ -161,7 +161,7 @@ class Rewrite(
 
 
 def _summarise(columns: dict[str, list], verdicts: list[dict]) -> str:
-    """Return how many rewrites were found, and the main reasons against the others."""
+    """Return one line on the number of rewrites and the most frequent reasons for rejections."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
     text = f"{sum(columns['changed'])} of {len(columns['prompt'])} rewritten; "
     text += f"{better} with a better candidate; {how_many(len(verdicts), 'candidate')}"

@@ -33,7 +33,7 @@ class Route(Group):
 class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engines.route:Rule",)):
     r"""Fit a router to your prompts.
 
-    The router decides by quality and cost, and keeps a budget, a share or a minimum quality.
+    The router weighs quality against cost, and keeps a budget, a share or a minimum quality.
 
     examples:
       pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --budget 2 --calibration mine.txt \
@@ -48,7 +48,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     route predict --file` and `Router.route` keep the budget or share exactly.
 
     Attributes:
-        targets: Target that predicts the quality of each route.
+        targets: Targets that predict the quality of the routes, one per route.
         utility: Value of one unit of each target (default: 1 each).
     """
 
@@ -66,7 +66,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     overwrite: bool = option(False, "overwrite an earlier router")
 
     def __post_init__(self) -> None:
-        """Check that there is one rule, and one name, cost and utility per target."""
+        """Refuse several rules, and lists that do not have one value per target."""
         super().__post_init__()
         rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(rules) != 1:
@@ -115,12 +115,11 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Check that prompts have one source."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
 
     def run(self) -> None:
-        """Choose routes for prompts."""
+        """Print or write the route of each prompt."""
         from pqpp_engines.route import Account, Router
         from pqpp_models.prompt_file import read_prompts_and_ids
 

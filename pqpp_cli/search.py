@@ -38,7 +38,7 @@ class Search(Group):
 
 
 class EncoderOptions(Group):
-    """The model that embeds images and texts.
+    """The model to embed images and texts with.
 
     Attributes:
         model: BLIP-2, CLIP, SigLIP, OWNER/REPOSITORY or a folder.
@@ -49,13 +49,13 @@ class EncoderOptions(Group):
 
 
 class IndexOptions(Group):
-    """An index."""
+    """The index to use."""
 
     index: str = option(NEEDED, "folder written by `pqpp search build`", path="folder", word=True)
 
 
 class SourceOptions(Group):
-    """Images, or embeddings of them.
+    """The images to add, or their embeddings.
 
     Attributes:
         source: Folder of images, .npy file of embeddings, or folder from `pqpp search embed`.
@@ -67,7 +67,7 @@ class SourceOptions(Group):
 
 
 def print_index(index: Any) -> None:
-    """Print a description of an index."""
+    """Print the configuration of an index as a table."""
     from tabulate import tabulate
 
     config = {name: value for name, value in index.config.items() if name != "sha256"}
@@ -147,7 +147,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     shard_size: int | None = option(None, "rows per shard (default: 10000)")
 
     def run(self) -> None:
-        """Embed in shards."""
+        """Embed the rows in shards, and print a summary."""
         if self.image_dir:
             check_path("image_dir", "images", self.image_dir)
         self.run_in_shards(self.file, self.output, self._make_job)
@@ -186,7 +186,6 @@ class SearchLabels(
     output: str = option(NEEDED, "file to write")
 
     def __post_init__(self) -> None:
-        """Check that either an encoder or words are compared."""
         super().__post_init__()
         self.require_one_of("encoder", "words")
 
@@ -262,7 +261,7 @@ class SearchRetrieve(
     shard_size: int | None = option(None, "rows per shard (default: 1000)")
 
     def run(self) -> None:
-        """Search and write."""
+        """Search for each query, and write the run."""
         from tqdm import tqdm
 
         from pqpp_engines.index import retrieve

@@ -1,7 +1,7 @@
-"""Write files and folders to a temporary path, then rename: either the old or the new one exists.
+"""Write files and folders atomically: to a temporary path, which is then renamed.
 
 A folder replaces an older one with two renames. The name of a temporary path contains the id of its
-process, so that the next run can remove the files of a killed process, and restore a folder if the
+process, so that a later run can remove what a killed process left, and restore a folder if the
 process was killed between the two renames.
 """
 
@@ -27,9 +27,9 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; rename it to `path` on success.
+    """Yield a temporary path to write to, and rename it to `path` on success.
 
-    A link is kept and its target replaced. The new file has the old one's permissions.
+    If `path` is a link, its target is replaced. The new file has the old one's permissions.
 
     Args:
         path: The file to write.
@@ -90,19 +90,18 @@ def atomic_folder(
     patterns: Sequence[str] | None = None,
     check: Callable[[Path], None] = lambda _: None,
 ) -> Iterator[Path]:
-    """Yield a new folder, which replaces `folder` on success.
+    """Yield a temporary folder to write to, which replaces `folder` on success.
 
-    The old folder is restored if the new one cannot replace it. A link is kept and its target
-    replaced.
+    If that fails, the old folder is restored. If `folder` is a link, its target is replaced.
 
     Args:
         folder: The folder to write.
-        patterns: Names that an older folder may contain; None for any.
-        check: A further check of an older folder, before and after the work, since files may have
-            been added; it raises its own error.
+        patterns: Patterns of the names that an older folder may contain; None for any.
+        check: A function that raises an error if an older folder must not be replaced; called
+            before and after the block.
 
     Raises:
-        FileError: The folder contains other files, or is a file.
+        FileError: The folder contains other files, is a file, or cannot be written to.
 
     Example:
         >>> import tempfile
@@ -149,9 +148,9 @@ def atomic_folder(
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Let one process at a time run a block, if the system can lock a folder.
+    """Let only one process at a time run a block, on systems that can lock folders.
 
-    Locks of the same folder cannot be nested, nor contain an `atomic_folder` of it.
+    Locks on a folder cannot be nested, and `atomic_folder` locks the folder that it writes into.
 
     Example:
         >>> with lock_folder(Path()):
@@ -171,24 +170,24 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _restore_old_folder(temp_path: Path, path: Path) -> None:
-    """Restore a file from a temporary path, unless its own path exists again."""
+    """Move the old folder back from a temporary path, unless its own path exists."""
     if (temp_path / "old").exists() and not path.exists():
         (temp_path / "old").rename(path)
 
 
 def _make_temporary_path(path: Path, suffix: str = "") -> Path:
-    """Return an unused temporary path that contains the host name and process id."""
+    """Return an unused path next to `path` whose name contains the machine and process ids."""
     name = path.name if len(os.fsencode(path.name)) < 180 else f"{zlib.crc32(bytes(path)):08x}"
     writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
     return path.with_name(f".{name}.{_MARK}-{writer}{suffix}")
 
 
 def remove_folder_atomically(folder: Path, path: Path) -> None:
-    """Remove a folder in one step; if this is interrupted, the next writer of `path` completes it.
+    """Remove a folder; if this is interrupted, the next `atomic_write` of `path` completes it.
 
     Args:
-        folder: The folder to remove, on the same disk.
-        path: A file that was written by `atomic_write`.
+        folder: The folder to remove, on the same disk as `path`.
+        path: A file.
 
     Example:
         >>> import tempfile
@@ -204,7 +203,7 @@ def remove_folder_atomically(folder: Path, path: Path) -> None:
 
 
 def remove_temporary_files(folder: Path) -> None:
-    """Remove temporary files of killed runs on this machine, after restoring replaced folders."""
+    """Remove the temporary files of killed processes of this machine; restore replaced folders."""
     temporary_name = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:
@@ -234,21 +233,21 @@ def _is_alive(process: int) -> bool:
 
 
 def _flush_to_disk(path: Path) -> None:
-    """Flush a file to disk before it gets its final name."""
+    """Write a file's buffers to disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
 def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the written path in the error of a full disk; other errors pass.
+    """Turn errors of a full disk and of unencodable text in a block into errors that name a path.
 
     Args:
-        path: The file or folder to write.
+        path: The path to name, instead of that of a temporary file.
 
     Raises:
-        OSError: The disk is full; the path is not that of a temporary file.
-        FileError: A text contains half of a surrogate pair, which cannot be encoded.
+        OSError: The disk is full, or the file exceeds the size limit.
+        FileError: A text contains a lone surrogate, which UTF-8 cannot encode.
 
     Example:
         >>> with explain_full_disk("a.csv"):
@@ -272,9 +271,9 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def find_full_disk_errno(error: BaseException | None) -> int:
-    """Return the error number of a full disk from an error or its cause.
+    """Return the number of the error, or of its cause, that says the disk is full, else 0.
 
-    A file that is too large counts too; 0 for other errors.
+    An exceeded quota or file size limit counts as a full disk.
 
     Example:
         >>> find_full_disk_errno(OSError(errno.EFBIG, "File too large")) == errno.EFBIG

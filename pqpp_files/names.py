@@ -19,7 +19,7 @@ def is_folder_name(text: str) -> bool:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a comma-separated list; surrounding blanks and empty names are dropped.
+    """Return the names in a comma-separated list, without surrounding blanks and empty names.
 
     Example:
         >>> split_names("mean_hbpp, mean_p10,")
@@ -29,12 +29,10 @@ def split_names(text: str) -> list[str]:
 
 
 def how_many(n: int, singular: str, plural: str = "") -> str:
-    """Return a number with its noun in singular or plural.
+    """Return a number and a noun, such as `2 votes`.
 
     Args:
-        n: The number.
-        singular: The singular.
-        plural: The plural; default: with an s.
+        plural: The plural; default: the singular with an s.
 
     Example:
         >>> how_many(1, "annotator"), how_many(0, "vote"), how_many(2, "query", "queries")
@@ -44,27 +42,25 @@ def how_many(n: int, singular: str, plural: str = "") -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Suggest up to three known names for a mistyped singular.
+    """Return a suggestion of up to three known names for an unknown one.
 
     Args:
-        name: The unknown name.
-        known: The allowed names.
-        otherwise: The text if no name is close; default: all allowed names.
+        otherwise: The text if no known name is similar; default: a list of all known names.
 
     Example:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
         "did you mean 'n_words'?"
         >>> did_you_mean("x", ["sdxl_hbpp", "mean_rr"])
-        'choose singular of sdxl_hbpp, mean_rr'
+        'choose one of sdxl_hbpp, mean_rr'
     """
     names = list(known)
     if close := find_close_names(name, names):
         return f"did you mean {' or '.join(map(repr, close))}?"
-    return otherwise or f"choose singular of {', '.join(names)}"
+    return otherwise or f"choose one of {', '.join(names)}"
 
 
 def find_close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that resemble or contain a name, the closest first.
+    """Return up to three known names that are similar to a name, or contain it.
 
     Example:
         >>> known = ["kendall", "pearson"]
@@ -82,9 +78,6 @@ def find_close_names(name: str, known: Iterable[str]) -> list[str]:
 def is_repository_id(name: str) -> bool:
     """Return whether a name has the form `OWNER/REPOSITORY`.
 
-    Args:
-        name: Any text.
-
     Example:
         >>> is_repository_id("someone/pqpp-static"), is_repository_id("static")
         (True, False)
@@ -94,7 +87,7 @@ def is_repository_id(name: str) -> bool:
 
 
 def to_hyphens(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with hyphens in flags.
+    """Return the words of a command line with hyphens instead of underscores in flags.
 
     Example:
         >>> to_hyphens(["--image_dir=my_images", "--", "--a_prompt"])

@@ -1,7 +1,4 @@
-"""Resolve paths, and check outputs before work begins, so that nothing fails or is lost at its end.
-
-Nothing is created or changed here.
-"""
+"""Resolve paths, and check output paths before long work; nothing is created or changed."""
 
 import contextlib
 import os
@@ -29,7 +26,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
     """Return a path with `~` and `~NAME` expanded.
 
     Raises:
-        FileError: The user does not exist, or the path has a null character.
+        FileError: The user does not exist, or the path contains a NUL character.
 
     Example:
         >>> expand("a/b").as_posix()
@@ -47,9 +44,9 @@ def expand(path: str | os.PathLike[str]) -> Path:
 
 
 def is_file_name(text: str) -> bool:
-    """Return whether a text names a table: it has no blank, or the file exists.
+    """Return whether a text is probably a file name rather than a prompt.
 
-    Any text is accepted; one that cannot be a path is not a name.
+    It ends like the name of a table, a document or an image, and has no blank or exists.
 
     Example:
         >>> is_file_name("prompts.csv"), is_file_name("a sign that says notes.txt")
@@ -64,10 +61,10 @@ def is_file_name(text: str) -> bool:
 
 
 def resolve(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path at the end of all links, existing or not.
+    """Return the absolute path, with `~` expanded and links resolved; it need not exist.
 
     Raises:
-        FileError: See `expand`, or the links are circular.
+        FileError: As in `expand`, or the links are circular.
 
     Example:
         >>> resolve(".") == Path.cwd()
@@ -83,14 +80,13 @@ def resolve(path: str | os.PathLike[str]) -> Path:
 
 
 def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
-    """Return a path below a folder; names that lead out of it, also by a link, are refused.
+    """Return the path of a name in a folder, refusing names that lead out of it, even by a link.
 
-    The folder itself may be a link. Use it for names in other people's tables, so that no other
-    file is shown or copied.
+    Use it for names in other people's tables, so that no other file is shown or copied.
 
     Args:
-        root: The folder.
-        name: A path relative to the folder, as in the table.
+        root: The folder; it may be a link.
+        name: A path relative to the folder.
 
     Raises:
         FileError: The path is outside the folder.
@@ -114,11 +110,11 @@ def check_output(
     """Refuse an output file that cannot be written or that is an input.
 
     Args:
-        path: The file; neither it nor its folder need exist. A pipe or a device may be written.
+        path: The file; neither it nor its folder need exist. A pipe or a device is allowed.
         inputs: The input files; missing ones are ignored.
 
     Raises:
-        FileError: The file is a folder or an input, also by a link, or its folder cannot be created
+        FileError: The path is a folder or an input, even by a link, or its folder cannot be created
             or written to.
 
     Example:
@@ -139,7 +135,7 @@ def check_output(
 
 
 def refuse_other_file_type(path: str | os.PathLike[str], allowed_types: Sequence[str]) -> None:
-    """Raise an error if a file contains something other than what will be written there.
+    """Refuse to overwrite a file of another type than the output's.
 
     Args:
         path: The file; it need not exist.
@@ -147,7 +143,7 @@ def refuse_other_file_type(path: str | os.PathLike[str], allowed_types: Sequence
             `Parquet`, `PNG`, ... An empty or unreadable file can always be replaced.
 
     Raises:
-        FileError: The file is of another kind.
+        FileError: The file has another type.
 
     Example:
         >>> refuse_other_file_type(__file__, ["Parquet"])
@@ -169,16 +165,16 @@ def check_output_folder(
     patterns: Sequence[str] | None = None,
     inputs: Iterable[str | os.PathLike[str]] = (),
 ) -> None:
-    """Refuse a folder that cannot be written, or that has files that must not be replaced.
+    """Refuse an output folder that cannot be written to, or that contains an input or other files.
 
     Args:
         folder: The folder; it need not exist.
-        patterns: Names that may be in it; None for any.
+        patterns: Patterns of the names that it may contain; None for any.
         inputs: Input files, which must not be in it.
 
     Raises:
-        FileError: The folder or its parent is a file or cannot be written to, or it contains other
-            files or an input.
+        FileError: The folder or a parent is a file or cannot be written to, or the folder contains
+            an input or other files.
 
     Example:
         >>> check_output_folder(__file__)
@@ -203,7 +199,7 @@ def check_output_folder(
 
 
 def resolve_links(path: Path) -> Path:
-    """Return a link's target, existing or not, so that it is replaced and the link kept.
+    """Return the target of a link, which need not exist, or else the path itself.
 
     Raises:
         FileError: The links are circular.

@@ -31,7 +31,7 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64
 
 
 class Table:
-    """The columns of a file.
+    """A table that was read from a file.
 
     Attributes:
         path: The file as named by the caller.
@@ -135,7 +135,7 @@ class Table:
 
 @functools.cache
 def log_assumptions(path: str, *assumed: str) -> None:
-    """Log assumptions about a file once, in one line."""
+    """Log assumptions about a file on one line, once per process."""
     if assumed:
         logging.getLogger(__name__).warning("%s: read as %s", path, ", ".join(assumed))
 
@@ -205,7 +205,7 @@ def read_columns(
     nested: str | None = None,
     encoding: str | None = None,
 ) -> tuple[Columns, list[str]]:
-    r"""Read columns of texts and numbers; numbers in JSON stay text.
+    r"""Return those of the named columns that a file has, with numbers in JSON as text.
 
     Args:
         path: As in `read_table`.
@@ -217,7 +217,7 @@ def read_columns(
         encoding: As in `Input`.
 
     Returns:
-        The columns found, under the requested names, and the names of all columns.
+        The columns found, by requested name, and the names of all columns of the file.
 
     Raises:
         FileError: See `read_table`, or a cell is a list or an object.
@@ -246,7 +246,7 @@ def _make_column_error(source: Format, missing: Sequence[str], remedy: str) -> F
 
 
 def _to_number(cell: Any) -> float:
-    """Return a cell as a number, NaN if empty; raise if it is not a number."""
+    """Return a cell as a number, NaN if it is empty; raise an error if it is not a number."""
     if cell is None or cell in _MISSING:
         return float("nan")
     if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):

@@ -40,7 +40,7 @@ _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
 
 
 class Format(ABC):
-    """A file of one format.
+    """A reader of a file in one format.
 
     Args:
         source: The file.
@@ -50,13 +50,13 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as in CSV.
         above: Number of header lines.
-        held: Bytes in memory of the lines read so far; a caller that drops them resets it to 0.
-        most: Maximum number of bytes.
-        has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
-            None if the caller has no option `no_header`.
-        index: The columns that are the index of a Parquet file, or the numbers that it counts.
-        read_as: Maps a column that is read under another spelling to the requested name.
-        assumed: Assumptions that the file does not state, for the user to know.
+        held: Size in memory of the lines read so far; a caller that drops them resets it to 0.
+        most: Maximum value of `held`, in bytes.
+        has_header: Whether the first line of CSV contains the column names; otherwise they are 1,
+            2, ... None if the caller has no option `no_header`.
+        index: The index columns of a Parquet file, or the range of a numeric index.
+        read_as: The requested name of each column that is spelled differently in the file.
+        assumed: What was guessed about the file, to tell the user.
     """
 
     row_is = "row"
@@ -76,20 +76,20 @@ class Format(ABC):
 
     @abstractmethod
     def read(self, numbers_as_text: bool = False) -> Columns:
-        """Return the columns; sets `names` to all columns of the file.
+        """Return the requested columns, and set `names` to the names of all columns.
 
         Args:
-            numbers_as_text: Keep numbers of JSON as text.
+            numbers_as_text: Whether to keep numbers in JSON as text.
         """
 
     def locate(self, row: int) -> str:
-        """Return the file and line of a row, counted from 0."""
+        """Return the file and line, or row, of the row with this index, for errors."""
         lines = getattr(self, "_iterate_lines", None) if self.row_is == "line" else None
         number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
         return f"{self.path}, {self.row_is} {number}"
 
     def _select(self, names: Sequence[str]) -> list[str]:
-        """Record the columns' names, and return those to read, including other spellings."""
+        """Set `names`, and return the names of the columns to read, in the file's spelling."""
         if not names:
             raise FileError(f"{self.path} has no columns; give a table with named columns")
         wanted = set(names if self.wanted is None else self.wanted)
@@ -167,8 +167,8 @@ class SeparatedValues(Format):
         """Return the column names and an iterator of rows.
 
         Raises:
-            FileError: The names are all numbers, so that they are probably a row, or a record is
-                damaged or has another number of cells than the header.
+            FileError: All names are numbers, or a row is damaged or has another number of cells
+                than the header.
         """
         records = (record for _, record in self._iterate_lines())
         header = next(records, None)
@@ -195,7 +195,7 @@ class SeparatedValues(Format):
         return header, rows()
 
     def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield each record with the line it begins on, header lines first."""
+        """Yield the number of the first line and the cells of each record, header included."""
         separator, quoting, line = self._dialect
         # Lines end where Python's csv module ends them, not at other line breaks of text.
         parts = (
@@ -228,10 +228,10 @@ class SeparatedValues(Format):
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
-        """The separator, how `csv` treats quotes, and the header's line number.
+        """The separator, the `csv` module's treatment of quotes, and the header's line number.
 
-        The chosen header has the most requested cells, or the most cells. With tabs, quotes are
-        literal if the file is not a table otherwise.
+        The separator is the one that gives the header the most requested names, then the most
+        names. In files with tabs, quotes are literal if the rows would otherwise differ in length.
         """
         lines: list[str] = []
         quotes = 0
@@ -316,7 +316,7 @@ class JsonLines(Format):
 
 
 class Json(JsonLines):
-    """A JSON list of records, alone or under a key, an object of them or of columns, or lines."""
+    """A JSON list of records, alone or under a key, an object of records or columns, or lines."""
 
     row_is = "record"
 
@@ -350,7 +350,7 @@ class Json(JsonLines):
 
 
 class Parquet(Format):
-    """A Parquet file; an index of pandas that has no name is not a column."""
+    """A Parquet file; an unnamed pandas index is not a column."""
 
     def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
@@ -371,11 +371,11 @@ class Parquet(Format):
 
 
 class _ContinuedRow(list[Any]):
-    """A row with cells that are merged with those above."""
+    """A row of which some cells are merged with the cells above them."""
 
 
 class Excel(Format):
-    """The first sheet of an Excel file that has prompts, else the first.
+    """A sheet of an Excel file: the first one with prompts, else the first one.
 
     Blank rows are skipped, and so are titles: rows with a single cell above the header. Cells that
     are merged down a column have the value of the first one. A second header row below merged cells
@@ -431,7 +431,7 @@ class Excel(Format):
 
 
 def skip_title_rows(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
-    """Return the rows of a sheet that are not blank, from the names of the columns on.
+    """Return the rows of a sheet from its header on, without blank rows.
 
     Example:
         >>> skip_title_rows([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
@@ -444,7 +444,7 @@ def skip_title_rows(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
 
 
 class Stata(Format):
-    """A file of Stata, whose labels are read in place of its numbers."""
+    """A Stata file; labelled values are read as their labels."""
 
     def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
@@ -475,13 +475,13 @@ def open_format(
     plain: str | None,
     kinds: Sequence[str] | None = None,
 ) -> Format:
-    """Return the format that an input's name defines, if the file exists.
+    """Return a reader for the format of an input, by its suffix or else by its content.
 
-    A name without a suffix leaves it to the content: text if that is allowed and nothing else is
-    sure.
+    Args:
+        kinds: The allowed suffixes; None for all.
 
     Raises:
-        FileError: The file does not exist, it is a folder, or its name has another format.
+        FileError: The file does not exist or is a folder, or its format is not allowed.
     """
     kinds = kinds or list(FORMATS)
     source = source if isinstance(source, Input) else Input(source)
@@ -499,7 +499,7 @@ def open_format(
 
 
 def _guess_suffix(content: bytes) -> str:
-    """Return the suffix that content would have in a file."""
+    """Return the suffix of the format that content is in; empty for plain text."""
     if content.startswith(b"PAR1"):
         return ".parquet"
     text = content.removeprefix(BOM).lstrip()
@@ -513,7 +513,7 @@ def _guess_suffix(content: bytes) -> str:
 
 
 def is_header(line: str) -> bool:
-    """Return whether a line of text names columns, of which one contains prompts.
+    """Return whether a line is probably a table's header, with a column of prompts.
 
     Example:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
@@ -523,10 +523,10 @@ def is_header(line: str) -> bool:
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
-    """Return the only column with this name apart from case, blanks and punctuation, or None.
+    """Return the column with this name, ignoring case, blanks and punctuation.
 
-    If there is none, the last part of dotted names is compared. Common names of the column of
-    prompts are known.
+    If there is none, the last parts of dotted names are compared. For `prompt`, common synonyms
+    match too. The result is None if no column or several match.
 
     Example:
         >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
@@ -563,10 +563,10 @@ def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
 
 
 def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
-    """Return columns by name; a name with dots is a field in the objects or lists of a column.
+    """Return the columns with these names, of which dotted ones are fields inside a column.
 
-    A column with exactly this name is first. A number is an index in a list, from 0; any other
-    name in a list gives the field of each of its objects.
+    A column with exactly this name takes precedence. In a list, a number is an index from 0; any
+    other name selects this field of each object in the list.
 
     Example:
         >>> cells = {"data": [{"text": "a cat", "votes": [{"by": 7}]}, None]}
@@ -599,12 +599,11 @@ def _get_inner(cell: Any, path: Sequence[str]) -> Any:
 
 
 def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
-    """Flatten a column so that no cell is a list or an object.
+    """Return a table with one row per value in the lists and objects of a column.
 
-    Each value of a list becomes a row, with the other cells of its row; an object gives a row for
-    each key, or for each value of the list under it. A value in a list that is an object contains
-    cells of columns. If there is such a cell, the table gets the columns `PLACE` (in the list, from
-    0), `KEY` (of the object) and `ROW` (of the file, from 0), None if there is none.
+    The other cells of the row are repeated. The columns `PLACE` (index in the list), `KEY` (of the
+    object) and `ROW` (in the file) are added. The fields of an object in a list are further
+    columns. A table without lists and objects in the column is returned unchanged.
 
     Args:
         columns: The columns of a format.

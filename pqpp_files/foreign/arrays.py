@@ -18,14 +18,14 @@ def load_array(
     error: type[PqppError] = FileError,
     form: str = "not a .npy file of numbers",
 ) -> np.ndarray:
-    """Memory-map a `.npy` array without unpickling.
+    """Return the numeric array of a `.npy` file, memory-mapped; nothing is unpickled.
 
     Args:
         error: The error class to raise.
-        form: The expected format, for the error.
+        form: The fault that the error names.
 
     Raises:
-        PqppError: The file is damaged or not a `.npy` file.
+        PqppError: The file does not exist, is damaged, or is not one array of numbers.
 
     Example:
         >>> import tempfile
@@ -58,7 +58,7 @@ def load_tensors(
 
     Args:
         source: The file or its content.
-        name: The name in the error; default: the path.
+        name: The file's name in the error; default: `source`.
         error: The error class to raise.
         framework: `numpy` or `torch`.
 
@@ -81,12 +81,15 @@ def load_tensors(
 
 
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
-    """Return a faiss index, whose vectors stay on disk unless it will grow.
+    """Return a faiss index, memory-mapped by default.
 
     faiss trusts its files, so check the hash first.
 
+    Args:
+        in_memory: Whether to read the vectors into memory, so that more can be added.
+
     Raises:
-        FileError: The file is damaged or not an index.
+        FileError: The file does not exist, is damaged, or is not an index.
 
     Example:
         >>> load_faiss("none.faiss")  # doctest: +SKIP
@@ -102,7 +105,7 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
 
 
 def _require_regular_file(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a regular file; a pipe would block."""
+    """Return a path if it is a regular file, since reading a pipe would block."""
     if not Path(path).is_file():
         raise FileNotFoundError("no such file")
     return Path(path)

@@ -12,10 +12,10 @@ from pqpp_files.errors import FileError, to_line
 
 @contextlib.contextmanager
 def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
-    """Yield a connection to an SQLite database, and close it at the end.
+    """Yield a connection to an SQLite database, and close it afterwards.
 
     Raises:
-        FileError: The file is damaged, not a database, or locked for long.
+        FileError: The file is damaged, locked or not a database.
         sqlite3.Error: The disk is full.
 
     Example:

@@ -43,7 +43,7 @@ class ImageHeader(NamedTuple):
 
 
 def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
-    """Return an image's header without decoding pixels.
+    """Return an image's header, without decoding its pixels unless it is a TIFF file.
 
     Args:
         value: A path, or the file's content.
@@ -67,7 +67,7 @@ def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
 
 
 def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Image:
-    """Return an image upright, in RGB or grey, with a maximum size.
+    """Return an image upright, in RGB or greyscale, and scaled down to a maximum size.
 
     The EXIF orientation is applied, transparent pixels become white, the first frame of an
     animation is used, and 16-bit grey values are scaled to 8 bits.
@@ -125,7 +125,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
 @contextlib.contextmanager
 def _convert_errors(value: Any) -> Iterator[None]:
-    """Turn any error from Pillow into one line, and hide its warnings."""
+    """Turn any error in a block into a `FileError`, and hide warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -11,9 +11,9 @@ from pqpp_files.errors import FileError
 def check_parquet(
     opened: Any, columns: list[str], name: str, max_bytes: int, groups: Sequence[int] | None = None
 ) -> None:
-    """Refuse Parquet columns that need more memory than allowed.
+    """Refuse Parquet columns that unpack to more than `max_bytes`.
 
-    A dictionary-encoded text counts each time it occurs.
+    Repeated texts of a dictionary encoding count each time.
 
     Args:
         columns: The columns to be read.
@@ -22,7 +22,7 @@ def check_parquet(
         groups: The row groups to read; None for all.
 
     Raises:
-        FileError: The columns need more.
+        FileError: The columns are larger.
     """
     import pyarrow.parquet
 
@@ -69,7 +69,7 @@ def read_past_limit(file: BinaryIO, max_bytes: int) -> bytes:
 
 
 def _get_size(array: Any) -> int:
-    """Return the number of bytes of an array's values, with repeated ones counted each time."""
+    """Return the size of an array in bytes, as if it had no dictionary encoding."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -16,17 +16,17 @@ def read_yaml(
     error: type[PqppError] = FileError,
     as_text: bool = False,
 ) -> dict[str, Any]:
-    r"""Read a settings file: a mapping of names to plain values, without aliases.
+    r"""Return the names and plain values of a YAML settings file.
 
     Args:
         path: The file, UTF-8, at most a megabyte.
-        see: A pointer to an example, for the error, like "; see X".
-        hint: Further advice for the error if the path has no YAML suffix, like "; see X".
+        see: The end of the error for a file without names, such as "; see X".
+        hint: The end of the error for an unreadable path without a YAML suffix.
         error: The error class to raise.
         as_text: Whether to keep all values as text.
 
     Raises:
-        PqppError: The file cannot be read or is invalid.
+        PqppError: The file cannot be read, is not YAML, has aliases, or is not a mapping.
 
     Example:
         >>> import tempfile

@@ -1,7 +1,4 @@
-"""Command-line flags for declared options, to_flag with hyphens or underscores.
-
-A repeated flag appends to a list; a repeated flag of any other option is refused.
-"""
+"""Add declared options to an argparse parser as flags and positional arguments."""
 
 import argparse
 import dataclasses
@@ -107,10 +104,10 @@ def _format_help(text: str, default: Any) -> str:
     """Return a help text, with the default if it is informative."""
     if isinstance(default, dict):
         default = [f"{name}={value}" for name, value in default.items()]
-    to_flag = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
-    says_nothing = isinstance(to_flag, bool) or to_flag in (None, "", NEEDED)
+    shown = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
+    says_nothing = isinstance(shown, bool) or shown in (None, "", NEEDED)
     if not says_nothing and "default:" not in text:
-        text = f"{text} (default: {to_flag})".strip()
+        text = f"{text} (default: {shown})".strip()
     return text.replace("%", "%%")
 
 

@@ -61,25 +61,25 @@ class ShardStore:
 
     def list_names(self) -> set[str]:
         """Return the names of all outputs, in a single request."""
-        with self._convert(), contextlib.suppress(FileNotFoundError):
+        with self._convert_error(), contextlib.suppress(FileNotFoundError):
             return {path.rstrip("/") for path in self._files.ls("", detail=False, refresh=True)}
         return set()
 
     def find(self, folder: str) -> list[str]:
         """Return the names of all files below a folder, in order."""
-        with self._convert():
+        with self._convert_error():
             self._files.invalidate_cache()
             return sorted(self._files.find(folder))
 
     def exists(self, name: str) -> bool:
         """Return whether an output exists."""
-        with self._convert():
+        with self._convert_error():
             self._files.invalidate_cache()
             return bool(self._files.exists(name))
 
     def open(self, name: str) -> Any:
         """Open an output for reading."""
-        with self._convert():
+        with self._convert_error():
             return self._files.open(name, "rb")
 
     def read(self, name: str) -> bytes:
@@ -91,7 +91,7 @@ class ShardStore:
         """Write an output atomically, replacing an older one."""
         if self.is_local:
             return write_whole(Path(self.url, name), content)
-        with self._convert():
+        with self._convert_error():
             self._files.pipe_file(name, content)
 
     def write_new(self, name: str, content: bytes) -> bool:
@@ -105,7 +105,7 @@ class ShardStore:
                 if is_new := not self.exists(name):
                     self.write(name, content)
             return is_new
-        with self._convert(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
+        with self._convert_error(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
             try:
                 self._files.pipe_file(name, content, mode="create")
             except FileExistsError:
@@ -131,7 +131,7 @@ class ShardStore:
         return DirFileSystem(files._strip_protocol(root).rstrip("/"), files)
 
     @contextlib.contextmanager
-    def _convert(self) -> Any:
+    def _convert_error(self) -> Any:
         """Turn a file system's error into one line without HTTP headers."""
         try:
             yield
