@@ -1,7 +1,7 @@
-"""Handle Ctrl-C and SIGTERM at any moment: remove unfinished files, and print one line.
+"""Handle Ctrl-C and SIGTERM: remove unfinished files, and print one line instead of a traceback.
 
-During imports and at exit, there are no unfinished files, and the process ends at once. In between,
-an interrupt is an exception, so that unfinished files are removed.
+During imports and at exit, when there are no unfinished files, Ctrl-C ends the process at once.
+During the work, signals raise exceptions, so that unfinished files are removed.
 """
 
 import _signal  # faster to import than signal
@@ -13,7 +13,7 @@ _NUMBER = _signal.SIGINT
 
 
 def handle_interrupts() -> None:
-    """Make Ctrl-C end this process with one line instead of a traceback.
+    """Let Ctrl-C end this process at once with one line, unless the signal is already handled.
 
     Example:
         >>> before = _signal.getsignal(_signal.SIGINT)
@@ -25,13 +25,13 @@ def handle_interrupts() -> None:
 
 
 class InterruptGuard:
-    """A block in which Ctrl-C and SIGTERM are exceptions, so that unfinished files are removed.
+    """A context manager in which Ctrl-C and SIGTERM raise exceptions.
 
-    Earlier handlers are restored afterwards. Nothing changes outside the main thread, or if another
-    program handles the signals.
+    It restores the earlier handlers afterwards. It has no effect outside the main thread, or on
+    signals that another program handles.
 
     Attributes:
-        is_interrupted: Whether Ctrl-C was pressed; imports of libraries turn it into other errors.
+        is_interrupted: Whether Ctrl-C was pressed, even if a library raised another error for it.
 
     Example:
         >>> with InterruptGuard() as work:

@@ -123,7 +123,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
 
 
 class _ClosedOutput(io.TextIOBase):
-    """A standard output that was closed before the command began."""
+    """A substitute for a closed standard output, whose `write` raises an error."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "closed; redirect it to a file", "standard output")

@@ -1,6 +1,6 @@
-"""Benchmarks and results in the Hub's format: `eval.yaml`, `.eval_results/*.yaml`, leaderboards.
+"""Benchmarks, results and leaderboards in the Hub's format: `eval.yaml`, `.eval_results/*.yaml`.
 
-The Hub's format, huggingface.co/docs/hub/eval-results, may change, so only this module knows it.
+See huggingface.co/docs/hub/eval-results. Only this module depends on the format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _APART = "--"  # no name of a target has it
 
 @dataclass(frozen=True)
 class BenchmarkTask:
-    """A task of a benchmark with its own leaderboard: predicting a target of a split.
+    """A task of a benchmark, which is to predict a target of a split.
 
     Attributes:
         config: The configuration; None if it has no name.
@@ -58,7 +58,7 @@ class BenchmarkTask:
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """Return the task of an id; None for an id of another form.
+        """Return the task with an id, or None if the id has another form.
 
         >>> BenchmarkTask.parse("test--mean_hbpp"), BenchmarkTask.parse("gpqa_diamond")
         (BenchmarkTask(config=None, split='test', target='mean_hbpp'), None)
@@ -91,10 +91,10 @@ def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]
 
 
 def load_tasks(dataset: str) -> list[BenchmarkTask]:
-    """Return the tasks of a benchmark, a folder or OWNER/DATASET.
+    """Return the pqpp tasks in the `eval.yaml` of a benchmark, a folder or OWNER/DATASET.
 
     Raises:
-        HubError: The benchmark does not exist, cannot be read, or has no tasks of pqpp.
+        HubError: The benchmark does not exist, cannot be read, or has no pqpp tasks.
     """
     folder = expand(dataset)
     if not folder.is_dir():
@@ -113,7 +113,7 @@ def load_tasks(dataset: str) -> list[BenchmarkTask]:
 
 
 def get_commit(dataset: str) -> str | None:
-    """Return the commit of a dataset on the Hub, None if unknown."""
+    """Return the last commit of a dataset on the Hub, or None if the request fails."""
     from huggingface_hub import HfApi
 
     try:
@@ -132,18 +132,17 @@ def get_path(dataset: str) -> str:
 
 
 def render_results(entries: Sequence[EvalResultEntry]) -> str:
-    """Return the content of the results file."""
+    """Return results as the content of a results file, in YAML."""
     return _to_yaml(_import_client().eval_result_entries_to_yaml(list(entries)))
 
 
 def make_result(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
-    """Return a result of a task.
+    """Return a result of a task as an entry of a results file.
 
     Args:
-        task: The task.
         dataset: OWNER/DATASET.
-        value: The result, rounded to six digits.
-        details: `dataset_revision`, `date`, `notes` and so on of `huggingface_hub.EvalResultEntry`.
+        value: The result, to be rounded to six decimals.
+        **details: Further arguments of `huggingface_hub.EvalResultEntry`, such as `notes`.
     """
     from huggingface_hub import constants
 
@@ -183,9 +182,9 @@ class ListedResult:
 
 
 def read_results(folder: Path) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in models' folders below a folder, and a note on each damaged file.
+    """Return the results in the folders of models, and a note on each damaged file.
 
-    Links that lead out of the folder are not followed.
+    Files that are links out of `folder` are ignored.
     """
     root, found = folder.resolve(), filter(Path.is_file, folder.rglob(f"{RESULTS}/*.yaml"))
     files = sorted(file for file in found if file.resolve().is_relative_to(root))
@@ -193,15 +192,16 @@ def read_results(folder: Path) -> tuple[list[ListedResult], list[str]]:
 
 
 def pull_results(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
-    """Return a benchmark's results in models' repositories.
+    """Return the results of models on a benchmark, downloaded from the models' repositories.
 
     Args:
         dataset: OWNER/DATASET.
-        models: Models whose repositories and open pull requests are read; default: those on the
-            Hub's leaderboard.
+        models: Models whose repositories and open pull requests to read; default: the models on
+            the Hub's leaderboard.
 
     Returns:
-        The results, and a line on each file that is damaged.
+        The results, merged ones in preference to those in pull requests, and a note on each
+        damaged file.
 
     Raises:
         HubError: The Hub cannot be reached, or has no leaderboard for the benchmark.
@@ -233,7 +233,7 @@ def pull_results(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedR
 
 
 def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
-    """Return the repositories on the Hub's leaderboard, and their pull requests."""
+    """Return the models on the Hub's leaderboard, each with its pull request or None."""
     from huggingface_hub import HfApi, errors
 
     _import_client()
@@ -250,7 +250,11 @@ def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
 def _parse_files(
     files: Iterable[tuple[str, int | None, Path]],
 ) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in files of models, and a note on each damaged file."""
+    """Return the results in files, and a note on each damaged file.
+
+    Args:
+        files: The model, the pull request or None, and the path of each file.
+    """
     valid: list[ListedResult] = []
     lines: list[str] = []
     for model, number, path in files:
@@ -276,13 +280,13 @@ def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -
     """Open a pull request that adds benchmark results to a model's repository.
 
     Args:
-        model: `OWNER/NAME`; any owner.
+        model: `OWNER/NAME` of any owner.
         dataset: OWNER/DATASET.
         text: The output of `render_results`.
-        dry_run: Only report what would change.
+        dry_run: Whether to report only what would change.
 
     Raises:
-        HubError: The Hub cannot be reached or refuses, or the model does not exist.
+        HubError: The Hub cannot be reached, the model does not exist, or the token is not valid.
     """
     message = f"Results on {dataset}, measured with pqpp"
     files = {get_path(dataset): text.encode()}

@@ -1,7 +1,4 @@
-"""Describe refusals and failures of the Hub.
-
-Only fixed sentences: the client's own texts may contain request headers, and with them a token.
-"""
+"""Describe errors of the Hub in fixed sentences: the client's messages may contain a token."""
 
 ABSENT = "does not exist or is private; check its name, or give a token"
 _STATUS = {
@@ -19,7 +16,7 @@ NOT_CACHED = "is not cached and the Hub cannot be reached; connect, or give a lo
 
 
 def describe_error(error: BaseException, permission: str = "write") -> str:
-    """Describe an error of a repository and its fix, as the end of a sentence.
+    """Return a description of the Hub client's error, as the end of a sentence about a repository.
 
     Args:
         error: The client's error.
@@ -67,14 +64,13 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
 
 
 def find_hub_reason(error: BaseException) -> str | None:
-    """Return `describe_error` of the Hub error that caused a library's error, or None.
+    """Return the description of the Hub's error among the causes of a library's error, or None.
 
     Args:
-        error: The error of a library that contacts the Hub itself, such as transformers and
-            diffusers.
+        error: An error of a library that uses the Hub, such as transformers.
 
     Returns:
-        The end of a sentence about a repository; None if the Hub has nothing to do with the error.
+        As in `describe_error`; None if no cause is an error of the Hub.
 
     Example:
         >>> find_hub_reason(KeyError("vision_config")) is None

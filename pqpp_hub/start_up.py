@@ -10,10 +10,10 @@ from pqpp_files.errors import FileError
 
 
 def find_site_packages() -> Path:
-    """Return the site-packages folder with this package's metadata.
+    """Return the site-packages folder that pqpp is installed in.
 
     Raises:
-        FileError: The package is not installed, as in a bare checkout.
+        FileError: pqpp is not installed.
     """
     try:
         return Path(str(distribution("pqpp").locate_file("")))
@@ -22,9 +22,7 @@ def find_site_packages() -> Path:
 
 
 def get_status(folder: Path) -> str:
-    """Return in one line whether automatic registration is on in this environment.
-
-    A line follows for each module that should register something and cannot be imported.
+    """Return a line on whether automatic registration is on, and one per module that fails.
 
     Args:
         folder: The site-packages folder.
@@ -45,9 +43,9 @@ def get_status(folder: Path) -> str:
 
 
 def enable_autoload(folder: Path) -> None:
-    """Write the start-up files, which an editable install does not have.
+    """Write the start-up files to a site-packages folder, and remove the marker of `off`.
 
-    If `pip uninstall` leaves them, they do nothing.
+    Without pqpp, the files do nothing.
     """
     (folder / OFF_MARKER).unlink(missing_ok=True)
     for name, text in START_UP_FILES.items():
@@ -55,7 +53,7 @@ def enable_autoload(folder: Path) -> None:
 
 
 def disable_autoload(folder: Path) -> None:
-    """Remove the files, and leave a marker file that survives a reinstallation."""
+    """Remove the start-up files, and write a marker that a reinstallation does not remove."""
     (folder / OFF_MARKER).touch()
     for name in START_UP_FILES:
         (folder / name).unlink(missing_ok=True)

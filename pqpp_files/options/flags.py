@@ -15,15 +15,15 @@ from pqpp_files.options.option import NEEDED, get_fields, split_items
 
 
 def get_flag(name: str) -> str:
-    """Return the flag of an option."""
+    """Return the flag of an option, such as `--image-dir` for `image_dir`."""
     return "--" + name.rstrip("_").replace("_", "-")
 
 
 def add_options(parser: argparse.ArgumentParser, kind: type, strict: bool = False) -> None:
-    """Add the options of a class and of its groups, each group under its title.
+    """Add the options of a class, and `--config`, to a parser, under the titles of their groups.
 
     Args:
-        strict: Whether required options must be in the command, or may be set elsewhere.
+        strict: Whether argparse requires required options, which a file could also set.
     """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
@@ -41,11 +41,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, strict: bool = Fals
 
 
 def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
-    """Yield each option in order, with its group's title.
-
-    Positional arguments come first, a class's own before those of its groups; flags in the opposite
-    order.
-    """
+    """Return the options in the order of `--help`, each with its group's title or None."""
     homes: dict[str, int] = {}
     titles: dict[str, str] = {}
     for at, base in reversed([*enumerate(kind.__mro__)]):
@@ -61,7 +57,7 @@ def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
 
 
 def strip_none(hint: Any) -> Any:
-    """Return a type without None."""
+    """Return the first type of a union that is not None, or the type itself."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     return next(option for option in options if option is not types.NoneType)
 
@@ -112,10 +108,7 @@ def _format_help(text: str, default: Any) -> str:
 
 
 def _add_completer(action: Any, declared: Any) -> None:
-    """Let tab completion suggest the names, and files where a path is allowed.
-
-    In a list, the name after the last comma is completed.
-    """
+    """Let tab completion suggest an option's known names, and files if it accepts a path."""
     if known := declared.get("known") or declared.get("choices"):
 
         def complete(prefix: str, **_: Any) -> list[str]:
@@ -131,7 +124,7 @@ def _add_completer(action: Any, declared: Any) -> None:
 
 
 class _OptionAction(argparse.Action):
-    """Stores an option's value as text; a repeated flag appends to a list or is refused."""
+    """An action that stores a value as text; a repeated flag appends to a list, or is an error."""
 
     def __init__(self, option_strings, dest, field, shape=None, **options) -> None:
         super().__init__(option_strings, dest, **options)
@@ -154,7 +147,7 @@ class _OptionAction(argparse.Action):
 
 
 def to_flags(text: str, kind: type) -> str:
-    """Replace option names in backticks with their flags in a message.
+    """Return a message in which option names in backticks are replaced with their flags.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions

@@ -1,7 +1,4 @@
-"""Options from YAML files and flags: a flag overrides the file, and the file overrides the default.
-
-Names are the same in all three; they may be written with hyphens or underscores.
-"""
+"""Create options from a YAML file and flags; a flag overrides the file."""
 
 import argparse
 import dataclasses
@@ -28,13 +25,14 @@ def parse_recipe(
     arguments: Sequence[str],
     prog: str | None = None,
 ) -> AnyRecipe:
-    """Read a recipe from `--config FILE.yaml` and flags.
+    """Return the options in command-line arguments, which can include `--config FILE.yaml`.
 
     Args:
-        description: One line for `--help`.
-        examples: Command lines for `--help`.
-        arguments: The flags.
-        prog: The command before the arguments, for `--help`.
+        kind: The class of the options.
+        description: The description in `--help`.
+        examples: The command lines in `--help`.
+        arguments: The arguments.
+        prog: The command in `--help`; default: the script's name.
 
     Raises:
         PqppError: The file is unreadable, or a name or a value is not allowed.
@@ -60,9 +58,9 @@ def parse_recipe(
 
 
 def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
-    """Build a recipe from flags, with the YAML file of the flag `config` as defaults.
+    """Return the options in flags, with the values in the YAML file `config` as defaults.
 
-    `config` is a path, or a name in the folder `recipes` next to the class.
+    `config` is a path, or the name of a file in the folder `recipes` next to the class.
     """
     from pqpp_files.foreign.yaml_values import read_yaml
 
@@ -77,12 +75,15 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
 
 
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
-    """Build a recipe from names and values, converted to the fields' types.
+    """Return options from names and values, which are converted to the types of the fields.
 
-    A nested dataclass accepts a mapping; its name is prepended to the names in errors.
+    A mapping sets the fields of a nested dataclass.
+
+    Args:
+        prefix: The text before the names in errors.
 
     Raises:
-        PqppError: A name is unknown, or a value has the wrong type or is not allowed.
+        PqppError: A name is unknown or missing, or a value has the wrong type or is not allowed.
     """
     hints, values = typing.get_type_hints(kind), {}
     fields = {field.name: field for field in get_fields(kind)}
@@ -96,7 +97,7 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
 
 
 def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
-    """Convert a value to the type of its field."""
+    """Return a value converted to the type of its field."""
     is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
     is_none = value is None or (value == "none" and not is_word)
     if is_none and types.NoneType in typing.get_args(hint):
@@ -124,9 +125,9 @@ def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -
 
 
 def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
-    """Return the pairs of a mapping, or of a list like `prompt=caption`; names are distinct.
+    """Return the pairs of a mapping, or of texts like `prompt=caption`.
 
-    If the name is optional, as in `[NAME=]FILE`, it defaults to that of the file.
+    If the name is optional, as in `[NAME=]FILE`, it defaults to the file's name without suffixes.
     """
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]

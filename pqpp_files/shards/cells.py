@@ -1,4 +1,4 @@
-"""Check the texts and ids in a shard's rows; an invalid row does not end the job."""
+"""Read the texts and ids of a shard, and describe the problem of each invalid one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 def get_texts(
     table: pa.Table, column: str, cell_name: str = "", remedy: str = "rename a column"
 ) -> tuple[list[str], list[str | None]]:
-    """Return a column of texts, and the problem of each cell.
+    """Return a column of texts, and the problem of each cell or None.
 
     Args:
         table: The rows of a shard.
-        column: The column's name, or one that `find_column` finds, such as text for prompt.
-        cell_name: A cell's name in words; default: the column's name.
+        column: The column, by its name or as in `find_column`.
+        cell_name: What a problem calls a cell; default: the column's name.
         remedy: The fix for a missing column, for the error.
 
     Returns:
-        The texts (empty for invalid cells), and each cell's problem: missing, another type, not
-        UTF-8 or blank; else None.
+        The texts, empty for cells that are not text, and the problems: a cell is missing, blank,
+        not UTF-8 or not text.
 
     Raises:
         FileError: The column does not exist.
@@ -52,11 +52,13 @@ def get_texts(
 
 
 def get_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
-    """Return a column of ids that are valid folder names, and the problem of each cell.
+    """Return a column of ids as texts, and the problem of each cell or None.
+
+    An id must be a valid folder name and unique.
 
     Args:
         table: The rows of a shard.
-        column: The column; integers become texts.
+        column: The column of texts or integers.
 
     Raises:
         FileError: The column does not exist.
@@ -84,12 +86,10 @@ def get_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
 
 
 def replace_invalid_utf8(table: pa.Table) -> pa.Table:
-    """Return a table with invalid UTF-8 in texts replaced.
-
-    Readers, including pyarrow's, fail at such a cell.
+    """Return a table in which invalid bytes of texts are replaced, since readers fail at them.
 
     Raises:
-        FileError: A list or an object contains such text.
+        FileError: A column of another type is invalid, such as a list with such text.
 
     Example:
         >>> import pyarrow as pa
@@ -114,7 +114,7 @@ def replace_invalid_utf8(table: pa.Table) -> pa.Table:
 
 
 def _to_list(column: pa.ChunkedArray) -> list[Any]:
-    """Return cells as Python values; text that is not UTF-8 becomes bytes."""
+    """Return cells as Python values, with text that is not UTF-8 as bytes."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

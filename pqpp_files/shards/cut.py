@@ -28,17 +28,17 @@ _END = 1 << 18
 
 @dataclass(frozen=True)
 class Shard:
-    """Some rows of an input file, and the name of their output.
+    """A range of rows of an input, and the name of their output.
 
     Attributes:
         name: Name of the output, like `part-00003-of-00012.parquet`.
-        path: The Parquet or CSV input, also with the prefix `hf://`; empty for rows in memory.
-        start: The first row.
+        path: Path or fsspec URL of the Parquet or CSV input; empty for rows in memory.
+        start: Index of the first row in the file.
         rows: Number of rows.
-        digest: Hash of size and end of a Parquet file, or of a whole CSV file.
-        first: The first row's number across all files.
-        numbered: A column to fill with these numbers as text, or empty.
-        schema: Common column types of all files.
+        digest: Hash of the size and the end of a Parquet file, or of a whole CSV file.
+        first: Index of the first row across all files.
+        numbered: A column to add with the row numbers across all files, or empty.
+        schema: Common schema of all files.
         table: The rows in memory, or None.
     """
 
@@ -53,10 +53,10 @@ class Shard:
     table: pa.Table | None = field(default=None, repr=False)
 
     def read(self) -> pa.Table:
-        """Return the rows.
+        """Return the rows, with the common column types and the column `numbered`, if any.
 
         Raises:
-            FileError: The file is damaged or has changed.
+            FileError: The file is damaged, or has another number of rows than before.
         """
         import pyarrow as pa
 
@@ -74,26 +74,26 @@ class Shard:
         return table
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return its inputs, the same on all machines."""
+        """Return what identifies the shard in the manifest, the same on all machines."""
         told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
         return {**told, "path": self.path.rpartition("/")[2]}
 
 
 def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) -> list[Shard]:
-    """Cut an input into shards, deterministically on every machine.
+    """Return the shards of an input, the same ones on every machine.
 
     Args:
         source: A Parquet or CSV file (`.csv`, `.tsv`, also `.gz`), a pattern such as
-            `prompts/*.parquet`, or a folder of such files; also with `hf://`. CSV cells are text.
+            `prompts/*.parquet`, or a folder of such files; an fsspec URL too. CSV cells are text.
         size: Maximum number of rows per shard; no shard spans two files.
-        numbered: Columns that may identify rows; if the input has none of them, the first is added
-            with row numbers.
+        numbered: Columns that may identify rows; if the input has none of them, the first one is
+            added, with row numbers as text.
 
     Returns:
         The shards, in the order of the files' names.
 
     Raises:
-        FileError: The file does not exist, a file cannot be read, or columns differ between files.
+        FileError: There is no file or no row, a file cannot be read, or columns differ.
 
     Example:
         >>> import pathlib, pyarrow as pa, pyarrow.parquet, tempfile
@@ -117,7 +117,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
 
 
 def cut_table(table: pa.Table, size: int) -> list[Shard]:
-    """Cut rows in memory into shards.
+    """Return the shards of a table in memory.
 
     Example:
         >>> import pyarrow as pa
@@ -131,7 +131,7 @@ def cut_table(table: pa.Table, size: int) -> list[Shard]:
 
 
 def make_part_names(count: int) -> list[str]:
-    """Return the names of a job's files, in the style of `datasets`.
+    """Return the names of a job's output files.
 
     Example:
         >>> make_part_names(1)
@@ -142,12 +142,11 @@ def make_part_names(count: int) -> list[str]:
 
 
 def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
-    """Return one worker's share of the shards.
+    """Return every N-th shard, from the I-th on.
 
     Args:
         shards: All shards.
-        share: `I/N`, with I from 0 to N - 1, as Slurm's SLURM_ARRAY_TASK_ID and Kubernetes'
-            JOB_COMPLETION_INDEX count; all shards if None.
+        share: `I/N`, with I from 0 to N - 1; None for all shards.
 
     Raises:
         FileError: The share is invalid.
@@ -165,7 +164,7 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
 
 
 def get_share(environment: Mapping[str, str]) -> str | None:
-    """Return the share of this process under `accelerate launch`, or None.
+    """Return the share `RANK/WORLD_SIZE` of a process of `accelerate launch`, or None.
 
     Example:
         >>> get_share({"RANK": "1", "WORLD_SIZE": "4"}), get_share({})
@@ -176,9 +175,9 @@ def get_share(environment: Mapping[str, str]) -> str | None:
 
 
 def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
-    """Return the common column types; refuse a file with other columns.
+    """Return the common schema of files, whose columns must have the same names.
 
-    A column without values takes the type of the other files.
+    A column of nulls takes its type from the other files.
     """
     import pyarrow as pa
 
@@ -199,7 +198,7 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
 
 
 def _list_files(source: str) -> list[str]:
-    r"""Return the files that a source names, in the order of their names.
+    r"""Return the URLs of the files that a file, pattern or folder names, in alphabetical order.
 
     Raises:
         FileError: There are no files, or the file system cannot be read.
@@ -231,11 +230,7 @@ def _list_files(source: str) -> list[str]:
 
 
 def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
-    """Return a file's columns, hash and number of rows.
-
-    Raises:
-        FileError: The file cannot be read, or two columns have the same name.
-    """
+    """Return a file's schema, hash and number of rows; refuse duplicate columns."""
     import fsspec
     import pyarrow as pa
     import pyarrow.parquet
@@ -258,7 +253,7 @@ def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
 
 
 def _read_rows(path: str, start: int, rows: int) -> pa.Table:
-    """Return some rows; for Parquet, only their row groups are read."""
+    """Return a range of rows; in Parquet, only their row groups are read."""
     import fsspec
     import pyarrow as pa
     import pyarrow.parquet
@@ -282,10 +277,10 @@ class _FsspecInput(Input):
     """A text file on any fsspec file system."""
 
     def check(self) -> None:
-        """Do nothing: `open` checks."""
+        """Do nothing, since `open` raises the error."""
 
     def open(self) -> Any:
-        """See `Input.open`."""
+        """Return the unpacked bytes as a file object."""
         import fsspec
 
         return fsspec.open(self.name, "rb", compression="infer").open()

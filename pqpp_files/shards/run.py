@@ -1,9 +1,8 @@
-"""Run long jobs, which are pure functions from an input shard to an output shard.
+"""Run jobs shard by shard, on any number of processes and machines.
 
-A shard is done when its file has its name. A rerun computes the missing outputs, so a killed job
-continues, and its outputs have the same bytes as those of an uninterrupted run. The inputs and
-settings of the outputs are in `_shards.json` next to them, so that no folder mixes two jobs. Any
-number of processes and machines may work on one folder, each on its share.
+A shard is done once its output exists, so a rerun of a killed job computes only the missing ones.
+`_shards.json`, next to the outputs, contains the inputs and settings of the job, so that no folder
+mixes two jobs.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _WORK: list[ShardJob] = []  # the work of this worker process
 
 @dataclass
 class ShardSummary:
-    """The counts of a job on shards.
+    """The numbers of shards and rows of a job.
 
     Attributes:
         shards: Number of new outputs.
@@ -70,20 +69,20 @@ def run_shards(
     engine: str = "local",
     ray: RayOptions | None = None,
 ) -> ShardSummary:
-    """Run the shards of a job that are not done.
+    """Run a job on all shards that have no output yet.
 
     Args:
-        job: A function from a shard's rows to output rows; it must be deterministic.
+        job: A deterministic function from the rows of a shard to the rows of its output.
         shards: All shards of the job, from `find_shards` or `cut_table`.
         output: The output folder, or an fsspec URL like `s3://bucket/done`.
-        settings: Settings that outputs depend on besides the rows; stored in `_shards.json`.
-        share: `I/N`: only this share of the shards.
+        settings: The settings that the outputs depend on, to store in `_shards.json`.
+        share: Run only the share `I/N` of the shards; see `select_share`.
         workers: Number of processes, each with one BLAS thread; default: one locally, or as many as
             fit on Ray.
         progress: Whether to show a progress bar.
         engine: "local": this process or `workers` on this machine; "ray": a cluster, whose nodes
             all see the output.
-        ray: The resources of the cluster; one processor per task by default.
+        ray: The resources of a Ray task; default: one CPU.
 
     Raises:
         FileError: The folder has outputs of another job or other files, a shard cannot be read, or
@@ -137,14 +136,14 @@ def run_shards(
 
 @dataclass
 class ShardJob:
-    """A job and its output folder.
+    """A job with its output store, which processes share.
 
     Attributes:
-        job: See `run_shards`.
+        job: As in `run_shards`.
         store: The output store.
         manifest: The required content of `_shards.json`.
-        is_begun: Whether it has that content.
-        folder: The base of relative paths, for workers with another working directory.
+        is_begun: Whether the store is known to have that content.
+        folder: The working directory of the job; None for the current one.
     """
 
     job: Job
@@ -154,9 +153,9 @@ class ShardJob:
     folder: str | None = None
 
     def run(self, shard: Shard) -> int | None:
-        """Write the output of a shard; return the number of rows with errors.
+        """Write the output of a shard, and return its number of rows with an error.
 
-        None if another process has written it.
+        The result is None if the output exists already.
         """
         import pyarrow.parquet
 
@@ -175,7 +174,7 @@ class ShardJob:
         return _count_errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
 
     def check(self) -> set[str]:
-        """Refuse another job's folder; return the names of existing files."""
+        """Return the names of existing files, after refusing a folder of another job."""
         names = self.store.list_names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):
@@ -211,7 +210,7 @@ def _count_errors(table: pa.Table) -> int:
 
 
 def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int | None]]:
-    """Run shards in this process or in others; yield each with the result of `ShardJob.run`."""
+    """Run shards in this process or others, and yield each with the result of `ShardJob.run`."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
             yield shard, work.run(shard)
@@ -235,7 +234,7 @@ def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[
 
 
 def _start_worker(work: ShardJob) -> None:
-    """Receive the work, and end when the parent process is killed."""
+    """Keep the job of this worker process, and end the process with its parent."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()
 
