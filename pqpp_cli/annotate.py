@@ -15,6 +15,7 @@ from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Dataset, ResultOptions
 from pqpp_cli.output import emit
 from pqpp_files.errors import FileError, PqppError
+from pqpp_files.extras import needing
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.paths import check_output
@@ -52,7 +53,7 @@ class StudyFile(Group):
     @contextlib.contextmanager
     def open_study(self, output: str | None = None) -> Iterator[Store]:
         """Yield the study's database, after refusing an output that is one of the study's files."""
-        with require_annotate():
+        with needing("pqpp annotate", "annotate"):
             from pqpp_annotation.store.database import open_store
             from pqpp_annotation.study import read_study
         from pqpp_files.paths import check_output
@@ -75,13 +76,6 @@ class ServerAddress(Group):
         from pqpp_annotation.store.access import get_server_url
 
         return f"{(self.address or get_server_url(store)).rstrip('/')}/join/{token}"
-
-
-def require_annotate() -> contextlib.AbstractContextManager[None]:
-    """Return a context manager that explains how to install a missing package."""
-    from pqpp_files import extras
-
-    return extras.needing("pqpp annotate", "annotate")
 
 
 class AnnotateBackup(StudyFile, Command):
@@ -124,7 +118,7 @@ class AnnotateDemo(Command):
 
     def run(self) -> None:
         """Create the demo study if it does not exist, and serve it."""
-        with require_annotate():
+        with needing("pqpp annotate", "annotate"):
             from pqpp_annotation.demo import serve_demo
 
         serve_demo(self.output, self.port, opens=self.browser)
@@ -193,7 +187,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
 
     def run(self) -> None:
         """Create a study, or add prompts to one."""
-        with require_annotate():
+        with needing("pqpp annotate", "annotate"):
             from pqpp_annotation.study import add_prompts, make_study, read_study
 
         if self.add:
@@ -356,7 +350,7 @@ class AnnotateServe(StudyFile, Command):
 
     def run(self) -> None:
         """Serve the study."""
-        with require_annotate():
+        with needing("pqpp annotate", "annotate"):
             from pqpp_annotation.web.serve import serve
 
         serve(**self.get_arguments(serve))

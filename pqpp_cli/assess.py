@@ -129,7 +129,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
             first = next(rows, None)
             if first is None:
                 names = " or ".join(assessor.name for assessor in assessors)
-                raise PqppError(f"{self.evidence} has no verdicts of {names}; change `evidence`")
+                raise PqppError(f"{self.evidence} has no verdicts of {names}; name another file")
             count = write_verdicts(self.output, itertools.chain([first], rows))
             print_notes(f"wrote {count} rescored rows to {self.output}")
         else:

@@ -165,7 +165,7 @@ class Build(
             raise PqppError("`output` is missing; name the folder to write")
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # as `datasets` requires
-                raise PqppError(f"`fractions` names a split {name!r}; use only letters and digits")
+                raise PqppError(f"invalid split {name!r} in `fractions`; use letters and digits")
 
     def run(self) -> None:
         """Build, write the folder and print a summary."""

@@ -203,7 +203,7 @@ class ResultOptions(Group):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
             raise PqppError(
-                f"`output` is {self.output}; end it in {', '.join(known)}, or set `format`"
+                f"`output` is {self.output}; it must end in {', '.join(known)} or have a `format`"
             )
         if style == "parquet" and self.output is None:
             raise PqppError("`format` parquet needs a file; name the file with `output`")

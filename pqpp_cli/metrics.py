@@ -122,9 +122,9 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if bool(self.runs) != bool(self.qrels):
             missing = "qrels" if self.runs else "run"
             raise PqppError(f"`run` and `qrels` must be given together; add `{missing}`")
-        if self.runs and (self.predictions or self.references or self.input):
-            others = "`predictions`, `references` and `input`"
-            raise PqppError(f"`run` cannot be combined with other inputs; remove {others}")
+        others = [n for n in ("predictions", "references", "input") if getattr(self, n)]
+        if self.runs and others:
+            raise PqppError(f"`run` cannot be combined with `{others[0]}`; remove `{others[0]}`")
 
     def run(self) -> None:
         """Print the result or write it to files, and note unjudged documents."""

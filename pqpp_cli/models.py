@@ -51,7 +51,7 @@ class ModelsAutoload(Command):
     action: str = option(NEEDED, "what to do", ("on", "off", "status"), word=True)
 
     def run(self) -> None:
-        """Run the action, then print the state."""
+        """Turn autoload on or off if requested, and print its status."""
         from pqpp_hub.start_up import (
             disable_autoload,
             enable_autoload,

@@ -59,11 +59,11 @@ class Rewrite(
           --chat-model big --max-cost 2 --prices 0.5,1.5 --keep candidates.jsonl
 
     Without --entailment, candidates are only ranked: `best` is the first with a predicted gain, and
-    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. Counts and
-    word order must stay, and negations unless --entailment confirms the rewrite ("a dog without a
-    leash" as "a dog that runs free"); polite phrases like "please give me a picture of" need not.
-    Files keep the other columns of --file. --keep writes all candidates in order, with added and
-    lost words and the reason for each refusal.
+    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. A rewrite that
+    changes a count or the word order is rejected, and one that loses a negation unless --entailment
+    confirms it ("a dog without a leash" as "a dog that runs free"). Phrases like "please give me a
+    picture of" may be dropped. Files keep the other columns of --file. --keep writes all candidates
+    in order, with added and lost words and the reason for each rejection.
 
     For retrieval, rewrites are expanded queries: use a target such as mean_p10.
 
@@ -133,8 +133,8 @@ class Rewrite(
             count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
             print_notes(f"wrote a study of {count} prompts to {self.study}")
         if rewritten.error is not None:
-            prompt = f"prompt {rewritten.stopped_at + 1}"
-            raise PqppError(f"stopped at {prompt}; later prompts are unchanged: {rewritten.error}")
+            where = f"stopped at prompt {rewritten.stopped_at + 1} (later prompts are unchanged)"
+            raise PqppError(f"{where}: {rewritten.error}")
 
     def _read_prompts(self) -> tuple[dict[str, list], list[str]]:
         """Return the columns of the input, and its prompts."""

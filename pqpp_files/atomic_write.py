@@ -260,7 +260,7 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        raise FileError(f"{path}: UTF-8 has no lone surrogate {half}; remove it") from None
+        raise FileError(f"{path}: remove the lone surrogate {half} from the text") from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
         if is_named or not (number := find_full_disk_errno(error)):

@@ -150,11 +150,11 @@ def read_table(
 ) -> Table:
     r"""Read a table from a file.
 
-    The suffix determines the format: `.csv` (separated by `,`, `;`, a tab or `|`, as in the header
-    or as a line `sep=;` above it says), `.tsv`, `.json` (a list, alone or under a key, an object of
-    objects or of columns, or JSON Lines), `.jsonl`, `.parquet`, `.xlsx` (one sheet), `.dta` (Stata)
-    and `.txt` (one text per line). Without a suffix, the content does. All may be gzipped (`.gz`).
-    `-` is standard input, and `-.csv` is standard input as CSV. Guesses are logged.
+    The format is that of the suffix, or else that of the content: `.csv` (separated by `,`, `;`, a
+    tab or `|`), `.tsv`, `.json` (a list, alone or under a key, an object of objects or of columns,
+    or JSON Lines), `.jsonl`, `.parquet`, `.xlsx` (one sheet), `.dta` (Stata) and `.txt` (one text
+    per line). All can be gzipped (`.gz`). `-` is standard input, and `-.csv` is standard input as
+    CSV. Guesses are logged.
 
     Args:
         path: The file, UTF-8 with or without a byte order mark.

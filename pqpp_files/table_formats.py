@@ -490,8 +490,8 @@ def open_format(
         found = _guess_suffix(source.read())
         suffix = found if found in kinds else ".csv"
     if suffix not in kinds:
-        known = ", ".join(kind or "no suffix" for kind in kinds)
-        raise FileError(f"{source.name}: {suffix!r} is not a supported format; use {known}")
+        known = ", ".join(filter(None, kinds))
+        raise FileError(f"{source.name}: {suffix!r} is not supported; use one of {known}")
     form = FORMATS[suffix](source, wanted, plain)
     if not (source.suffix or source.is_standard or suffix == ""):
         form.assumed[suffix] = None

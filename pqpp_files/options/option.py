@@ -74,8 +74,8 @@ def option(
         metavar: The text after the flag in `--help`.
         also: Aliases of the option.
         word: True for a positional argument; "too" for a positional argument and a flag.
-        commas: Whether commas separate the items of a list or mapping; default: only in positional
-            or path-free lists.
+        commas: Whether commas separate the items of a list or mapping; default: only in a list
+            that is neither positional nor of paths.
         several: Whether all words after the flag are items.
         rest: Whether the option accepts all remaining words, including flags.
         known: Names for tab completion, a function that returns them, or "module:NAME" of either.

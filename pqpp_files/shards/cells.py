@@ -104,7 +104,7 @@ def replace_invalid_utf8(table: pa.Table) -> pa.Table:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
             if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-                raise FileError(f"column {name!r} is damaged ({error}); correct it") from None
+                raise FileError(f"column {name!r} is damaged ({error}); mend the column") from None
             kept = [
                 cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
                 for cell in _to_list(column)

@@ -112,7 +112,7 @@ def _count_slots(ray: Any, options: RayOptions) -> int:
         largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
         wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
         most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
-        raise FileError(f"a task needs {wanted}, but nodes have {most}; reduce `num_cpus`")
+        raise FileError(f"no node has {wanted} (most: {most}); lower `num_cpus` or `num_gpus`")
     return fitting
 
 

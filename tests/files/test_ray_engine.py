@@ -86,8 +86,8 @@ def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path, mo
 
     shards = cut_table(pa.table({"n": range(4)}), 1)
     for options, said in (
-        (RayOptions(num_cpus=4), "4 CPU, the largest node has 1 CPU"),
-        (RayOptions(num_gpus=3), "1 CPU, 3 GPU, the largest node has 1 CPU, 1 GPU"),
+        (RayOptions(num_cpus=4), "no node has 4 CPU"),
+        (RayOptions(num_gpus=3), "no node has 1 CPU, 3 GPU"),
     ):
         with pytest.raises(FileError, match=said):
             run_shards(doubled, shards, tmp_path / "out", {}, engine="ray", ray=options)

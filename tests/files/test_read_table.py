@@ -326,7 +326,7 @@ FAULTS = {
     "cut.parquet.gz": (gzip.compress(parquet())[:-30], "a damaged gzip file"),
     "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
     "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "UTF-16 without a byte order"),
-    "a.ods": (b"", "'.ods' is not a supported format; use .txt, no suffix, .csv"),
+    "a.ods": (b"", "'.ods' is not supported; use one of .txt, .csv"),
 }
 
 
