@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
-from pqpp_cli.groups import Dataset, FigureTables, Shards
+from pqpp_cli.groups import Dataset, FigureTables, ShardOptions
 from pqpp_cli.output import emit, print_notes
 from pqpp_feedback.assessors import (
     AssessorOptions,
@@ -48,7 +48,7 @@ With shards, --file is Parquet or CSV and --output is a folder of tables for `pq
 _NAMED = 3
 
 
-class Gallery(Group):
+class GalleryOptions(Group):
     """Options of the gallery page.
 
     Attributes:
@@ -76,7 +76,7 @@ class Gallery(Group):
         emit(render_gallery(rows, self.image_dir or "", page, people, **shown), page)
 
 
-class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
+class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions):
     """Options that all evaluators share.
 
     Attributes:
@@ -253,7 +253,7 @@ class AssessAgree(FigureTables, Command):
         self.write_tables("Verdicts and people", tables, notes)
 
 
-class AssessGallery(Gallery, Command):
+class AssessGallery(GalleryOptions, Command):
     """Write an HTML page of images with their verdicts.
 
     The page shows verdicts, reasons, scores, and boxes or heatmaps, with filters for task, model

@@ -9,7 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push
+from pqpp_cli.groups import CONFIGURATIONS, Dataset, PushOptions
 from pqpp_cli.output import emit, emit_columns, print_notes
 from pqpp_files.names import how_many
 from pqpp_files.options.option import NEEDED, option
@@ -80,7 +80,7 @@ class DatasetsList(Command):
         print(tabulate(rows, header, tablefmt="simple", disable_numparse=True))
 
 
-class DatasetsPush(Push, Command):
+class DatasetsPush(PushOptions, Command):
     """Publish a benchmark on the Hub, in one commit.
 
     The folder is one that `pqpp datasets export` or `pqpp build` wrote. The token is that of `hf

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pqpp_backbones import DTYPES
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, Shards, parse_json_or_text
+from pqpp_cli.groups import ColumnOptions, ShardOptions, parse_json_or_text
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CUT = (".parquet", ".csv", ".tsv", ".gz")
 
 
-class Pipeline(Group):
+class PipelineOptions(Group):
     """Options of a diffusers pipeline."""
 
     TITLE = "diffusers pipeline (defaults: the pipeline's)"
@@ -44,7 +44,7 @@ class Pipeline(Group):
     vae_tiling: bool
 
 
-class ImagesEndpoint(Group):
+class ImagesEndpointOptions(Group):
     """Options of an endpoint that generates images.
 
     Attributes:
@@ -62,9 +62,9 @@ class ImagesEndpoint(Group):
 
 class Generate(
     ColumnOptions,
-    Shards,
-    Pipeline,
-    ImagesEndpoint,
+    ShardOptions,
+    PipelineOptions,
+    ImagesEndpointOptions,
     Command,
     takes=("pqpp_engines.generate.pipeline:DiffusersGenerator",),
 ):

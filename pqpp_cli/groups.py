@@ -235,7 +235,7 @@ class FigureTables(Tables):
             emit(render_figures(title, tables, notes), self.report)
 
 
-class Shards(Group):
+class ShardOptions(Group):
     """Options of a job in shards.
 
     Attributes:
@@ -342,7 +342,7 @@ class Shards(Group):
         print(f"pqpp: {text}", file=sys.stderr)
 
 
-class Push(Group):
+class PushOptions(Group):
     """Options of every push to the Hub."""
 
     private: bool = option(False, "make a new repository private")

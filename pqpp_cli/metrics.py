@@ -12,7 +12,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import Push, ResultOptions, parse_json_or_text
+from pqpp_cli.groups import PushOptions, ResultOptions, parse_json_or_text
 from pqpp_cli.output import emit, emit_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
@@ -231,7 +231,7 @@ class MetricsList(Command):
         print("\npqpp metrics show NAME describes inputs, options and results")
 
 
-class MetricsPush(Push, Command):
+class MetricsPush(PushOptions, Command):
     """Publish metrics on the Hub as Spaces.
 
     The token is that of `hf auth login` or HF_TOKEN.

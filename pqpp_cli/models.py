@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import Push
+from pqpp_cli.groups import PushOptions
 from pqpp_cli.output import print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
@@ -95,7 +95,7 @@ def _get_size(name: str) -> str:
     return f"{size / 1e6:.1f} MB" if size else "-"
 
 
-class ModelsPush(Push, Command):
+class ModelsPush(PushOptions, Command):
     """Publish a predictor or a RAHF model on the Hub, in one commit.
 
     The token is that of `hf auth login` or HF_TOKEN.

@@ -15,7 +15,7 @@ from pqpp_cli.groups import (
     OnePredictor,
     PromptOptions,
     ResultOptions,
-    Shards,
+    ShardOptions,
     Targets,
 )
 from pqpp_cli.output import emit, emit_columns, get_output_width, merge_columns
@@ -32,7 +32,7 @@ _FEW = 100
 
 
 class Predict(
-    PromptOptions, Targets, OnePredictor, ResultOptions, Dataset, ImageDir, Shards, Command
+    PromptOptions, Targets, OnePredictor, ResultOptions, Dataset, ImageDir, ShardOptions, Command
 ):
     """Predict how well prompts will do in image generation and retrieval.
 

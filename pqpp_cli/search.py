@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
+from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
 from pqpp_cli.output import emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
@@ -127,7 +127,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         print_index(build_index(vectors, ids, self.output, self.factory, model, revision))
 
 
-class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
+class SearchEmbed(EncoderOptions, ColumnOptions, ShardOptions, Command):
     """Embed texts or images in shards.
 
     The input is a column of texts or image files in Parquet or CSV. The output is a folder for
@@ -222,7 +222,11 @@ class SearchLabels(
 
 
 class SearchRetrieve(
-    IndexOptions, ColumnOptions, Shards, Command, takes=("pqpp_engines.index.retrieve:Retriever",)
+    IndexOptions,
+    ColumnOptions,
+    ShardOptions,
+    Command,
+    takes=("pqpp_engines.index.retrieve:Retriever",),
 ):
     """Search a collection by text, and write a run.
 

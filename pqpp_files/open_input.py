@@ -74,9 +74,9 @@ class Input:
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
             raise FileError(f"{self.name} is closed; name a file")
-        self.check()
+        self.require_file()
 
-    def check(self) -> None:
+    def require_file(self) -> None:
         """Raise a `FileError` if the file does not exist or is a folder."""
         if not self.is_standard and self._path.is_dir():
             raise FileError(f"{self.name} is a folder; name a file")
@@ -135,7 +135,7 @@ class Input:
             raise FileError(f"{self.name}, {fault}; {self.remedy}") from None
 
     def read(self) -> bytes:
-        """Return all bytes; raises the errors of `open`."""
+        """Return all bytes; see `open` for errors."""
         with self.open() as file:
             return file.read()
 

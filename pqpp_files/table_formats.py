@@ -423,7 +423,7 @@ class Excel(Format):
             pairs = [*zip(header, rows[0], strict=False)]
             if any(b and not a for a, b in pairs) or all(b in (a, None) for a, b in pairs):
                 names, rows = [str(b or a) for a, b in pairs], rows[1:]
-                top = [*itertools.accumulate(header, lambda left, name: name or left)]
+                top: list[str] = [*itertools.accumulate(header, lambda left, name: name or left)]
                 header = [f"{top[n]} {b}" if names.count(b) > 1 else b for n, b in enumerate(names)]
         at = {name: n for n, name in enumerate(header)}
         taken = self._select([*filter(None, header)])

@@ -22,7 +22,7 @@ def find_site_packages() -> Path:
 
 
 def get_status(folder: Path) -> str:
-    """Return a line on whether automatic registration is on, and one per module that fails.
+    """Return a line on whether autoload is on, and one per module that cannot be imported.
 
     Args:
         folder: The site-packages folder.

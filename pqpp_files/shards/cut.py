@@ -276,7 +276,7 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
 class _FsspecInput(Input):
     """A text file on any fsspec file system."""
 
-    def check(self) -> None:
+    def require_file(self) -> None:
         """Do nothing, since `open` raises the error."""
 
     def open(self) -> Any:
