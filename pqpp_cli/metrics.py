@@ -254,7 +254,7 @@ class MetricsPush(PushOptions, Command):
             read_metric_card(name)  # refused before anything is pushed
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
-            raise PqppError(f"{self.repository} is a single Space; name the owner, {owner}")
+            raise PqppError(f"several metrics need several Spaces; give only the owner, {owner}")
         for name in names:
             plain = name.removeprefix("pqpp/")
             self.push(push_metric, plain, self.repository if slash else f"{owner}/{plain}")

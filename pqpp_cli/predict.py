@@ -145,8 +145,8 @@ class Predict(
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
             raise PqppError(
-                f"{self.predictor} needs {predictor.inputs}, but the input has only text; give a "
-                "dataset with `dataset`"
+                f"{self.predictor} needs {predictor.inputs}, but the input has only text; give "
+                "both in a `dataset`"
             )
         if self.prompts:
             return PromptSource.from_strings(self.prompts)

@@ -92,7 +92,7 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
         values[name] = _convert_value(f"{prefix}{name}", value, hints[name], fields[name])
     for name, field in fields.items():
         if name not in values and field.default is field.default_factory:  # neither is set
-            raise PqppError(f"`{prefix}{name}` is missing; set it")
+            raise PqppError(f"`{prefix}{name}` is missing; add this setting")
     return kind(**values)
 
 

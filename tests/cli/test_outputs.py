@@ -71,7 +71,7 @@ def test_an_output_replaces_no_input(kind, output, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
-def test_an_output_may_name_a_folder_that_is_to_be_made(kind, output, tmp_path):
+def test_output_folder_is_created(kind, output, tmp_path):
     """It is made when there is something to write; what cannot be one is refused before."""
     file = named_so(tmp_path / "new" / "below" / "out", output)
     check_outputs(made(kind, **{output.name: str(file)}))
@@ -115,7 +115,7 @@ def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
                 check_outputs(command)
 
 
-def test_modes_stay_and_secrets_are_their_owners(tmp_path, capsys, monkeypatch):
+def test_outputs_keep_modes_and_secrets_are_private(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for mode in (0o600, 0o640, 0o666, 0o444):
         kept = tmp_path / f"{mode}.csv"

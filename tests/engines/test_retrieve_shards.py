@@ -56,7 +56,7 @@ def test_shards_hold_the_run_of_the_whole(study, capsys):
     assert "loaded_index" not in vars(pickle.loads(pickle.dumps(job)))
 
 
-def test_killed_at_any_time_and_run_again_it_ends_alike(study):
+def test_rerun_after_kills_gives_the_same_files(study):
     assert main(words(study, "whole")) == 0
     for wanted in (1, 4):
         command = [sys.executable, "-m", "pqpp_cli.main", *words(study, "cut")]

@@ -29,7 +29,7 @@ def write(folder, text):
         (new / "config.json").write_text(text)
 
 
-def test_a_link_stays_a_link(tmp_path):
+def test_links_are_kept(tmp_path):
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")
     write_whole(tmp_path / "link.txt", "new")
@@ -41,7 +41,7 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "far" / "absent.txt").read_text() == "new"
 
 
-def test_links_in_a_circle_are_refused(tmp_path):
+def test_circular_links_are_refused(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     for write_to in (check_output, lambda path: write_whole(path, "x"), lambda p: write(p, "x")):
@@ -49,7 +49,7 @@ def test_links_in_a_circle_are_refused(tmp_path):
             write_to(tmp_path / "a")
 
 
-def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+def test_pipes_are_written_to(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     said = []
@@ -77,7 +77,7 @@ sys.exit(main(["predict", *["a cat"] * 500, "--predictor", "mean_word_length", "
 
 @pytest.mark.skipif(os.name == "nt", reason="limits are a thing of Unix")
 @pytest.mark.parametrize("kind", ["file", "folder", "command"])
-def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
+def test_full_disk_error_names_the_output(tmp_path, kind):
     done = subprocess.run(
         [sys.executable, "-c", FULL, kind], cwd=tmp_path, capture_output=True, text=True
     )
@@ -90,7 +90,7 @@ def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError])
-def test_an_interruption_while_writing_leaves_the_old_folder(tmp_path, interruption):
+def test_interrupted_write_keeps_the_old_folder(tmp_path, interruption):
     write(tmp_path / "model", "old")
     with pytest.raises(interruption), atomic_folder(tmp_path / "model", FILES) as new:
         (new / "config.json").write_text("half")
@@ -99,7 +99,7 @@ def test_an_interruption_while_writing_leaves_the_old_folder(tmp_path, interrupt
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_many_at_once_leave_one_and_lose_nothing(tmp_path):
+def test_concurrent_writers_leave_one_result(tmp_path):
     faults, late, place = [], [], tmp_path / "model"
 
     def work(number):
@@ -127,7 +127,7 @@ def test_many_at_once_leave_one_and_lose_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
-def test_foreign_files_stay(tmp_path, when):
+def test_folders_with_other_files_are_refused(tmp_path, when):
     write(tmp_path / "model", "old")
     mine = tmp_path / "model" / "notes.txt"
     said = r"has other files \(notes.txt\); name another folder"
@@ -150,7 +150,7 @@ with atomic_write("a.txt") as beside:
 """
 
 
-def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path, monkeypatch):
+def test_temporary_files_of_killed_runs_are_removed(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("old")
     subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path)
     (litter,) = (name for name in names(tmp_path) if name != "a.txt")
@@ -168,7 +168,7 @@ def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path,
         assert not (tmp_path / litter).exists() and living.exists() and mine.exists()
 
 
-def test_an_output_is_no_input(tmp_path):
+def test_output_must_not_be_an_input(tmp_path):
     (tmp_path / "a.csv").write_text("x")
     (tmp_path / "link.csv").symlink_to("a.csv")
     os.link(tmp_path / "a.csv", tmp_path / "hard.csv")

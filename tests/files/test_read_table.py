@@ -91,7 +91,7 @@ def test_every_format_gives_the_same_table(tmp_path, name):
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("called", ["-", "-{}", "-{}.gz"])
-def test_standard_input_is_read_as_a_file_is(monkeypatch, name, called):
+def test_standard_input_equals_a_file(monkeypatch, name, called):
     suffix = "." + name.removesuffix(".gz").rpartition(".")[2].lower()
     if called == "-{}.gz" and not name.endswith(".gz"):
         return
@@ -110,7 +110,7 @@ PEOPLES = {  # as other programs and people write them
 
 
 @pytest.mark.parametrize("name", PEOPLES)
-def test_files_as_people_keep_them(tmp_path, monkeypatch, name):
+def test_files_with_common_irregularities(tmp_path, monkeypatch, name):
     (tmp_path / name).write_bytes(PEOPLES[name])
     table = read_table(tmp_path / name)
     assert table.columns == {key: column[: len(table)] for key, column in CATS.items()}
@@ -125,7 +125,7 @@ def test_published_prompts_with_quotes_read_as_pandas_reads_them(real_data):
     assert read_table(path)["prompt"] == frame["Prompt"].tolist() and len(frame) == 1632
 
 
-def test_numbers_with_decimal_commas_stand_beside_semicolons(tmp_path):
+def test_decimal_commas_in_semicolon_files(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("prompt;label;id;n\na;0,5;1,5;1\nb;-1,25;x;2\nc;;;3\n")
     table = read_table(path)
@@ -135,7 +135,7 @@ def test_numbers_with_decimal_commas_stand_beside_semicolons(tmp_path):
     assert read_table(path)["label"] == ["0,5"]
 
 
-def test_piped_tables_are_known_by_their_content(monkeypatch):
+def test_format_of_piped_tables_is_detected(monkeypatch):
     for text, prompts in (
         ('id,Caption\n1,"a cat, asleep"\n', ["a cat, asleep"]),
         ("prompt\na cat\n", ["a cat"]),
@@ -149,7 +149,7 @@ def test_piped_tables_are_known_by_their_content(monkeypatch):
         assert table.texts("prompt") == prompts
 
 
-def test_the_only_usual_name_is_the_column_of_prompts(tmp_path):
+def test_only_synonym_is_the_prompt_column(tmp_path):
     path = tmp_path / "a.csv"
     for header, found in (
         ("id,TEXT", "TEXT"),
@@ -173,7 +173,7 @@ def test_prompts_within_objects(tmp_path):
     assert read_table(path)["meta.seed"] == [None, 1]
 
 
-def test_what_is_assumed_is_told_in_one_line(tmp_path, caplog):
+def test_assumptions_are_logged_once(tmp_path, caplog):
     (path := tmp_path / "a.csv").write_text("Caption;label\na;0,5\n")
     read_table(path).numbers("label")
     read_table(path)["prompt"]
@@ -183,7 +183,7 @@ def test_what_is_assumed_is_told_in_one_line(tmp_path, caplog):
     assert told == [commas, ["column Caption", *commas], ["column Caption", *commas]]
 
 
-def test_numbers_of_json_stay_what_they_are(tmp_path):
+def test_json_numbers_are_unchanged(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 9007199254740993, "x": 2.0}\n{"id": 18446744073709551617, "y": [1]}\n')
     table = read_table(path)
@@ -208,14 +208,14 @@ def test_values_of_csv(tmp_path):
         table.numbers("text")
 
 
-def test_a_blank_line_is_an_empty_cell_where_there_is_one_column(tmp_path):
+def test_blank_lines_in_a_file_with_one_column(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("prompt\na\n\nb\n\n\n")
     table = read_table(path)
     assert table["prompt"] == ["a", "", "b"] and table.locate(2) == f"{path}, line 4"
 
 
-def test_text_is_a_value_a_line(tmp_path):
+def test_text_has_one_value_per_line(tmp_path):
     path = tmp_path / "prompts"
     path.write_bytes("\ufeffa cat\r\n\n  \na\u2028\rb\n".encode())
     table = read_table(path, ["prompt"], plain="prompt")
@@ -244,13 +244,13 @@ def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
         read_columns(tmp_path / "c.csv", ["prompt"], encoding="cp1252")
 
 
-def test_the_wanted_columns_decide_the_separator(tmp_path):
+def test_requested_columns_decide_the_separator(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("prompt;a, b and c\nx, y;1\n")
     assert read_table(path, ["prompt"]).columns == {"prompt": ["x, y"]}
 
 
-def test_columns_that_come_late_or_not_at_all(tmp_path):
+def test_late_and_missing_json_keys(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("{}\n" * 5000 + '{"late": 1}\n' + '{"other": 2}\n')
     table = read_table(path, ["late"])
@@ -289,7 +289,7 @@ def test_the_index_of_pandas_is_no_column(tmp_path):
     assert read_table(tmp_path / "a.parquet").index is None
 
 
-def test_so_many_columns(tmp_path):
+def test_too_many_columns_are_refused(tmp_path):
     names = [f"c{n}" for n in range(50_000)]
     (path := tmp_path / "a.csv").write_text(",".join(names))
     assert [*read_table(path).columns] == names
@@ -348,7 +348,7 @@ def test_faults_are_one_line(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl", "a.parquet", "a.txt", "a"])
-def test_what_is_not_there(tmp_path, name):
+def test_missing_files_and_folders(tmp_path, name):
     with pytest.raises(FileError, match=f"{name}: no such file"):
         read_table(tmp_path / name)
     (tmp_path / name).mkdir()
@@ -357,7 +357,7 @@ def test_what_is_not_there(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["comma.csv", "list.json", "lines.jsonl", "table.parquet"])
-def test_a_missing_column_names_those_that_are_there(tmp_path, name):
+def test_missing_column_error_lists_the_columns(tmp_path, name):
     (tmp_path / name).write_bytes(FILES[name])
     said = "no column 'z' .columns: id, prompt, score.; name it with --column"
     with pytest.raises(FileError, match=said):
@@ -366,7 +366,7 @@ def test_a_missing_column_names_those_that_are_there(tmp_path, name):
         read_table(tmp_path / name)["z"]
 
 
-def test_a_little_file_needs_no_arrow(tmp_path):
+def test_small_files_do_not_import_arrow(tmp_path):
     from support.processes import run_python
 
     (tmp_path / "a.csv").write_text("prompt\na\n")

@@ -64,7 +64,7 @@ def test_tasks_of_a_pushed_benchmark(shared, benchmark):
     assert about["tasks"][0] == first
 
 
-def test_submitted_by_anybody_ranked_and_verified(shared, benchmark, push, pqpp, tmp_path):
+def test_submitted_results_are_ranked_and_verified(shared, benchmark, push, pqpp, tmp_path):
     """The entry is what scipy says; a claim that does not hold is told."""
     from datasets import load_dataset
 
