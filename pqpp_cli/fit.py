@@ -48,7 +48,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
 
     --chat-model uses a language model with rated examples instead: a hundred calls per target to
     fit, and one per prompt and target to predict. The endpoint is not stored; to predict, set
-    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MAX_CALLS and so on, or only PQPP_CHAT_MODEL.
+    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MAX_CALLS and so on, or PQPP_CHAT_MODEL for a local model.
 
     Targets can have any name. Scores named _hbpp must be within -1 to 2, those named _p10, _rr or
     _rate within 0 to 1. Predictions stay within that range, or within a tenth of the observed

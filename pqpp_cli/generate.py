@@ -89,12 +89,12 @@ class Generate(
     model name and I, so it does not depend on other images. Existing images are kept: if a job is
     killed, run the command again. Without a column prompt_id, row numbers are the ids.
 
-    The endpoint's key is read from PQPP_IMAGES_KEY. Refused prompts, and images of a single colour
-    (from NaN), are not stored and are retried in the next run.
+    The endpoint's key is read from PQPP_IMAGES_KEY. If a prompt is refused, or its image has a
+    single colour (because of NaN), nothing is stored, and the next run tries again.
 
     With shards, --file is Parquet or CSV of any size, and made/MODEL contains a table of images and
-    errors. accelerate launch divides the shards among processes. With --shard, run the command once
-    more without it at the end, to write images/metadata.jsonl. Limits apply to each task.
+    errors. accelerate launch divides the shards among processes. After all runs with --shard, run
+    the command once without it, to write images/metadata.jsonl. Limits apply to each task.
 
     Attributes:
         command: Command with {prompt}, {seed} and {output}, run once per image.

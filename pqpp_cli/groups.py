@@ -203,7 +203,8 @@ class ResultOptions(Group):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
             raise PqppError(
-                f"`output` is {self.output}; it must end in {', '.join(known)} or have a `format`"
+                f"`output` is {self.output}; use one of the endings {', '.join(known)}, or set "
+                "`format`"
             )
         if style == "parquet" and self.output is None:
             raise PqppError("`format` parquet needs a file; name the file with `output`")
@@ -352,4 +353,4 @@ class PushOptions(Group):
     def push(self, push_function: Callable, source: str, repository: str) -> None:
         """Call `push_function(source, repository, ...)` with the options, and print its report."""
         how = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
-        print("\n".join(push_function(source, repository, **how).lines()), flush=True)
+        print("\n".join(push_function(source, repository, **how).to_lines()), flush=True)

@@ -70,4 +70,5 @@ class Leaderboard(Tables, Command):
         if self.report:
             emit(board.render_page(), self.report)
         if self.space:
-            print(*board.push_page(self.space, dry_run=self.dry_run).lines(), sep="\n", flush=True)
+            report = board.push_page(self.space, dry_run=self.dry_run)
+            print(*report.to_lines(), sep="\n", flush=True)

@@ -195,4 +195,4 @@ class ModelsSubmit(Command):
         if self.dry_run:
             print(text)
         done = submit_results(self.predictor, self.benchmark, text, self.dry_run)
-        print("\n".join(done.lines()), flush=True)
+        print("\n".join(done.to_lines()), flush=True)

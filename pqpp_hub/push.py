@@ -55,11 +55,11 @@ class PushReport:
     not_compared: str | None = None
     pull_request: str | None = None
 
-    def lines(self) -> list[str]:
+    def to_lines(self) -> list[str]:
         """Return the report as lines to print, one per file.
 
         Example:
-            >>> PushReport("a/b", "main", "", True, True, added=["x"]).lines()
+            >>> PushReport("a/b", "main", "", True, True, added=["x"]).to_lines()
             ['would make the repository a/b', 'would add x', 'dry run: nothing was written']
         """
         made, files = ("would make", "would {}") if self.dry_run else ("made", "{}ed")

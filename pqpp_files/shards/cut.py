@@ -291,7 +291,11 @@ def _is_separated(path: str) -> bool:
 
 
 def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the columns of a CSV file and its rows after the first `skipped`."""
+    """Return the column names of a CSV file and its rows, of which the first are not kept.
+
+    Args:
+        skipped: The number of rows that do not count towards the memory limit.
+    """
     import fsspec
 
     source = SeparatedValues(_FsspecInput(path), None, None)
