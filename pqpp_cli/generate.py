@@ -12,6 +12,7 @@ from pqpp_backbones import DTYPES
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ShardOptions, parse_json_or_text
 from pqpp_files.errors import PqppError
+from pqpp_files.names import how_many
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -156,10 +157,10 @@ class Generate(
             self.batch_size,
             progress=sys.stderr.isatty(),
         )
-        text = f"{summary.made} images generated in {self.output}/images"
-        text += f", {summary.skipped} already there" if summary.skipped else ""
-        text += f"; {summary.blank} blank prompts have none" if summary.blank else ""
-        text += f"; {summary.flagged} were flagged by the safety checker" if summary.flagged else ""
+        text = f"generated {how_many(summary.made, 'image')} in {self.output}/images"
+        text += f"; {summary.skipped} already existed" if summary.skipped else ""
+        text += f"; skipped {how_many(summary.blank, 'blank prompt')}" if summary.blank else ""
+        text += f"; the safety checker flagged {summary.flagged}" if summary.flagged else ""
         if summary.refused:
             text += f"; {summary.refused} were refused ({summary.last_refusal})"
         print(f"pqpp: {text}", file=sys.stderr)

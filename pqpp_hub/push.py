@@ -60,9 +60,9 @@ class PushReport:
 
         Example:
             >>> PushReport("a/b", "main", "", True, True, added=["x"]).to_lines()
-            ['would make the repository a/b', 'would add x', 'dry run: nothing was written']
+            ['would create the repository a/b', 'would add x', 'dry run: nothing was written']
         """
-        made, files = ("would make", "would {}") if self.dry_run else ("made", "{}ed")
+        made, files = ("would create", "would {}") if self.dry_run else ("created", "{}ed")
         lines = [f"{made} the repository {self.repo_id}"] if self.new_repository else []
         lines += [f"{made} the branch {self.revision}"] if self.new_branch else []
         verbs = {"push" if self.not_compared else "add": self.added}

@@ -117,7 +117,7 @@ def test_submitted_results_are_ranked_and_verified(shared, benchmark, push, pqpp
     assert "Kendall&#39;s τ, highest first" in text and "Predicted vs. true" in text
     space = f"{shared.owner}/board"
     dry = pqpp("leaderboard", benchmark, "--space", space, "--dry-run")
-    assert f"would make the repository {space}" in dry.stdout
+    assert f"would create the repository {space}" in dry.stdout
     pqpp("leaderboard", benchmark, "--space", space)
     assert shared.hub.hub.store.repositories["space", space].sdk == "static"
     files = files_of(shared, "space", space)

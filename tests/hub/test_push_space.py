@@ -32,7 +32,7 @@ def text_of(shared, repository, name):
 def test_the_shipped_one(shared, push):
     name = f"{shared.owner}/demo"
     dry = push("--space", name, "--dry-run")
-    would = [f"would make the repository {name}", *(f"would add {file}" for file in FILES)]
+    would = [f"would create the repository {name}", *(f"would add {file}" for file in FILES)]
     assert dry.stdout.splitlines() == [*would, "dry run: nothing was written"]
     assert not repositories(shared)
     done = push("--space", name, "--private").stdout.splitlines()
