@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 def load_array(
     path: str | os.PathLike[str],
     error: type[PqppError] = FileError,
-    form: str = "not a .npy file of numbers",
+    fault: str = "not a .npy file of numbers",
 ) -> np.ndarray:
     """Return the numeric array of a `.npy` file, memory-mapped; nothing is unpickled.
 
     Args:
         error: The error class to raise.
-        form: The fault that the error names.
+        fault: The fault that the error names.
 
     Raises:
         PqppError: The file does not exist, is damaged, or is not one array of numbers.
@@ -38,7 +38,7 @@ def load_array(
     import numpy as np
 
     remedy = "write one array with numpy.save"
-    with explain(f"{path}: {form}", remedy, error), warnings.catch_warnings():
+    with explain(f"{path}: {fault}", remedy, error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
         array = np.load(_require_regular_file(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):

@@ -236,8 +236,8 @@ def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
     import pyarrow.parquet
 
     with explain(f"{path} cannot be read", "give a Parquet or CSV file"):
-        if is_separated := _is_separated(path):
-            header, records = _read_separated(path, sys.maxsize)
+        if is_separated := _is_csv(path):
+            header, records = _open_csv(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
         else:
             with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
@@ -258,8 +258,8 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet
 
-    if _is_separated(path):
-        header, records = _read_separated(path, start)
+    if _is_csv(path):
+        header, records = _open_csv(path, start)
         columns = zip(*islice(records, start, start + rows), strict=True)
         arrays = [pa.array(cells, pa.string()) for cells in columns]
         return pa.table(arrays or [[]] * len(header), header)
@@ -286,11 +286,11 @@ class _FsspecInput(Input):
         return fsspec.open(self.name, "rb", compression="infer").open()
 
 
-def _is_separated(path: str) -> bool:
+def _is_csv(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
+def _open_csv(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
     """Return the column names of a CSV file and its rows, of which the first are not kept.
 
     Args:

@@ -107,7 +107,7 @@ def run_shards(
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
     work = ShardJob(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
-    there, todo, summary = work.check(), [], ShardSummary()
+    there, todo, summary = work.list_outputs(), [], ShardSummary()
     for shard in chosen:
         if shard.name in there:
             summary.skipped += 1
@@ -169,11 +169,11 @@ class ShardJob:
         if not self.is_begun:  # now that the job is known not to be refused
             there, manifest = self.store.exists(MANIFEST), self.manifest.encode()
             if there or not self.store.write_new(MANIFEST, manifest):
-                self.check()  # another process may have begun another job since
+                self.list_outputs()  # another process may have begun another job since
             self.is_begun = True
         return _count_errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
 
-    def check(self) -> set[str]:
+    def list_outputs(self) -> set[str]:
         """Return the names of existing files, after refusing a folder of another job."""
         names = self.store.list_names()
         if MANIFEST not in names:
