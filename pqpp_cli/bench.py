@@ -180,8 +180,7 @@ class BenchPredictors(ComparisonOptions):
         if self.table == "automatic-metrics" and self.metrics is None:
             raise PqppError("`table` automatic-metrics needs a file of metrics; add `metrics` FILE")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            needed = "the benchmark's name on the Hub; add `listed_as` OWNER/DATASET"
-            raise PqppError(f"`eval_results` needs {needed}")
+            raise PqppError("`eval_results` needs a Hub dataset; add `listed_as` OWNER/DATASET")
 
     def run(self) -> None:
         """Print the table and write the report."""

@@ -11,7 +11,7 @@ import importlib
 import os
 import re
 import sys
-from itertools import dropwhile, pairwise, takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
@@ -120,7 +120,7 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
     parser.add_argument(
         "--version", action="store_true", default=argparse.SUPPRESS, help="print the version"
     )
-    _add_commands(parser, (), words and [*dropwhile(lambda word: word.startswith("-"), words)])
+    _add_commands(parser, (), words)
     return parser
 
 
@@ -198,6 +198,9 @@ class Parser(argparse.ArgumentParser):
 
             args = to_hyphens(args)
         self._words = list(args or ())
+        first = self._words[0] if self._words and self.prog == "pqpp" else ""
+        if first.startswith("-") and first not in self._option_string_actions:
+            self.error(self._describe_unknown(first))  # before errors of the command
         try:
             given, left = super().parse_known_args(args, namespace)
         except ValueError as error:  # from an option's own check

@@ -19,6 +19,8 @@ def test_every_command_has_help_and_refuses_unknown_options(kind, capsys):
     assert main([*get_command_words(kind), "--no-such-option", "x"]) == 2
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith("pqpp ") and said.err.count("\n") == 1
+    assert main(["--no-such-option", *get_command_words(kind), "x"]) == 2
+    assert "unknown argument --no-such-option; " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
