@@ -110,9 +110,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
-                raise PqppError(
-                    f"remove `model`, `revision` and `ids`, which {self.source} defines"
-                )
+                raise PqppError(f"{self.source} has a model; remove `model`, `revision` and `ids`")
             vectors, ids, model, revision, left_out = embed.read_embeddings(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
