@@ -61,7 +61,7 @@ def test_a_folder_beside_its_model(shared, push):
     model, name = f"{shared.owner}/model", f"{shared.owner}/page"
     refused = push(str(folder), "--space", name)
     assert refused.value == 2 and f"push {folder} OWNER/REPOSITORY --space {name}" in refused.stderr
-    assert push(str(folder), model, "--space", name, "--dry-run").stdout.count("would make") == 2
+    assert push(str(folder), model, "--space", name, "--dry-run").stdout.count("would create") == 2
     assert not repositories(shared)
     assert push(str(folder), model, "--space", name).value == 0
     assert set(repositories(shared)) == {("model", model), ("space", name)}
