@@ -98,7 +98,7 @@ def _make_patch(plugin):
 
 
 def _is_installed(package):
-    """Return whether the metadata of an installed package is next to a package."""
+    """Return whether a package was installed, which leaves metadata next to it."""
     from pathlib import Path  # only here: it would make every interpreter start later
 
     folders = Path(package.__file__).parents[1].glob(f"{package.__name__}[-.]*")

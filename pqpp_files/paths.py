@@ -46,7 +46,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
 def is_file_name(text: str) -> bool:
     """Return whether a text is probably a file name rather than a prompt.
 
-    It ends like the name of a table, a document or an image, and has no blank or exists.
+    It ends in the suffix of a table, a document or an image, and has no blank unless it exists.
 
     Example:
         >>> is_file_name("prompts.csv"), is_file_name("a sign that says notes.txt")
