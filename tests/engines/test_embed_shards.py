@@ -45,7 +45,7 @@ def embed(study, file, output, *more):
 def test_images_and_texts_to_an_index_and_a_run(study, capsys):
     images = ["--column", "image", "--image-dir", str(study / "images")]
     assert embed(study, "images.parquet", "embedded", *images) == 0
-    assert "2 rows with an error" in capsys.readouterr().err
+    assert "rows with an error (column `error`): 2" in capsys.readouterr().err
     found = pq.read_table(study / "embedded")
     assert "bad.png" in found["error"][7].as_py() and found["embedding"][7].as_py() is None
     encoder = ImageTextEncoder(str(study / "clip"), device="cpu")
