@@ -34,7 +34,7 @@ def contents(folder):
 @pytest.mark.daily
 def test_rerun_after_kills_gives_the_same_files(prompts, tmp_path, capsys):
     assert main(command(prompts, tmp_path / "whole")) == 0
-    assert "20 of 20 shards" in (said := capsys.readouterr().err) and "2 rows with an error" in said
+    assert "20 of 20 shards" in (said := capsys.readouterr().err) and "(column `error`): 2" in said
     for wanted in (1, 8):
         process = subprocess.Popen(
             [sys.executable, "-m", "pqpp_cli.main", *command(prompts, tmp_path / "cut")]

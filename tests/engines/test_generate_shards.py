@@ -64,7 +64,7 @@ def words(prompts, output, *more):
 def test_killed_at_any_time_and_with_workers_it_ends_alike(prompts, tmp_path, capsys):
     assert main(words(prompts, tmp_path / "whole")) == 0
     said = capsys.readouterr().err
-    assert "4 of 4 shards" in said and "(11 rows)" in said and "2 rows with an error" in said
+    assert "4 of 4 shards" in said and "(11 rows)" in said and "(column `error`): 2" in said
     cut = tmp_path / "cut"
     for wanted in (1, 5):
         command = [sys.executable, "-m", "pqpp_cli.main", *words(prompts, cut)]

@@ -76,7 +76,7 @@ def test_faults_of_queries_are_rows(study, capsys):
     table = pa.table({"prompt_id": list("abcdefg"), "prompt": texts, "embedding": embeddings})
     pq.write_table(table, study / "q.parquet")
     assert main(words(study, "out")) == 0
-    assert "5 rows with an error" in capsys.readouterr().err
+    assert "rows with an error (column `error`): 5" in capsys.readouterr().err
     rows = pq.read_table(study / "out").to_pylist()
     assert [(row["query_id"], row["rank"]) for row in rows] == [
         *(("a", n) for n in range(1, 6)),
