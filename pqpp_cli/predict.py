@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     ShardOptions,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, get_output_width, merge_columns
+from pqpp_cli.output import emit, emit_columns, get_output_width, merge_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
 from pqpp_files.options.option import option
@@ -112,9 +112,7 @@ class Predict(
         if self.explain:
             self._explain(predictor, [])  # refused before anything is predicted
         if source.blank:
-            are = "is blank and has" if source.blank == 1 else "are blank and have"
-            text = f"{source.blank} of {source.count} prompts {are} no prediction"
-            print(f"pqpp: note: {text}", file=sys.stderr)
+            print_notes(f"no prediction for {how_many(source.blank, 'blank prompt')}")
         if self.style in ("table", "markdown"):
             self._print_tables(source, predictor)
         else:

@@ -66,7 +66,7 @@ def test_a_blank_prompt_keeps_its_row_and_is_counted(tmp_path, predictor):
     column = "score" if predictor != "static" else "mean_rr"
     assert [row["id"] for row in rows] == ["1", "2", "3"]
     assert [bool(row[column]) for row in rows] == [True, False, True]
-    assert "note: 1 of 3 prompts is blank and has no prediction" in done.stderr
+    assert "note: no prediction for 1 blank prompt" in done.stderr
     done = run_pqpp(*words, "--format", "json", cwd=tmp_path)
     assert json.loads(done.stdout)[1][column] is None
     assert "–" in run_pqpp(*words, cwd=tmp_path).stdout.splitlines()[3]
