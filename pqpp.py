@@ -1,9 +1,8 @@
 """Predict how well prompts will do, and measure how good images are.
 
-Each name below is imported when it is first used. The packages behind it are `pqpp_datasets`
-(benchmarks), `pqpp_metrics` (metrics), `pqpp_models` (predictors), `pqpp_feedback` (evaluators of
-images) and `pqpp_engines` (routing, rewriting, generation, retrieval). `python -m pqpp` is the
-`pqpp` command.
+The names are imported when they are first used, from `pqpp_datasets` (benchmarks), `pqpp_metrics`
+(metrics), `pqpp_models` (predictors), `pqpp_feedback` (evaluators of images) and `pqpp_engines`
+(routing, rewriting, generation, retrieval). `python -m pqpp` runs the `pqpp` command.
 
 Example:
     >>> import pqpp

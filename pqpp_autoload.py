@@ -1,12 +1,10 @@
 """Make `load_dataset("pqpp")` and `evaluate.load("pqpp/...")` work without an import of pqpp.
 
-The interpreter runs `start` when it starts (through `pqpp_autoload.pth`, from Python 3.15 on
-through `pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the libraries are wrapped
-when they are imported, so a process that uses none of them loses less than a millisecond. Nothing
-here may ever break an interpreter: every failure ends as a warning at most.
+Every interpreter calls `start` (through `pqpp_autoload.pth`, from Python 3.15 on through
+`pqpp_autoload.start`), which adds a finder to `sys.meta_path`. The libraries are patched when they
+are imported, so other processes lose less than a millisecond. Errors become warnings.
 
-`PQPP_NO_AUTOLOAD=1` switches it off; `pqpp models autoload on|off|status` does so permanently, with
-a marker file in site-packages that is not part of the package and so survives a reinstallation.
+`PQPP_NO_AUTOLOAD=1` turns this off for a process, `pqpp models autoload off` for an environment.
 """
 
 import os
@@ -38,13 +36,13 @@ START_UP_FILES = {
     "pqpp_autoload.start": "pqpp_autoload:start\n",
 }
 
-MARK_OF_OFF = "pqpp_autoload.off"
+OFF_MARKER = "pqpp_autoload.off"
 
 _callbacks: "dict[str, list[Callable[[ModuleType], None]]]" = {}
 
 
 def start() -> None:
-    """Arrange for the plugins to register themselves, unless `PQPP_NO_AUTOLOAD` says no."""
+    """Register the plugins as soon as their libraries are imported, unless `is_disabled`."""
     try:
         if is_disabled():
             return
@@ -58,12 +56,12 @@ def start() -> None:
 
 
 def get_plugins() -> list[str]:
-    """Return the names of pqpp's modules that register something, in order."""
+    """Return the names of the modules that register pqpp with other libraries."""
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
 
 
 def is_disabled() -> bool:
-    """Return whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or a marker file exists."""
+    """Return whether `PQPP_NO_AUTOLOAD` (not 0, false or no) or a marker file turns this off."""
     if os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no"):
         return True
     # The mark is next to this file; importing pathlib would slow every start.
@@ -71,7 +69,7 @@ def is_disabled() -> bool:
 
 
 def call_when_imported(module_name: str, callback: "Callable[[ModuleType], None]") -> None:
-    """Call `callback(module)` now if the module is imported, else right after its first import."""
+    """Call `callback(module)` now if the module is imported, or else after its first import."""
     module = sys.modules.get(module_name)
     spec = getattr(module, "__spec__", None)
     if module is not None and not getattr(spec, "_initializing", False):
@@ -100,7 +98,7 @@ def _make_patch(plugin):
 
 
 def _is_installed(package):
-    """Return whether an installer's metadata of a package exists next to it."""
+    """Return whether a package was installed, which leaves metadata next to it."""
     from pathlib import Path  # only here: it would make every interpreter start later
 
     folders = Path(package.__file__).parents[1].glob(f"{package.__name__}[-.]*")
@@ -108,7 +106,7 @@ def _is_installed(package):
 
 
 class _Finder:
-    """A finder that leaves finding to the other finders, and adds the callbacks to the loader."""
+    """A finder that finds modules with the other finders, and adds callbacks to their loaders."""
 
     def find_spec(self, name, path=None, target=None):
         if name not in _callbacks:
@@ -125,7 +123,7 @@ class _Finder:
 
 
 def _call_back_after_execution(loader, name):
-    """Replace the loader's `exec_module` for one import; the loader is then restored."""
+    """Let a loader run the callbacks of a module once, after it has executed the module."""
     exec_module = getattr(loader, "exec_module", None)
     if exec_module is None:
         return
@@ -148,8 +146,8 @@ def _warn(error, *names):
 
         by_hand = "; ".join(f"from {name} import register; register()" for name in names)
         warnings.warn(
-            f"pqpp could not register itself with {' and '.join(names)} "
-            f"({type(error).__name__}: {error}); install pqpp again, or do it by hand: {by_hand}",
+            f"{' and '.join(names)} could not be registered "
+            f"({type(error).__name__}: {error}); install pqpp again, or run: {by_hand}",
             stacklevel=3,
         )
     except Exception:  # a warning turned into an error must not stop an import either

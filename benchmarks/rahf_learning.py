@@ -145,7 +145,7 @@ def write_gallery(folder: Path, page: Path) -> None:
     model, table = get_folder(folder, "all") / "model", folder / "verdicts.parquet"
     words = ["--image-dir", images, "--model", model, "--output", table, "--gallery", page]
     if pqpp(["assess", "rahf", *map(str, words), "--embed"]):
-        raise SystemExit("the gallery could not be written")
+        raise SystemExit(1)
     print(f"gallery of {len(rows)} test scenes: {page}")
 
 
@@ -212,9 +212,9 @@ def main() -> None:
     options = parser.parse_args()
     names = options.only.split(",") if options.only else list(RUNS)
     if not set(names) <= set(RUNS):
-        parser.error(f"--only {options.only}: some of {', '.join(RUNS)} are allowed")
+        parser.error(f"--only is {options.only}; choose from {', '.join(RUNS)}")
     if options.gallery and "all" not in names:
-        parser.error("--gallery: it shows what the model that sees all says; add it to --only")
+        parser.error("--gallery needs the run `all`; add all to --only")
     from pqpp_files.atomic_write import write_file
 
     sys.path.insert(0, str(ROOT / "tests"))

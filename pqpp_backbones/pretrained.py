@@ -23,7 +23,7 @@ from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand, walk_files
 from pqpp_hub import is_repository_id
 from pqpp_hub.pull import pull_files, use_cache_if_unreachable
-from pqpp_hub.reasons import find_reason
+from pqpp_hub.reasons import find_hub_reason
 
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 """Files of a repository that tokenizers and processors read."""
@@ -98,7 +98,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     away = [name for name in names if not expand(name).is_dir()]
     if not away or isinstance(error, PqppError):  # errors of pqpp contain no headers
         return to_line(error, named=False)
-    reason = find_reason(error)
+    reason = find_hub_reason(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
         return f"{which} needs custom code, which pqpp never runs"

@@ -15,6 +15,7 @@ from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Dataset, ResultOptions
 from pqpp_cli.output import emit
 from pqpp_files.errors import FileError, PqppError
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.paths import check_output
@@ -41,7 +42,7 @@ class Annotate(Group):
 
 
 class StudyFile(Group):
-    """A study.
+    """The study file.
 
     Attributes:
         study: Study file, such as study.yaml.
@@ -51,8 +52,8 @@ class StudyFile(Group):
 
     @contextlib.contextmanager
     def open_study(self, output: str | None = None) -> Iterator[Store]:
-        """Open the study's database; refuse an output that is one of the study's files."""
-        with require_annotate():
+        """Yield the study's database, after refusing an output that is one of the study's files."""
+        with require_extra("pqpp annotate", "annotate"):
             from pqpp_annotation.store.database import open_store
             from pqpp_annotation.study import read_study
         from pqpp_files.paths import check_output
@@ -71,17 +72,10 @@ class ServerAddress(Group):
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
 
     def make_link(self, store: Store, token: str) -> str:
-        """Return the link for a token."""
+        """Return the URL at which the holder of a token joins the study."""
         from pqpp_annotation.store.access import get_server_url
 
         return f"{(self.address or get_server_url(store)).rstrip('/')}/join/{token}"
-
-
-def require_annotate() -> contextlib.AbstractContextManager[None]:
-    """Return a context manager whose error for a missing library names the extra."""
-    from pqpp_files import extras
-
-    return extras.require_extra("pqpp annotate", "annotate")
 
 
 class AnnotateBackup(StudyFile, Command):
@@ -123,8 +117,8 @@ class AnnotateDemo(Command):
     browser: bool = option(True, "print the links without opening a browser")
 
     def run(self) -> None:
-        """Serve the demo's study; create it if it does not exist."""
-        with require_annotate():
+        """Create the demo study if it does not exist, and serve it."""
+        with require_extra("pqpp annotate", "annotate"):
             from pqpp_annotation.demo import serve_demo_study
 
         serve_demo_study(self.output, self.port, open_browser=self.browser)
@@ -184,32 +178,32 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     add: bool = option(False, "add prompts to an existing study")
 
     def __post_init__(self) -> None:
-        """Check that prompts have one source, and that `set` names no other option."""
+        """Refuse several sources of prompts, and settings that have their own option."""
         super().__post_init__()
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise PqppError(f"`set` {name}: this setting has its own option; see --help")
+                raise PqppError(f"`set` cannot change {name}, which has its own option; see --help")
 
     def run(self) -> None:
         """Create a study, or add prompts to one."""
-        with require_annotate():
+        with require_extra("pqpp annotate", "annotate"):
             from pqpp_annotation.study import add_prompts, make_study, read_study
 
         if self.add:
             study = read_study(self.study)
-            file, _ = self._make_table(study.name or "")
+            file, _ = self._prepare_prompts(study.name or "")
             print(f"added {add_prompts(study, file)} items to {self.study}")
             return
         path = Path(self.study)
         check_output(path)
         if path.exists():
-            raise PqppError(f"{path} already exists; use `add`, or name another file")
+            raise PqppError(f"{path} already exists; add prompts with `add`, or name another file")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:
             settings["title"] = self.title
-        file, folder = self._make_table(path.stem)
+        file, folder = self._prepare_prompts(path.stem)
         study = make_study(path, file, folder, self.kind, **settings)
         with self.open_study() as store:
             from pqpp_annotation.store.access import make_links, save_server_url
@@ -230,8 +224,8 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         print(f"owner link: {links[0]}")
         print(f"trial link: {links[1]}")
 
-    def _make_table(self, name: str) -> tuple[str, str | None]:
-        """Return the table and the folder of images; write both if they are from a dataset."""
+    def _prepare_prompts(self, name: str) -> tuple[str, str | None]:
+        """Return the table of prompts and the image folder, after writing those of a dataset."""
         if self.dataset is None:
             return self.file or "", self.image_dir
         root = Path(self.study).parent
@@ -243,10 +237,10 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
 
 
 def parse_settings(given: dict[str, str]) -> dict[str, Any]:
-    """Parse settings such as `control.count=20` into the study file's layout, with YAML values.
+    """Return settings such as `control.count=20` as nested mappings with YAML values.
 
     Raises:
-        PqppError: A group already has a value.
+        PqppError: A name is incomplete, or is a group and a setting at once.
 
     Example:
         >>> parse_settings({"control.count": "20", "consent": "I agree.", "control.every": "4"})
@@ -256,12 +250,12 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
     for name, value in given.items():
         *groups, last = name.split(".")
         if not all([*groups, last]):
-            raise PqppError(f"`set` {name}={value}: write it like control.count=20")
+            raise PqppError(f"`set` is {name}={value}; write NAME=VALUE, such as control.count=20")
         place = settings
         for group in groups:
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise PqppError(f"`set` {name}={value}: {group} already has a value")
+                raise PqppError(f"`set` gives values for both {group} and {name}; remove one")
         try:
             place[last] = parse_yaml(value, name)
         except FileError:
@@ -356,7 +350,7 @@ class AnnotateServe(StudyFile, Command):
 
     def run(self) -> None:
         """Serve the study."""
-        with require_annotate():
+        with require_extra("pqpp annotate", "annotate"):
             from pqpp_annotation.web.serve import serve
 
         serve(**self.get_arguments(serve))
@@ -386,7 +380,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             look = StudyMonitor(store).get_overview()
             rows = {row.id: row for row in look.people}
             with store.begin_read() as db:
-                people = [_to_row(db, person, rows.get(person.id)) for person in get_people(db)]
+                people = [_make_row(db, person, rows.get(person.id)) for person in get_people(db)]
             counts = replace(count_items(store), finished=look.progress.complete)
             votes = count_answers(store)
         if style == "json":
@@ -401,8 +395,8 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
         emit(text, self.output, style)
 
 
-def _to_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
-    """Return a person's row; `row` is from the owner's view, None for people who do not rate."""
+def _make_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
+    """Return a person's row of the status table; `row` is None for people who do not rate."""
     from pqpp_annotation.owner.words import STATE_WORDS
     from pqpp_annotation.store.work import get_progress
 

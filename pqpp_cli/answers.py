@@ -1,4 +1,4 @@
-"""Predictions and verdicts as text for people."""
+"""Format predictions, verdicts and explanations for the terminal and Markdown."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _RANKS = len("  people  captions  ")
 
 
 def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | None) -> str:
-    """Format verdicts as a `table` or in `markdown`; a single verdict as lines of text.
+    """Return verdicts as a `table` or in `markdown`; in a `table`, a single verdict is text.
 
     Args:
-        width: Width of the table, in characters, to which cells are wrapped; None for no limit.
+        width: Width of the table in characters, to which cells are wrapped; None for no limit.
     """
     if len(verdicts) == 1 and style == "table":
         return str(verdicts[0])
@@ -48,10 +48,10 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
 
 
 def format_single_verdict(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
-    """Format the verdict on one prompt and the output of `predict_columns` in lines."""
+    """Return the verdict on a prompt, then one line per target of `predict_columns`, then notes."""
     from pqpp_datasets.target_columns import explain_target
 
-    targets, _ = _find_targets(columns)
+    targets, _ = _get_targets_and_deviations(columns)
     lines = [
         f"{target} {columns[target][0]:.2f}: {explain_target(target)}"
         for target in targets
@@ -65,14 +65,14 @@ def format_single_verdict(verdict: PromptVerdict, columns: dict, domain_note: st
 
 
 def format_predictions(style: str, columns: dict, domain_note: str, width: int | None) -> str:
-    """Format the output of `predict_columns` as a `table` or in `markdown`.
+    """Return the output of `predict_columns` as a `table` or in `markdown`, with notes below.
 
-    Deviations are next to their values, and prompts out of domain are marked.
+    Standard deviations are next to their values, and prompts out of domain are marked.
 
     Args:
         width: Width of the table, in characters, to which prompts are cut; None for no limit.
     """
-    targets, deviations = _find_targets(columns)
+    targets, deviations = _get_targets_and_deviations(columns)
     header = ["prompt"]
     table = []
     for target, spread in zip(targets, deviations, strict=True):
@@ -113,7 +113,7 @@ def format_predictions(style: str, columns: dict, domain_note: str, width: int |
 
 
 def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
-    """Format the effect of each phrase, as a `table` or one `markdown` table per prompt."""
+    """Return one table of phrases and their effects per prompt, as a `table` or in `markdown`."""
     from pqpp_models.explain.explanation import NOTE
 
     cell, form = (escape_cell, "github") if style == "markdown" else (visible, "simple")
@@ -127,8 +127,8 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
     return "\n\n".join([*parts, f"change: {NOTE}"])
 
 
-def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
-    """Return the targets, each with the column of its deviation or None."""
+def _get_targets_and_deviations(columns: dict) -> tuple[list[str], list[list[float | None]]]:
+    """Return the names of the targets, and their columns of deviations, of None if missing."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])

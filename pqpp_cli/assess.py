@@ -10,12 +10,11 @@ import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
-from pqpp_cli.groups import Dataset, FigureTables, Shards
-from pqpp_cli.output import emit, note
+from pqpp_cli.groups import Dataset, FigureTables, ShardOptions
+from pqpp_cli.output import emit, print_notes
 from pqpp_feedback.assessors import (
     AssessorOptions,
     GimbrrOptions,
@@ -49,8 +48,8 @@ With shards, --file is Parquet or CSV and --output is a folder of tables for `pq
 _NAMED = 3
 
 
-class Gallery(Group):
-    """A page of verdicts.
+class GalleryOptions(Group):
+    """Options of the gallery page.
 
     Attributes:
         people: Table of people's answers, to measure agreement: image (or prompt_id and model),
@@ -62,7 +61,7 @@ class Gallery(Group):
     embed: bool = option(False, "store thumbnails in the page (default: link to the images)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
-        """Write the gallery of tables of verdicts.
+        """Write an HTML gallery of the verdicts in tables.
 
         Args:
             shown: Further arguments of `render_gallery`.
@@ -77,8 +76,8 @@ class Gallery(Group):
         emit(render_gallery(rows, self.image_dir or "", page, people, **shown), page)
 
 
-class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
-    """A run of an evaluator.
+class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions):
+    """Options that all evaluators share.
 
     Attributes:
         gallery: Also write an HTML page of the images; needs --image-dir.
@@ -88,7 +87,11 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
     SHARD_SIZE = 100
     file: str | None = option(None, "prompts: prompt, prompt_id and other columns", path="file")
     output: str = option(
-        "verdicts.parquet", "table to write", path="output file", holds=("Parquet",)
+        "verdicts.parquet",
+        "table to write",
+        path="output file",
+        endings=(".parquet",),
+        holds=("Parquet",),
     )
     gallery: str | None = option(None, path="output file", endings=PAGES)
     replace: bool = option(False, "replace a table from other evaluators or models")
@@ -96,22 +99,17 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
     shard_size: int | None = option(None, "rows per shard (default: 100)")
 
     def __post_init__(self) -> None:
-        """Refuse options that would fail after the work."""
+        """Refuse contradictory options and unreadable answers before any work."""
         super().__post_init__()
         if self.file and self.dataset:
             raise PqppError("give `file` or `dataset`, not both")
-        both = self.evidence and self.gallery  # then the images are only shown
-        if not both and (self.image_dir is None) == (self.evidence is None):
-            raise PqppError("give either `image_dir` or `evidence`")
+        if not (self.evidence and self.gallery):  # the images are only shown
+            self.require_one_of("image_dir", "evidence")
         if self.gallery and self.image_dir is None:
-            raise PqppError("`gallery` needs the images; add `image_dir` DIR")
+            raise PqppError("`gallery` needs the images; give their folder with `image_dir`")
         if self.evidence and (self.file or self.dataset):
-            raise PqppError("`evidence` contains the prompts; remove `file` and `dataset`")
-        is_file = Path(self.output).suffix.lower() == ".parquet"
-        if self.in_shards and is_file:
-            raise PqppError(f"`output` {self.output}: shards need a folder; name a folder")
-        if not self.in_shards and not is_file:
-            raise PqppError(f"`output` {self.output}: the file must end in .parquet")
+            other = "file" if self.file else "dataset"
+            raise PqppError(f"`evidence` already contains the prompts; remove `{other}`")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
             from pqpp_feedback.assess.agreement import read_human_answers
@@ -131,20 +129,20 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
             first = next(rows, None)
             if first is None:
                 names = " or ".join(assessor.name for assessor in assessors)
-                raise PqppError(f"`evidence`: {self.evidence} has no verdict of {names}")
+                raise PqppError(f"{self.evidence} has no verdicts of {names}; name another file")
             count = write_verdicts(self.output, itertools.chain([first], rows))
-            note(f"rescored {count} rows to {self.output}")
+            print_notes(f"wrote {count} rescored rows to {self.output}")
         else:
             from pqpp_feedback.assess.run import assess
 
             how: Any = {"progress": sys.stderr.isatty(), "replace": self.replace}
             ran = assess(pictures, assessors, self.output, self.batch_size, **how)
-            note(*ran.to_lines())
+            print_notes(*ran.to_lines())
             if not ran.rows:
                 return None  # the first process prints the rest
-            note(f"wrote {ran.rows} rows to {self.output}")
+            print_notes(f"wrote {ran.rows} rows to {self.output}")
         for assessor in assessors:
-            note(*assessor.get_notes())
+            print_notes(*assessor.get_notes())
         self._note_agreement()
         if self.gallery:
             self.write_page([self.output], self.gallery, **self.get_gallery_options())
@@ -174,7 +172,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         return job, settings, self.output
 
     def _find_pictures(self) -> list[Picture]:
-        """Find the images, and print which cannot be assessed."""
+        """Return the images and their prompts; note the ones that cannot be assessed."""
         from pqpp_feedback.assess.pictures import find_pictures
 
         pictures, unseen = find_pictures(self.image_dir or "", self._read_prompts())
@@ -183,18 +181,18 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
             first, source = lacking[0], self.file or self.dataset
             way = "name the files PROMPT_ID/MODEL_0.png" if source else "give `file` or `dataset`"
             raise PqppError(
-                f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
+                f"no image in {self.image_dir} has a usable prompt ({first.image_id} "
                 f"{first.problem}); {way}, or list them with their prompts in metadata.jsonl"
             )
         if unseen:
-            note(f"{len(unseen)} prompts have no image: {_format_examples(unseen)}")
+            print_notes(f"prompts without an image: {_format_examples(unseen)}")
         if lacking:
             named = _format_examples([picture.image_id for picture in lacking])
-            note(f"{len(lacking)} images could not be assessed (see their rows): {named}")
+            print_notes(f"images that cannot be assessed (see column `reason`): {named}")
         return pictures
 
     def _read_prompts(self) -> Iterator[dict] | None:
-        """Yield the prompts of `file` or `dataset`; None if neither is named."""
+        """Return the prompts of `file` or `dataset` as records, or None if neither is given."""
         from pqpp_feedback.assess.pictures import add_prompt_ids, read_prompt_table
 
         if self.dataset:
@@ -204,7 +202,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _note_agreement(self) -> None:
-        """Print each routine's known agreement with people."""
+        """Print each routine's agreement with `people`; without `people`, a general note."""
         from pqpp_feedback.assess.agreement import (
             describe_agreement,
             group_agreement,
@@ -214,15 +212,15 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         if not self.people:
-            note(f"{self.agreement} --people FILE measures it on your images")
+            print_notes(f"{self.agreement} --people FILE measures it on your images")
             return
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
         known, answers = match_answers(judged, read_human_answers(self.people))
         if not known:
-            note(f"{self.people} has no answer for any image with a verdict")
+            print_notes(f"{self.people} has no answer for any image with a verdict")
         rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
         for measured in group_agreement(rows, ["routine"]):
-            note(f"{measured['routine']}: {describe_agreement(measured)}")
+            print_notes(f"{measured['routine']}: {describe_agreement(measured)}")
 
 
 def _format_examples(names: Sequence[str]) -> str:
@@ -233,7 +231,7 @@ def _format_examples(names: Sequence[str]) -> str:
 class AssessAgree(FigureTables, Command):
     """Measure how well verdicts agree with people, by task and model.
 
-    It also prints how many human ratings the scores save (prediction-powered inference).
+    The command also prints how many human ratings the scores save (prediction-powered inference).
 
     examples:
       pqpp assess agree verdicts.parquet --people votes.csv
@@ -247,16 +245,16 @@ class AssessAgree(FigureTables, Command):
     people: str = option(NEEDED, "table of people's answers", path="file")
 
     def run(self) -> None:
-        """Print the tables."""
+        """Print the agreement by task and model."""
         from pqpp_feedback.assess.agreement import compare_with_people, read_human_answers
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         rows = itertools.chain.from_iterable(map(read_verdicts, self.file))
         tables, notes = compare_with_people(rows, read_human_answers(self.people))
-        self.show("Verdicts and people", tables, notes)
+        self.write_tables("Verdicts and people", tables, notes)
 
 
-class AssessGallery(Gallery, Command):
+class AssessGallery(GalleryOptions, Command):
     """Write an HTML page of images with their verdicts.
 
     The page shows verdicts, reasons, scores, and boxes or heatmaps, with filters for task, model

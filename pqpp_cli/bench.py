@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pqpp_cli.command import PAGES, PICTURES, Command
 from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
-from pqpp_cli.output import emit, note
+from pqpp_cli.output import emit, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id, pluralize
 from pqpp_files.options.option import NEEDED, option
@@ -43,8 +43,8 @@ class BenchConqa(DataDir, FigureTables, Command):
         from pqpp_models.bench.conqa import bench_conqa
 
         tables, (about, *notes) = bench_conqa(self.runs, self.data_dir)
-        note(*notes)
-        self.show("ConQA: conceptual and descriptive queries", tables, [about, *notes])
+        print_notes(*notes)
+        self.write_tables("ConQA: conceptual and descriptive queries", tables, [about, *notes])
 
 
 class BenchGimbrr(DataDir, FigureTables, Command):
@@ -59,24 +59,25 @@ class BenchGimbrr(DataDir, FigureTables, Command):
         """Print the tables."""
         from pqpp_feedback.gimbrr.bench import bench_gimbrr
 
-        self.show("GIMBRR: automated verdicts and people's", *bench_gimbrr(self.data_dir))
+        self.write_tables("GIMBRR: automated verdicts and people's", *bench_gimbrr(self.data_dir))
 
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
 _OF_TABLE = {
-    "fitted_to": "cross-dataset",
+    **{"fitted_to": "cross-dataset", "eval_results": "main"},
     **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
 }
 """Options of a single table."""
 
 
 class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
-    """Predictors, and the rows on which they are compared.
+    """The predictors to compare, and the benchmark to compare them on.
 
     Attributes:
         dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table
             (default: pqpp-v1.0, the release of the paper; pqpp is v1.1).
-        split: Its split (default: validation, else test, else the only one; all rows of a table).
+        split: Split of the benchmark (default: validation, else test, else the only one; a table
+            has none).
         targets: Columns of the benchmark to predict (default: all).
     """
 
@@ -87,7 +88,7 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
     targets: tuple[str, ...] | None = None
 
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
-        """Return the rows, with images if a predictor needs them, predictors and targets."""
+        """Return the rows, with images if a predictor needs them, the predictors and targets."""
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import attach_saved_images
 
@@ -96,11 +97,11 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
         split = open_split(*source)
         n, distinct = len(split.prompts), len(set(split.prompts))
         if n > 2 * distinct:
-            note(f"{n} rows of {pluralize(distinct, 'prompt')}: their intervals are too narrow")
+            print_notes(f"{n} rows have {pluralize(distinct, 'prompt')}; intervals are too narrow")
         predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
-        note(*left_out)
+        print_notes(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
             rows = attach_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
             split = replace(split, rows=rows)
@@ -171,18 +172,15 @@ class BenchPredictors(ComparisonOptions):
     spaces: bool = option(True, "omit the t-SNE plots of embeddings from the report")
 
     def __post_init__(self) -> None:
-        """Refuse options of other tables."""
+        """Refuse options of other tables, and missing options of this one."""
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise PqppError(f"`{name}`: needs `table` {table}; add this or remove `{name}`")
+                raise PqppError(f"`{name}` applies only with `table` {table}; remove `{name}`")
         if self.table == "automatic-metrics" and self.metrics is None:
-            needed = "prompt_id or prompt, and columns of metrics, like sdxl_hpsv2"
-            raise PqppError(f"`table` automatic-metrics needs `metrics` FILE with {needed}")
-        if self.eval_results and self.table != "main":
-            raise PqppError("`eval_results`: only for `table` main; remove `table`")
+            raise PqppError("`table` automatic-metrics needs a file of metrics; add `metrics` FILE")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise PqppError("`eval_results`: name the benchmark with `listed_as` OWNER/DATASET")
+            raise PqppError("`eval_results` needs a Hub dataset; add `listed_as` OWNER/DATASET")
 
     def run(self) -> None:
         """Print the table and write the report."""
@@ -191,7 +189,7 @@ class BenchPredictors(ComparisonOptions):
         from pqpp_models.bench.tables import format_results
 
         run = self._run()
-        note(*run.builds.notes)
+        print_notes(*run.builds.notes)
         published = run.get_published() if self.table == "main" and self.published else []
         text = format_results(self.style, run.results, published)
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
@@ -202,16 +200,16 @@ class BenchPredictors(ComparisonOptions):
 
             named = self.listed_as or self.dataset or ""
             files, lines = write_results(run, self.eval_results, named, not self.listed_as)
-            note(*lines)
+            print_notes(*lines)
             print(*(f"written: {file}\n" for file in files), sep="", end="", file=sys.stderr)
         if self.report:
             spaces, reason = run.project_spaces() if self.spaces else ({}, "")
             if reason:
-                note(f"no t-SNE plots: {reason}")
+                print_notes(f"the report has no t-SNE plots: {reason}")
             emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
-        """Run the protocol."""
+        """Return the results of the predictors, with tests against a baseline if one is given."""
         from pqpp_models.bench.run import (
             open_split,
             run_automatic_metrics,
@@ -225,13 +223,13 @@ class BenchPredictors(ComparisonOptions):
             table = Path(self.dataset or "")
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
-                note(
-                    f"{name} was fitted to a table named {self.dataset}; if these are the same "
-                    "rows, its figures are too good"
+                print_notes(
+                    f"{name} was fitted to a file named {table.name}; if that file has the same "
+                    "rows, its results are too good"
                 )
         if self.predictors is None and self.table == "main":
             predictors, left_out = select_predictors(predictors, targets, not split.is_pqpp)
-            note(*left_out)
+            print_notes(*left_out)
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
             named = (self.metrics or "", self.metric, self.baseline)
@@ -274,7 +272,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
             from pqpp_feedback.rahf.bench import bench_richhf
         tables, notes = bench_richhf(**self.get_arguments(bench_richhf))
-        self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
+        self.write_tables("RichHF-18K: scores, heatmaps and words", tables, notes)
 
 
 class BenchRouting(FigureTables, ComparisonOptions):
@@ -305,7 +303,7 @@ class BenchRouting(FigureTables, ComparisonOptions):
         split, predictors, targets = self.load()
         table = run_routing(split, predictors, targets, sys.stderr.isatty())
         title = f"Routing between {table.weak} and {table.strong}"
-        self.show(title, [table.figures], [table.description, *table.notes])
+        self.write_tables(title, [table.figures], [table.description, *table.notes])
         if self.plot:
             with atomic_write(self.plot) as beside:
                 plot_routing(table, beside)
@@ -335,4 +333,4 @@ class BenchVistar(FigureTables, Command):
         from pqpp_feedback.vistar.bench import bench_vistar
 
         tables = bench_vistar(self.verdicts, self.people, self.roles)
-        self.show("VISTAR: scores, people's choices and generators", *tables)
+        self.write_tables("VISTAR: scores, people's choices and generators", *tables)

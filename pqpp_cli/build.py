@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.output import note
+from pqpp_cli.output import print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReadingOptions(Group):
-    """How to read votes and labels."""
+    """Options for reading votes and labels."""
 
     TITLE = "reading votes"
     from_format: str | None = option(
@@ -52,7 +52,7 @@ class ReadingOptions(Group):
 
 
 class RuleOptions(Group):
-    """Rules that turn votes into scores."""
+    """Options for turning votes into scores and splits."""
 
     exclude: str | None
     reference_model: str
@@ -67,7 +67,7 @@ class RuleOptions(Group):
 
 
 class StorageOptions(Group):
-    """What is written besides the scores.
+    """Options for what is written besides the scores.
 
     Attributes:
         keep_images: What to store of the rated images: names or URLs (path), the images themselves
@@ -159,13 +159,13 @@ class Build(
     plan: bool = option(False, "print how reliable a larger or smaller study would be")
 
     def __post_init__(self) -> None:
-        """Check the output and the names of splits."""
+        """Refuse a missing output and invalid names of splits."""
         super().__post_init__()
         if not (self.output or self.plan):
             raise PqppError("`output` is missing; name the folder to write")
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # as `datasets` requires
-                raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
+                raise PqppError(f"invalid split {name!r} in `fractions`; use letters and digits")
 
     def run(self) -> None:
         """Build, write the folder and print a summary."""
@@ -183,12 +183,12 @@ class Build(
         options = BuildOptions(**self.get_arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
         if self.runs and 0 < len(named) < len(self.runs):
-            raise PqppError(f"`runs` {' '.join(self.runs)}: write MODEL=FILE for each")
+            raise PqppError(f"`runs` is {' '.join(self.runs)}; write MODEL=FILE for every file")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         if self.plan and not any((*kinds[:3], *kinds[4:])):
             if self.output:
-                raise PqppError("`output`: there are no votes to build from; name a file of votes")
+                raise PqppError("no votes to build from; give a file of votes, or remove `output`")
             return print(format_figures("table", *plan_without_votes()))
         built = build_benchmark(*kinds)
         if not self.language:
@@ -206,15 +206,15 @@ class Build(
         if folder is None:
             return
         if self.keep_annotators:
-            note("the votes have annotators' names; publish them only with consent")
+            print_notes("the votes have annotators' names; publish them only with their consent")
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
-            what = "annotators have random numbers, which change with each build"
-            note(f"{what}; --pseudonym-key FILE fixes them")
+            what = "the annotators' numbers are random and change every time"
+            print_notes(f"{what}; use --pseudonym-key FILE to keep them")
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
 def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
-    """Yield a summary of a build for people."""
+    """Yield the lines that summarise a benchmark on the terminal."""
     from pqpp_files.figures import format_figures
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 from pqpp_files.errors import FileError, PqppError
-from pqpp_files.options.option import NEEDED, PARAMETER, Options, first_sentence, get_fields, option
-from pqpp_files.paths import check_output, check_output_folder, expand, refuse_other_kind
+from pqpp_files.options.option import NEEDED, PARAMETER, Options, get_fields, get_summary, option
+from pqpp_files.paths import check_output, check_output_folder, expand, refuse_other_file_type
 
 LIBRARY: Any = MISSING
 """The default of an option that the library declares; see `Group`."""
@@ -32,7 +32,7 @@ _METAVARS = {
 
 
 def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the parameters of MODULE:NAME as arguments of `option`."""
+    """Yield the name and the `option` arguments of each parameter of MODULE:NAME."""
     module, _, name = target.partition(":")
     function = getattr(importlib.import_module(module), name)
     texts = dict(PARAMETER.findall(inspect.getdoc(function) or ""))
@@ -41,7 +41,7 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
         default = NEEDED if parameter.default is parameter.empty else parameter.default
         if made.get(parameter.name, MISSING) is not MISSING:
             default = made[parameter.name]()
-        about = {"default": default, "help_text": first_sentence(texts.get(parameter.name))}
+        about = {"default": default, "help_text": get_summary(texts.get(parameter.name))}
         if get_origin(parameter.annotation) is Literal:
             about["choices"] = tuple(filter(None, get_args(parameter.annotation)))
         yield parameter.name, about
@@ -49,12 +49,12 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 class Group(Options):
-    """Options that commands inherit; those of a group with a `TITLE` are under it in `--help`.
+    """A frozen dataclass of options that commands inherit.
 
-    Every subclass becomes a frozen dataclass with keywords only. A command may refer to functions
-    or classes of the library as MODULE:NAME. An option without a help text then takes its default,
-    help text and choices from the parameter of the same name. The library is imported when the
-    command is named.
+    In `--help`, the options of a group with a `TITLE` are under that title. A command may take
+    options from functions or classes of the library, MODULE:NAME: an option without a help text
+    then has the default, help text and choices of the parameter of the same name. The library is
+    imported only if the command is used.
     """
 
     TITLE: ClassVar[str]
@@ -63,7 +63,7 @@ class Group(Options):
     _takes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
-        """Move the examples and the text after them from the docstring to the epilog."""
+        """Make the class a dataclass, and move its docstring from the examples on to the epilog."""
         super().__init_subclass__()
         text = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")[0]
         cls.__doc__, sign, examples = text.partition("\nexamples:\n")
@@ -74,8 +74,8 @@ class Group(Options):
             cls._make_dataclass()
 
     def __new__(cls, **_: Any) -> Self:
-        """Complete the class, also if another process unpickles a command."""
-        return super().__new__(cls.complete())
+        """Create an instance, after `fill_options`, even if another process unpickles it."""
+        return super().__new__(cls.fill_options())
 
     @classmethod
     def _make_dataclass(cls) -> None:
@@ -83,8 +83,8 @@ class Group(Options):
         dataclass(init=hasattr(cls, "run"), frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
     @classmethod
-    def complete(cls) -> type[Self]:
-        """Return the class, with options shared with the library filled in."""
+    def fill_options(cls) -> type[Self]:
+        """Return the class itself, once its options have the library's defaults and help texts."""
         if cls._takes:
             parameters = dict(one for place in cls._takes for one in _read_parameters(place))
             kinds: dict[str, Any] = {}
@@ -109,36 +109,36 @@ class Group(Options):
         return cls
 
     def require_one_of(self, *names: str) -> None:
-        """Refuse none, or several, of mutually exclusive options.
+        """Raise an error unless exactly one of several options is set.
 
         Raises:
-            PqppError: One line that names the options.
+            PqppError: None, or more than one, is set.
         """
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
             raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")
 
-    def get_output_kinds(self, name: str) -> tuple[str, ...]:
-        """Return the file types that an output may replace."""
+    def get_output_file_types(self, name: str) -> tuple[str, ...]:
+        """Return the file types that an output option may overwrite."""
         field = next(f for f in get_fields(self) if f.name == name)
         kinds = tuple(field.metadata.get("holds", ("text",)))
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
         return (of_ending,) if of_ending in kinds else kinds[:1]
 
     def get_arguments(self, function: Callable) -> dict[str, Any]:
-        """Return the options that are parameters of a library function, by parameter name."""
+        """Return the keyword arguments of a library function that this command has options for."""
         own = {f.metadata.get("library", f.name): f.name for f in get_fields(self)}
         taken = inspect.signature(function).parameters
         return {name: getattr(self, own[name]) for name in taken if name in own}
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the role of an option's path; see `path` of `option`."""
+        """Return the `path` that an option is declared with, or None; see `option`."""
         return next(f.metadata.get("path") for f in get_fields(self) if f.name == option)
 
 
 class Command(Group):
-    """A command: its docstring is the text of `--help`, where `FOOTNOTE` is last.
+    """A command with its options; its docstring is the text of `--help`.
 
     Example:
         >>> from pqpp_cli.predict import Predict
@@ -155,7 +155,7 @@ class Command(Group):
     )
 
     def check_paths(self) -> None:
-        """Expand `~`, and refuse outputs that cannot be written or are an input."""
+        """Expand `~` in paths, and refuse outputs with `check_outputs`."""
         self.expand_paths()
         check_outputs(self)
 
@@ -165,15 +165,14 @@ class Command(Group):
 
 
 def check_outputs(command: Any) -> None:
-    """Refuse outputs that cannot be written or are an input, before any work.
+    """Refuse a command's outputs that cannot be written or would overwrite an input.
 
-    Inputs are all files that path options name, also as FILE:COLUMN or NAME=FILE, and all existing
-    files in the folders that they name. Exceptions are pages and tables of verdicts next to images,
-    and the files of the working folder and its parents. An existing output must have the file type
-    of the new one.
+    Inputs are the files that other path options name, also as FILE:COLUMN or NAME=FILE, and the
+    files in folders that they name. Exceptions are pages and tables of verdicts next to images, and
+    files in the working folder and its parents. An existing file must have the type of the output.
 
     Raises:
-        PqppError: One line that names the option.
+        PqppError: An output has a wrong ending or type, is an input, or cannot be written.
     """
     roles = {field.name: command.get_path_role(field.name) for field in get_fields(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
@@ -190,36 +189,36 @@ def check_outputs(command: Any) -> None:
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
         is_folder = roles[name] == "output"
         if endings and not is_folder and not path.lower().endswith(tuple(endings)):
-            raise PqppError(f"`{name}` {path}: the file must end in {', '.join(endings)}")
+            raise PqppError(f"`{name}` is {path}; it must end in {' or '.join(endings)}")
         try:
             if is_folder:
                 check_output_folder(path, inputs=inputs)
                 continue
             check_output(path, inputs)
-            holds = command.get_output_kinds(name)
-            refuse_other_kind(path, holds)
+            holds = command.get_output_file_types(name)
+            refuse_other_file_type(path, holds)
             beside_images = endings == PAGES or holds == ("Parquet",)
             is_listing = Path(path).stem.lower() == _LISTING
             _refuse_in_folders(path, folders)
             _refuse_in_folders(path, images if is_listing or not beside_images else ())
         except FileError as error:
-            raise PqppError(f"`{name}` {error}") from None
+            raise PqppError(f"`{name}`: {error}") from None
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
         raise PqppError(f"{' and '.join(twice)} are the same file; name different files")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
-    """Refuse an existing file in a folder that is read."""
+    """Refuse to overwrite a file in a folder that the command reads."""
     target, here = expand(path).resolve(), Path.cwd()
     for name in folders if target.is_file() else ():
         folder = expand(name).resolve()
         if folder in target.parents and folder not in (here, *here.parents):
-            raise FileError(f"{path} is a file of the input {name}; name another file")
+            raise FileError(f"{path} is in the input folder {name}; name another file")
 
 
 def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
-    """Return the files, or the folders, that the values of options name."""
+    """Return the paths in the values of options that pass a test, such as `Path.is_file`."""
     found = []
     for text in sorted(set(_yield_paths(value)) - {""}):
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero
@@ -228,7 +227,7 @@ def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
 
 
 def _yield_paths(value: Any) -> Iterator[str]:
-    """Yield possible paths in a value: the value, the part after `NAME=`, and before `:COLUMN`."""
+    """Yield each text in a value, and the text without `NAME=`, without `:COLUMN` or both."""
     if isinstance(value, str):
         for text in (value, value.partition("=")[2] or value):
             yield from (text, text.rpartition(":")[0])

@@ -36,7 +36,7 @@ COMMANDS = {
     "rewrite": "rank rewrites of a prompt",
     "datasets": "list, describe, export and publish benchmarks",
     "metrics": "list, describe, compute and publish metrics",
-    "models": "list, describe, convert and publish predictors",
+    "models": "list, describe, publish and submit predictors",
     "demo": "benchmark the shipped predictor in a minute, or serve a web page",
     "leaderboard": "show or verify the leaderboard of a benchmark",
 }
@@ -59,40 +59,40 @@ def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
     """
     if not path:
         return COMMANDS
-    from pqpp_files.options.option import first_sentence
+    from pqpp_files.options.option import get_summary
 
     classes = [kind for words, kind in _find_classes(path[0]) if words[:-1] == path]
-    return {get_command_words(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
+    return {get_command_words(kind)[-1]: get_summary(kind.__doc__) for kind in classes}
 
 
-def iterate_commands() -> Iterator[type[Command]]:
+def iterate_command_classes() -> Iterator[type[Command]]:
     """Yield the class of every command.
 
     Example:
-        >>> next(iterate_commands()).__name__
+        >>> next(iterate_command_classes()).__name__
         'Predict'
     """
     for name in COMMANDS:
-        yield from (k.complete() for _, k in _find_classes(name) if hasattr(k, "run"))
+        yield from (k.fill_options() for _, k in _find_classes(name) if hasattr(k, "run"))
 
 
 def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
-    """Return the command or the subcommands of a module, by their words."""
+    """Return the classes of a command's module with the words that call them, sorted by words."""
     kinds = [kind for kind in vars(_import_module(name)).values() if isinstance(kind, type)]
     found = {get_command_words(k): k for k in kinds if k.__module__ == f"pqpp_cli.{name}"}
     return sorted((words, kind) for words, kind in found.items() if words[:1] == (name,))
 
 
 def get_command_words(kind: type) -> tuple[str, ...]:
-    """Return the words that name a command, `bench conqa` of `BenchConqa`."""
+    """Return the words of a command's class, such as `("bench", "conqa")` of `BenchConqa`."""
     return tuple(word.lower() for word in re.findall("[A-Z][a-z0-9]*", kind.__name__))
 
 
 def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
-    """Parse words into a command's class and the values of its options.
+    """Return the class of the command in a command line, and the values of its options.
 
     Raises:
-        SystemExit: The words are not a valid command line, or request help; the message is printed.
+        SystemExit: The words are not a valid command line (2), or request help (0).
 
     Example:
         >>> kind, flags = parse_command(["fit", "votes", "--output", "mine", "--folds", "3"])
@@ -102,7 +102,7 @@ def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
     parser = build_parser(words)
     flags = vars(parser.parse_args(words))
     if "_class" not in flags:
-        parser.error("missing command")
+        parser.error("no command given")
     return flags.pop("_class"), flags
 
 
@@ -110,8 +110,7 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
     """Return the parser of the command line.
 
     Args:
-        words: The arguments. The parser has the options of the command that they name, and only the
-            names of the others. If left out, it has the options of all commands.
+        words: The arguments; only the command that they name gets its options. None for all.
     """
     parser = Parser(
         prog="pqpp",
@@ -151,7 +150,7 @@ def _fill_parser(parser: Parser, path: tuple[str, ...], words: Sequence[str] | N
     about: Any = classes.get((*path, usual) if usual else path, group)
     parser.description = about.__doc__
     if hasattr(about, "run"):
-        add_options(parser, about.complete(), complete=words is None or "--config" not in words)
+        add_options(parser, about.fill_options(), strict=words is None or "--config" not in words)
         parser.set_defaults(_class=about)
     else:
         parser.description = (about.__doc__ or "").partition("\n\n")[2]
@@ -183,22 +182,25 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # `SafeStream` would show its codes (Python 3.14)
 
     def _parse_optional(self, arg_string):
-        """Treat `-.csv` and `-:column` as values, since they are standard input like `-`."""
+        """Treat words like `-.csv` and `-:column`, which name standard input, as values."""
         if arg_string.startswith(("-.", "-:")):
             return None
         return super()._parse_optional(arg_string)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print the message; argparse hides errors such as a full disk."""
+        """Write a message without hiding errors such as a full disk, as argparse does."""
         (file or sys.stderr).write(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse words, and refuse unknown ones with a suggestion."""
+        """Parse known words as argparse does, but exit with a suggestion if a word is unknown."""
         if any("_" in word for word in args or ()):  # imported where it is needed
             from pqpp_files.names import to_hyphens
 
             args = to_hyphens(args)
         self._words = list(args or ())
+        first = self._words[0] if self._words and self.prog == "pqpp" else ""
+        if first.startswith("-") and first not in self._option_string_actions:
+            self.error(self._describe_unknown(first))  # before errors of the command
         try:
             given, left = super().parse_known_args(args, namespace)
         except ValueError as error:  # from an option's own check
@@ -210,17 +212,17 @@ class Parser(argparse.ArgumentParser):
         return given, left
 
     def _describe_unknown(self, word: str) -> str:
-        """Name an unknown word, with the option that was probably meant."""
+        """Return the error for an unknown word, with the option that was probably meant."""
         wrong = word.partition("=")[0]
         value = f",{wrong.lstrip('-')},"
         shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
         known = [name for action in shown for name in action.option_strings]
         of = [one for one in shown if value in re.sub("[{}]", ",", str(one.metavar))]
         hint = f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else ""
-        return f"{wrong} is unknown; {hint or self._suggest(wrong, known)}"
+        return f"unknown argument {wrong}; {hint or self._suggest(wrong, known)}"
 
     def _suggest(self, word: str, known: list[str]) -> str:
-        """Suggest an option or a command for an unknown word."""
+        """Return a suggestion of up to three options or commands for an unknown word."""
         from pqpp_files.names import did_you_mean
 
         near = [flag for flag in known if flag.startswith(f"-{word}")]  # -o
@@ -233,7 +235,7 @@ class Parser(argparse.ArgumentParser):
         return did_you_mean(word, known, "no option is similar" * known[0].startswith("-"))
 
     def format_help(self) -> str:
-        """Wrap the description like the options; the epilog keeps its lines."""
+        """Return the help with a wrapped description and an epilog whose lines are kept."""
         wrapped = argparse.HelpFormatter(self.prog)
         wrapped.add_text(self.description)
         self.description = wrapped.format_help().strip()
@@ -249,10 +251,11 @@ class Parser(argparse.ArgumentParser):
         if match := re.search(self._INVALID, message):
             argument, value, known = match.groups()
             names = [name.strip("'") for name in known.split(", ")]
-            message = f"{argument} {value!r} is unknown; {self._suggest(value, names)}"
+            message = f"unknown {argument.lower()} {value!r}; {self._suggest(value, names)}"
             unknown = [one for one, after in pairwise(words) if one in unknown and after == value]
         if missing := message.partition("arguments are required: ")[2]:
             found = re.search(r"^  pqpp.*[^\\\n]$", self.epilog or "", re.MULTILINE)
-            message = f"missing: {missing}" + (f"; for example:{found[0][1:]}" if found else "")
+            message = f"missing {missing}" + (f"; example:{found[0][1:]}" if found else "")
         message = self._describe_unknown(unknown[0]) if unknown else message
-        self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")
+        message = f"{message};".replace("?;", "?")
+        self.exit(2, f"{self.prog}: error: {visible(message)} see {self.prog} --help\n")

@@ -9,8 +9,9 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push
-from pqpp_cli.output import emit, emit_columns, note
+from pqpp_cli.groups import CONFIGURATIONS, Dataset, PushOptions
+from pqpp_cli.output import emit, emit_columns, print_notes
+from pqpp_files.names import pluralize
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
@@ -49,7 +50,7 @@ class DatasetsExport(Command):
     load_option: dict[str, str] | None = option(None, library="option")
 
     def run(self) -> None:
-        """Export, and print the number of rows of each split."""
+        """Write the files, and print the number of rows of each split."""
         from pqpp_datasets.export.export import export
 
         rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
@@ -79,13 +80,14 @@ class DatasetsList(Command):
         print(tabulate(rows, header, tablefmt="simple", disable_numparse=True))
 
 
-class DatasetsPush(Push, Command):
-    """Publish an exported folder on the Hub, in one commit.
+class DatasetsPush(PushOptions, Command):
+    """Publish a benchmark on the Hub, in one commit.
 
-    The token is that of `hf auth login` or HF_TOKEN.
+    The folder is one that `pqpp datasets export` or `pqpp build` wrote. The token is that of `hf
+    auth login` or HF_TOKEN.
     """
 
-    folder: str = option(NEEDED, "folder from export or `pqpp build`", path="folder", word=True)
+    folder: str = option(NEEDED, "folder to publish", path="folder", word=True)
     repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:
@@ -122,13 +124,13 @@ class DatasetsSelect(Dataset, Command):
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def __post_init__(self) -> None:
-        """Check that captions and embeddings have one source each."""
+        """Refuse missing or contradictory sources of captions and embeddings."""
         super().__post_init__()
         self.require_one_of("embeddings", "encoder")
         self.require_one_of("file", "dataset")
 
     def run(self) -> None:
-        """Embed, select and print."""
+        """Choose the captions and print them, or write them to a file."""
         from pqpp_datasets import select
         from pqpp_models.prompt_file import read_texts
         from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -138,7 +140,7 @@ class DatasetsSelect(Dataset, Command):
         captions = list(read)
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
-            note(f"skipped {blank} blank captions")
+            print_notes(f"skipped {pluralize(blank, 'blank caption')}")
         select.check_selection(len(written), self.count, self.seed)
         if self.embeddings:
             embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
@@ -171,7 +173,7 @@ class DatasetsShow(Command):
     )
 
     def run(self) -> None:
-        """Print the description of a benchmark."""
+        """Print the facts about a configuration, or the card of a folder."""
         from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
         from pqpp_datasets.export.describe import describe_benchmark
         from pqpp_files.paths import join_inside
@@ -193,7 +195,7 @@ class DatasetsShow(Command):
 
 
 def _describe_type(feature: Any) -> str:
-    """Describe a column's type in a word or two."""
+    """Return a short name of a column's type."""
     if isinstance(feature, dict):
         return "{" + ", ".join(feature) + "}"
     if (inner := getattr(feature, "feature", None)) is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pqpp_cli.command import Command
 from pqpp_cli.groups import OnePredictor
-from pqpp_cli.output import emit, get_width
+from pqpp_cli.output import emit, get_output_width
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -32,7 +32,7 @@ _GENERATED = (
 
 
 class WebPageOptions(OnePredictor):
-    """The address and predictor of the web page.
+    """Options of the web page.
 
     Attributes:
         serve: Serve a web page instead; needs the extra `demo`.
@@ -67,13 +67,13 @@ class Demo(WebPageOptions, Command):
     output: str | None = option(None, "folder of the report (default: pqpp-demo)", path="output")
 
     def __post_init__(self) -> None:
-        """Refuse an output for the web page."""
+        """Refuse an output folder together with the web page."""
         super().__post_init__()
         if self.serve and self.output is not None:
             raise PqppError("give `output` or `serve`, not both")
 
     def run(self) -> None:
-        """Run the demo and say where its files are, or serve the page."""
+        """Run the demo and write its report, or serve the page."""
         from pqpp_cli.answers import format_predictions
         from pqpp_datasets.load import load_benchmark
         from pqpp_files.paths import check_output_folder
@@ -93,22 +93,22 @@ class Demo(WebPageOptions, Command):
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
         rows = predictor.read_rows(_PROMPTS)
         columns = predict_columns(predictor, rows, _SHOWN, uncertainty=True)
-        print(format_predictions("table", columns, predictor.domain_note, get_width(None)))
-        rows, told = _load_rows()
+        print(format_predictions("table", columns, predictor.domain_note, get_output_width(None)))
+        rows, told = _load_validation_rows()
         if rows is None:
             print(f"\nPQPP's validation prompts are not available: {told}")
             print("\n2. The paper's protocol, on the test split of a generated sample\n")
-            _bench(load_benchmark("sample", split="test"), folder)
+            _compare_predictors(load_benchmark("sample", split="test"), folder)
             print(f"\n{_GENERATED}")
         else:
             print(f"\n2. The paper's protocol, on PQPP's validation prompts: {told}\n")
-            _bench(rows, folder)
+            _compare_predictors(rows, folder)
         print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
         print(f"done in {time.perf_counter() - started:.1f} s")
         print('\nnow try your own prompt: pqpp predict "..."')
 
 
-def _load_rows() -> tuple[Any, str]:
+def _load_validation_rows() -> tuple[Any, str]:
     """Return PQPP's validation rows and their folder; None and the reason if unavailable."""
     from datasets import config
 
@@ -130,8 +130,8 @@ def _load_rows() -> tuple[Any, str]:
     return load_benchmark(_CONFIG, split="validation", data_dir=str(folder)), str(folder)
 
 
-def _bench(rows: Any, folder: Path) -> None:
-    """Compare the predictor fitted to train with measures that need no training."""
+def _compare_predictors(rows: Any, folder: Path) -> None:
+    """Print and write a comparison of `static-train` with the lengths of words and prompts."""
     from pqpp_models import Predictor
     from pqpp_models.bench.lookup import load_named_predictors
     from pqpp_models.bench.report import render_report

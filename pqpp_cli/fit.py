@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import Command
 from pqpp_cli.groups import Dataset, Targets
-from pqpp_cli.output import note
+from pqpp_cli.output import print_notes
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_models.text.ridge.predictor import RidgePredictor
 
 _FEW = 200
-_KNOWN = "{known} of these {prompts} prompts are training data of {network}; the figures omit them"
+_KNOWN = "{known} of these {prompts} prompts are training data of {network}; the results omit them"
 _FAR = (
     "{out_of_domain} of {prompts} prompts are not plain English; the fit learns from their words "
     "and word pieces. A multilingual encoder may do better; it needs pqpp[models]:\n"
@@ -48,14 +48,15 @@ class Fit(Dataset, Targets, ChatOptions, Command):
 
     --chat-model uses a language model with rated examples instead: a hundred calls per target to
     fit, and one per prompt and target to predict. The endpoint is not stored; to predict, set
-    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MAX_CALLS and so on, or only PQPP_CHAT_MODEL.
+    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MAX_CALLS and so on, or PQPP_CHAT_MODEL for a local model.
 
     Targets can have any name. Scores named _hbpp must be within -1 to 2, those named _p10, _rr or
     _rate within 0 to 1. Predictions stay within that range, or within a tenth of the observed
-    range. The default split of a dataset is train.
+    range.
 
     Attributes:
         dataset: Prompts with scores: a table, a folder, a listed name or OWNER/REPOSITORY.
+        split: Split of the dataset (default: train).
         targets: Columns of scores to learn (default: all known targets).
         encoder: Static predictor whose network is used, or sentence encoder to add to static-train:
             a name or a folder.
@@ -65,6 +66,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     """
 
     dataset: str = option(NEEDED, word="too")
+    split: str | None = None
     targets: tuple[str, ...] | None = None
     folds: int = option(5, "folds of the cross-validation")
     encoder: str = option("static-train", path="name")
@@ -101,11 +103,11 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         if self.chat_model:
             for name, found in training["cross_validation"].items():
                 print(f"{name}: Spearman {found['spearman']:.3f} on {found['prompts']} prompts")
-            note(chat.budget.describe_spending())
+            print_notes(chat.budget.describe_spending())
         else:
-            print(format_figures(fitted))
+            print(format_cross_validation(fitted))
             if training["prompts"] < len(values):
-                note(f"averaged {len(values)} rows to {training['prompts']} prompts")
+                print_notes(f"averaged the scores of repeated prompts in {len(values)} rows")
             if training["known"]:
                 print(_KNOWN.format_map(training))
             if fitted.reads_any_language:
@@ -113,8 +115,8 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         print(f"saved to {folder}; use it with pqpp predict --predictor {folder}")
 
 
-def format_figures(fitted: RidgePredictor) -> str:
-    """Format a ridge predictor's cross-validated results as a table."""
+def format_cross_validation(fitted: RidgePredictor) -> str:
+    """Return a ridge predictor's cross-validated results as a table with notes."""
     from tabulate import tabulate
 
     training = fitted.details["training"]
@@ -130,7 +132,7 @@ def format_figures(fitted: RidgePredictor) -> str:
     table = tabulate(rows, head, floatfmt=".3f")
     note = f"cross-validation with {training['folds']} folds; low, high: Spearman's 95% interval"
     if training["prompts"] < _FEW:
-        note += f"\nwith fewer than {_FEW} prompts, figures are noisy and depend on --folds"
+        note += f"\nwith fewer than {_FEW} prompts, results are noisy and depend on --folds"
     if fitted.unlearned_targets:
         tip = "" if fitted.base else " (with few prompts, try --base alignment)"
         note += f"\nif low is 0 or less, do not rely on the target: it may be mere chance{tip}"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from pqpp_backbones import DTYPES
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, Shards, parse_json_or_text
+from pqpp_cli.groups import ColumnOptions, ShardOptions, parse_json_or_text
 from pqpp_files.errors import PqppError
+from pqpp_files.names import pluralize
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _CUT = (".parquet", ".csv", ".tsv", ".gz")
 
 
-class Pipeline(Group):
-    """A diffusers pipeline."""
+class PipelineOptions(Group):
+    """Options of a diffusers pipeline."""
 
     TITLE = "diffusers pipeline (defaults: the pipeline's)"
     num_inference_steps: int | None
@@ -44,8 +45,8 @@ class Pipeline(Group):
     vae_tiling: bool
 
 
-class ImagesEndpoint(Group):
-    """An endpoint that generates images.
+class ImagesEndpointOptions(Group):
+    """Options of an endpoint that generates images.
 
     Attributes:
         max_cost: Maximum cost of the calls; needs --price-per-image.
@@ -62,9 +63,9 @@ class ImagesEndpoint(Group):
 
 class Generate(
     ColumnOptions,
-    Shards,
-    Pipeline,
-    ImagesEndpoint,
+    ShardOptions,
+    PipelineOptions,
+    ImagesEndpointOptions,
     Command,
     takes=("pqpp_engines.generate.pipeline:DiffusersGenerator",),
 ):
@@ -89,12 +90,12 @@ class Generate(
     model name and I, so it does not depend on other images. Existing images are kept: if a job is
     killed, run the command again. Without a column prompt_id, row numbers are the ids.
 
-    The endpoint's key is read from PQPP_IMAGES_KEY. Refused prompts, and images of a single colour
-    (from NaN), are not stored and are retried in the next run.
+    The endpoint's key is read from PQPP_IMAGES_KEY. If a prompt is refused, or its image has a
+    single colour (because of NaN), nothing is stored, and the next run tries again.
 
     With shards, --file is Parquet or CSV of any size, and made/MODEL contains a table of images and
-    errors. accelerate launch divides the shards among processes. With --shard, run the command once
-    more without it at the end, to write images/metadata.jsonl. Limits apply to each task.
+    errors. accelerate launch divides the shards among processes. After all runs with --shard, run
+    the command once without it, to write images/metadata.jsonl. Limits apply to each task.
 
     Attributes:
         command: Command with {prompt}, {seed} and {output}, run once per image.
@@ -114,20 +115,20 @@ class Generate(
     shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
-        """Check that exactly one source of images is chosen, with its required options."""
+        """Refuse missing or several sources of images, and missing options of the chosen one."""
         super().__post_init__()
         self.require_one_of("model", "command", "images_url")
         for way, name in (("command", "model_name"), ("images_url", "images_model")):
             if getattr(self, way) and not getattr(self, name):
-                raise PqppError(f"`{way}` needs `{name}`, the name of the model")
+                raise PqppError(f"`{way}` needs the name of the model; add `{name}`")
         if self.max_cost is not None and self.price_per_image is None:
-            raise PqppError("`max_cost` needs `price_per_image`")
+            raise PqppError("`max_cost` needs the price of an image; add `price_per_image`")
         if self.has_many_workers and (self.max_calls or self.max_cost):
-            apart = "several `workers` cannot share `max_calls` or `max_cost`"
-            raise PqppError(f"{apart}; remove `workers` or the limit")
+            limits = "`max_calls` and `max_cost` cannot limit several workers"
+            raise PqppError(f"{limits}; remove the limits, or `workers` and `engine`")
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the role of an option's path; images may be in a folder or in a store."""
+        """Return the `path` of an option; None for an output in an object store."""
         from pqpp_files.shards import is_local
 
         is_elsewhere = option == "output" and not is_local(str(self.output))
@@ -141,7 +142,7 @@ class Generate(
 
         if self.in_shards or get_share(os.environ):
             is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
-            held = None if is_cut else self._cut_in_memory
+            held = None if is_cut else self._cut_prompts
             self.run_in_shards(self.file, self.output, self.make_job, ("prompt_id",), held)
             if not self.shard:
                 write_metadata(ShardStore(self.output))
@@ -156,18 +157,18 @@ class Generate(
             self.batch_size,
             progress=sys.stderr.isatty(),
         )
-        text = f"{summary.made} images generated in {self.output}/images"
-        text += f", {summary.skipped} already there" if summary.skipped else ""
-        text += f"; {summary.blank} blank prompts have none" if summary.blank else ""
-        text += f"; {summary.flagged} were flagged by the safety checker" if summary.flagged else ""
+        text = f"generated {pluralize(summary.made, 'image')} in {self.output}/images"
+        text += f"; {summary.skipped} already existed" if summary.skipped else ""
+        text += f"; skipped {pluralize(summary.blank, 'blank prompt')}" if summary.blank else ""
+        text += f"; the safety checker flagged {summary.flagged}" if summary.flagged else ""
         if summary.refused:
             text += f"; {summary.refused} were refused ({summary.last_refusal})"
         print(f"pqpp: {text}", file=sys.stderr)
         if generator.budget:
             print(f"pqpp: {generator.budget.describe_spending()}", file=sys.stderr)
 
-    def _cut_in_memory(self, size: int) -> list[Shard]:
-        """Cut a file that is read as a whole."""
+    def _cut_prompts(self, size: int) -> list[Shard]:
+        """Return shards of up to `size` prompts from a file that must be read as a whole."""
         import pyarrow as pa
 
         from pqpp_files.shards import cut_table
@@ -177,7 +178,7 @@ class Generate(
         return cut_table(pa.table({"prompt_id": ids, self.column: prompts}), size)
 
     def make_job(self) -> tuple[GenerationJob, dict, str]:
-        """Return the job of a shard, the settings of its rows, and the output folder."""
+        """Return the job, the settings that its output depends on, and the output folder."""
         from pqpp_engines.generate.run import GenerationJob
 
         size = self.images_per_prompt, self.batch_size
@@ -188,7 +189,7 @@ class Generate(
         return job, settings, place
 
     def open_generator(self) -> Generator:
-        """Open the generator of images."""
+        """Return the generator that the options choose."""
         from pqpp_engines import generate
 
         name = self.model_name or ""

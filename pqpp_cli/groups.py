@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
-from pqpp_files.names import pluralize
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
-from pqpp_files.paths import expand, is_table_name
+from pqpp_files.paths import expand, is_file_name
 
 if TYPE_CHECKING:
     from pqpp_files.shards import Shard
@@ -38,7 +37,7 @@ CONFIGURATIONS = "pqpp_datasets.benchmarks:BENCHMARKS"
 
 
 def parse_json_or_text(text: str) -> Any:
-    """Parse a text as JSON; return it unchanged if it is not JSON."""
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
     from pqpp_files.foreign.json_values import parse_json
 
     try:
@@ -65,10 +64,9 @@ class OnePredictor(Group):
     predictor: str = option("static", path="name", also=("predictors",), known=_list_predictors)
 
     def __post_init__(self) -> None:
-        """Refuse several predictors."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise PqppError(f"`predictor`: expected one, got {count + 1}; compare with pqpp bench")
+            raise PqppError(f"expected one `predictor`, got {count + 1}; use pqpp bench to compare")
 
 
 class Predictors(Group):
@@ -139,7 +137,7 @@ class ImageDir(Group):
 
 
 class PromptOptions(ColumnOptions):
-    """Prompts as words, or in a file.
+    """The prompts, as arguments or in a file.
 
     Attributes:
         file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file with prompts, or - for standard
@@ -150,23 +148,19 @@ class PromptOptions(ColumnOptions):
     file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
-        """Refuse words that are not prompts: blank ones, file names, and prompts without quotes."""
+        """Refuse arguments that are not prompts: blanks, file names and parts of a prompt."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
-            raise PqppError("the prompt is blank; write one, in quotes")
+            raise PqppError("the prompt is blank; write a prompt in quotes")
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
-                raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
-            if is_table_name(prompt):
-                text = f"{prompt!r} is the name of a file, not a prompt"
-                raise PqppError(f"{text}; give the file with `file`")
-        little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
-        if little and len(self.prompts) > 1:
+                raise PqppError(f"prompt {prompt!r} is not UTF-8; give a UTF-8 file with `file`")
+            if is_file_name(prompt):
+                raise PqppError(f"{prompt!r} is a file name, not a prompt; write `file` {prompt}")
+        if len(self.prompts) > 1 and not _LITTLE_WORDS.isdisjoint(map(str.lower, self.prompts)):
             command = " ".join(["pqpp", *get_command_words(type(self))])
-            raise PqppError(
-                f"{len(self.prompts)} arguments, such as “{little[0]}”, look like one prompt; put "
-                f'it in quotes: {command} "{" ".join(self.prompts)}", or give prompts in a `file`'
-            )
+            line = f'{command} "{" ".join(self.prompts)}"'
+            raise PqppError(f"the words look like one prompt; put the prompt in quotes: {line}")
 
 
 # No prompt consists of one of these alone.
@@ -187,18 +181,18 @@ class ResultOptions(Group):
     format: str | None = None
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
-    def get_output_kinds(self, name: str) -> tuple[str, ...]:
-        """Return the kinds of file that an output may replace."""
+    def get_output_file_types(self, name: str) -> tuple[str, ...]:
+        """Return the file types that an output option may overwrite."""
         if name == "output" and self.style == "parquet":
             return ("Parquet",)
-        return super().get_output_kinds(name)
+        return super().get_output_file_types(name)
 
     @cached_property
     def style(self) -> str:
-        """The format set by `format` or by the file's name.
+        """The output format: `format`, else that of the suffix of `output`, else table.
 
         Raises:
-            PqppError: The command cannot write a file of this name.
+            PqppError: The suffix is of no allowed format, or Parquet has no output file.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -209,8 +203,8 @@ class ResultOptions(Group):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
             raise PqppError(
-                f"`output` {self.output}: {suffix} is not a known format; use one of "
-                f"{', '.join(known)}, or `format`"
+                f"`output` is {self.output}; use one of the endings {', '.join(known)}, or set "
+                "`format`"
             )
         if style == "parquet" and self.output is None:
             raise PqppError("`format` parquet needs a file; name the file with `output`")
@@ -228,12 +222,12 @@ class Tables(ResultOptions):
 
 
 class FigureTables(Tables):
-    """The output of commands that print tables of results: format, file and HTML report."""
+    """The format, file and HTML report of tables of results."""
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
-    def show(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
-        """Print the tables and write the page."""
+    def write_tables(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
+        """Print the tables or write them to `output`, and write the HTML report if requested."""
         from pqpp_cli.output import emit
         from pqpp_files.figures import format_figures, render_figures
 
@@ -242,8 +236,8 @@ class FigureTables(Tables):
             emit(render_figures(title, tables, notes), self.report)
 
 
-class Shards(Group):
-    """A job in shards, whose `output` is a folder.
+class ShardOptions(Group):
+    """Options of a job in shards.
 
     Attributes:
         shard: Process only share I of N; I starts at 0.
@@ -263,11 +257,10 @@ class Shards(Group):
     num_gpus: float | None = option(None, ge=0)
 
     def __post_init__(self) -> None:
-        """Refuse options of Ray without Ray."""
         super().__post_init__()
         for name in ("num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
-                raise PqppError(f"`{name}` needs `engine` ray")
+                raise PqppError(f"`{name}` applies only with `engine` ray; remove `{name}`")
 
     @property
     def in_shards(self) -> bool:
@@ -283,7 +276,7 @@ class Shards(Group):
         return (self.workers or 1) > 1 or self.engine == "ray"
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the role of an option's path; shards may be in a store."""
+        """Return the `path` of an option; None for a path in an object store."""
         role = super().get_path_role(option)
         if not self.in_shards or option not in ("output", "image_dir"):
             return role
@@ -293,7 +286,7 @@ class Shards(Group):
         return role if is_local(str(getattr(self, option))) else None
 
     def refuse_with_shards(self, *names: str) -> None:
-        """Refuse options that cannot be used with shards."""
+        """Raise an error if the job is in shards and one of the named options is set."""
         for name in names:
             if self.in_shards and getattr(self, name):
                 raise PqppError(f"`{name}` cannot be used with shards; remove `{name}`")
@@ -306,25 +299,24 @@ class Shards(Group):
         numbered: Sequence[str] = (),
         cut_whole: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
-        """Run a job on an input, write to a folder, and print a summary.
+        """Cut an input into shards, run a job on them, and print a summary.
 
         Args:
-            make_job: A function that returns the job and the settings of its outputs (see
-                `pqpp_files.shards.run_shards`), and the output folder; called after the input was
-                checked.
-            numbered: See `pqpp_files.shards.find_shards`.
-            cut_whole: A function from the size of a shard to the shards of a file that is read as a
-                whole.
+            make_job: A function that returns the job, its settings and the output folder, as in
+                `pqpp_files.shards.run_shards`; called after the input is checked.
+            numbered: As in `pqpp_files.shards.find_shards`.
+            cut_whole: A function that returns the shards, given their size, of a file that cannot
+                be read in parts.
 
         Raises:
-            PqppError: No file or no folder is named, or one is inside the other.
+            PqppError: The input or the output folder is missing, or the output is inside the input.
         """
         from pqpp_files import shards as cut
 
         if file in (None, "-"):
-            raise PqppError("shards are read from files; give `file`")
-        if output is None or is_table_name(output):
-            raise PqppError(f"results of {file} need a folder; name the folder with `output`")
+            raise PqppError("shards need an input file or folder; name it with `file`")
+        if output is None or is_file_name(output):
+            raise PqppError(f"`output` is {output or 'missing'}; with shards it must be a folder")
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
@@ -346,14 +338,12 @@ class Shards(Group):
             ray=cut.RayOptions(cpus, self.num_gpus or 0.0),
         )
         text = f"wrote {done.shards} of {len(shards)} shards ({done.rows} rows) to {output}"
-        text += f", {done.skipped} already there" if done.skipped else ""
-        text += (
-            f"; {pluralize(done.errors, 'row')} with an error (column error)" if done.errors else ""
-        )
+        text += f", {done.skipped} already existed" if done.skipped else ""
+        text += f"; rows with an error (column `error`): {done.errors}" if done.errors else ""
         print(f"pqpp: {text}", file=sys.stderr)
 
 
-class Push(Group):
+class PushOptions(Group):
     """Options of every push to the Hub."""
 
     private: bool = option(False, "make a new repository private")
@@ -361,6 +351,6 @@ class Push(Group):
     dry_run: bool = option(False, "show what would change without changing it")
 
     def push(self, push_function: Callable, source: str, repository: str) -> None:
-        """Call `push(what, repository, private=, revision=, dry_run=)`, and print what was done."""
+        """Call `push_function(source, repository, ...)` with the options, and print its report."""
         how = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
-        print("\n".join(push_function(source, repository, **how).lines()), flush=True)
+        print("\n".join(push_function(source, repository, **how).to_lines()), flush=True)

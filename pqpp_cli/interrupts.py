@@ -1,19 +1,19 @@
-"""Handle Ctrl-C and SIGTERM at any moment: remove unfinished files, and print one line.
+"""Handle Ctrl-C and SIGTERM: remove unfinished files, and print one line instead of a traceback.
 
-During imports and at exit, there are no unfinished files, and the process ends at once. In between,
-an interrupt is an exception, so that unfinished files are removed.
+During imports and at exit, when there are no unfinished files, Ctrl-C ends the process at once.
+During the work, signals raise exceptions, so that unfinished files are removed.
 """
 
 import _signal  # faster to import than signal
 import os
 
-LINE_OF_INTERRUPT = "pqpp: interrupted\n"
-STATUS_OF_INTERRUPT = 130
+INTERRUPT_LINE = "pqpp: interrupted\n"
+INTERRUPT_STATUS = 130
 _NUMBER = _signal.SIGINT
 
 
 def handle_interrupts() -> None:
-    """Make Ctrl-C end this process with one line instead of a traceback.
+    """Let Ctrl-C end this process at once with one line, unless the signal is already handled.
 
     Example:
         >>> before = _signal.getsignal(_signal.SIGINT)
@@ -21,17 +21,17 @@ def handle_interrupts() -> None:
         >>> _ = _signal.signal(_signal.SIGINT, before)
     """
     if _signal.getsignal(_NUMBER) is _signal.default_int_handler:
-        _signal.signal(_NUMBER, _leave)
+        _signal.signal(_NUMBER, _exit_at_once)
 
 
 class InterruptGuard:
-    """A block in which Ctrl-C and SIGTERM are exceptions, so that unfinished files are removed.
+    """A context manager in which Ctrl-C and SIGTERM raise exceptions.
 
-    Earlier handlers are restored afterwards. Nothing changes outside the main thread, or if another
-    program handles the signals.
+    It restores the earlier handlers afterwards. It has no effect outside the main thread, or on
+    signals that another program handles.
 
     Attributes:
-        is_interrupted: Whether Ctrl-C was pressed; imports of libraries turn it into other errors.
+        is_interrupted: Whether Ctrl-C was pressed, even if a library raised another error for it.
 
     Example:
         >>> with InterruptGuard() as work:
@@ -44,9 +44,9 @@ class InterruptGuard:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "InterruptGuard":
-        for number, raised in ((_NUMBER, self._interrupt), (_signal.SIGTERM, self._end)):
+        for number, raised in ((_NUMBER, self._interrupt), (_signal.SIGTERM, self._terminate)):
             before = _signal.getsignal(number)
-            if before in (_leave, _signal.default_int_handler, _signal.SIG_DFL):
+            if before in (_exit_at_once, _signal.default_int_handler, _signal.SIG_DFL):
                 try:
                     _signal.signal(number, raised)
                     self._before[number] = before
@@ -62,12 +62,12 @@ class InterruptGuard:
         self.is_interrupted = True
         raise KeyboardInterrupt
 
-    def _end(self, number: int, _: object) -> None:
+    def _terminate(self, number: int, _: object) -> None:
         raise SystemExit(128 + number)  # a shell's status for a process ended by a signal
 
 
-def _leave(*_: object) -> None:
+def _exit_at_once(*_: object) -> None:
     try:
-        os.write(2, LINE_OF_INTERRUPT.encode())
+        os.write(2, INTERRUPT_LINE.encode())
     finally:
-        os._exit(STATUS_OF_INTERRUPT)
+        os._exit(INTERRUPT_STATUS)

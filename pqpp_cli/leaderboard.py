@@ -6,7 +6,7 @@ import sys
 
 from pqpp_cli.command import PAGES, Command
 from pqpp_cli.groups import Tables
-from pqpp_cli.output import emit, note
+from pqpp_cli.output import emit, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
@@ -53,11 +53,9 @@ class Leaderboard(Tables, Command):
     )
 
     def __post_init__(self) -> None:
-        """Check the Space's name before anything is read."""
         super().__post_init__()
-
         if self.space is not None and not is_repository_id(self.space):
-            raise PqppError(f"`space` {self.space}: write OWNER/NAME")
+            raise PqppError(f"`space` is {self.space}; it must have the form OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""
@@ -66,10 +64,11 @@ class Leaderboard(Tables, Command):
 
         source = (self.source, self.benchmark, self.dataset, self.subset, self.split)
         board = read_leaderboard(*source, self.models, self.verify, sys.stderr.isatty())
-        note(*board.notes)
+        print_notes(*board.notes)
         text = format_results(self.style, board.run.results, board.published, with_intervals=True)
         emit(text, self.output, self.style)
         if self.report:
             emit(board.render_page(), self.report)
         if self.space:
-            print(*board.push_page(self.space, dry_run=self.dry_run).lines(), sep="\n", flush=True)
+            report = board.push_page(self.space, dry_run=self.dry_run)
+            print(*report.to_lines(), sep="\n", flush=True)

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, InterruptGuard
+from pqpp_cli.interrupts import INTERRUPT_LINE, INTERRUPT_STATUS, InterruptGuard
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `pqpp`; default: those of the process.
 
     Returns:
-        0 when all went well, 2 for bad input and 1 for a bug in pqpp (one line on standard error,
-        no traceback; `PQPP_TRACEBACK=1` shows it), 130 when interrupted.
+        0 for success, 2 for invalid input, 1 for a bug in pqpp and 130 for an interrupt. Errors are
+        printed on one line, unless `PQPP_TRACEBACK` is set, which lets exceptions pass.
 
     Example:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
@@ -46,8 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with InterruptGuard() as work:
             return _run(arguments, work)
     except KeyboardInterrupt:  # also during the report of an error
-        print(LINE_OF_INTERRUPT, end="", file=sys.stderr)
-        return STATUS_OF_INTERRUPT
+        print(INTERRUPT_LINE, end="", file=sys.stderr)
+        return INTERRUPT_STATUS
     finally:
         sys.stdout, sys.stderr = streams
         os.environ.pop(MAX_BYTES, None)
@@ -55,10 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
-    """Run the command line, and return its status unless it is interrupted."""
+    """Run the command line and return its exit status; raise KeyboardInterrupt if interrupted."""
     kind: type | None = None
     try:  # includes our imports
-        from pqpp_cli.door import SafeStream
+        from pqpp_cli.safe_stream import SafeStream
 
         for stream in filter(None, (sys.stdout, sys.stderr)):
             if hasattr(stream, "reconfigure"):  # so that a terminal without † is no error
@@ -85,10 +85,10 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
             kind, flags = parse_command(words)
         finally:
             sys.stdout.flush()  # reports a full disk
-        from pqpp_cli.output import quiet_libraries
+        from pqpp_cli.output import silence_libraries
         from pqpp_files.options.recipe import read_recipe
 
-        quiet_libraries()
+        silence_libraries()
         command = read_recipe(kind, flags)
         if command.max_bytes:
             os.environ[MAX_BYTES] = str(command.max_bytes)
@@ -112,7 +112,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         names = [globals_.get("__name__", "").partition(".")[0] for globals_ in frames]
         ran = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
         error.__traceback__ = None  # frees what filled the memory
-        status, lines = _describe(error, kind, ran[-1] in _MODEL_LIBRARIES)
+        status, lines = _describe_error(error, kind, ran[-1] in _MODEL_LIBRARIES)
         try:
             sys.stdout.flush()
         except OSError:
@@ -123,21 +123,23 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
 
 
 class _ClosedOutput(io.TextIOBase):
-    """A standard output that was closed before the command began."""
+    """A substitute for a closed standard output, whose `write` raises an error."""
 
     def write(self, text: str) -> int:
-        raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
+        raise OSError(errno.EBADF, "closed; redirect it to a file", "standard output")
 
 
-def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
-    """Return the exit status of an error (2 if the user can fix it) and its lines.
+def _describe_error(
+    error: BaseException, kind: type | None, is_models: bool
+) -> tuple[int, list[str]]:
+    """Return the exit status of an error and the lines to print.
 
-    `is_models` is true if a library raised the error while it ran a model.
+    `is_models` is true if the error comes from a library that runs models.
     """
     from pqpp_files.errors import PqppError, is_out_of_memory, to_line
 
     if is_out_of_memory(error):
-        return 2, ["out of memory; free some, or give fewer rows at a time"]
+        return 2, ["out of memory; close other programs, or give fewer rows at a time"]
     from pqpp_files.extras import find_extra, install_command
     from pqpp_files.options.flags import to_flags
 
@@ -151,14 +153,14 @@ def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple
             return 2, [f"{error.filename}: {error.strerror}{remedy}"]
         if isinstance(error, FileNotFoundError):
             return 2, ["the working folder no longer exists; change to another one"]
-        return 2, [f"{error.strerror} (standard output, or a file without a name)"]
+        return 2, [f"standard output or an unnamed file: {error.strerror}"]
     if isinstance(error, OSError | PqppError):
         lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
         return 2, [to_flags(line, kind) if kind else line for line in lines]
-    said, where = to_line(error), "(PQPP_TRACEBACK=1 shows where)"
+    line, more = to_line(error), "(PQPP_TRACEBACK=1 prints the traceback)"
     if is_models:
-        return 2, [f"the model cannot be run: {said}; use another, or download it again {where}"]
-    return 1, [f"internal error: {said}; please report it with the command {where}"]
+        return 2, [f"the model failed: {line}; download it again, or use another model {more}"]
+    return 1, [f"internal error: {line}; please report the error and the command {more}"]
 
 
 if __name__ == "__main__":

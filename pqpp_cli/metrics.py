@@ -12,8 +12,8 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import Push, ResultOptions, parse_json_or_text
-from pqpp_cli.output import emit, emit_columns, note
+from pqpp_cli.groups import PushOptions, ResultOptions, parse_json_or_text
+from pqpp_cli.output import emit, emit_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
@@ -44,7 +44,7 @@ _ALL, _METRICS = "all", "pqpp_metrics.registration:list_metrics"
 
 
 class OneMetric(Group):
-    """A metric.
+    """The metric to use.
 
     Attributes:
         metric: Metric, as in `pqpp metrics list`.
@@ -92,7 +92,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         references: File with the references.
         input: File with another input; repeatable.
         no_header: Read the first line of CSV and TSV as data; columns are then 1, 2 and so on.
-        runs: Run, if NAME is a list of ranking measures; repeatable, to compare runs.
+        runs: Run to evaluate, if NAME is a list of ranking measures; repeatable, to compare runs.
         qrels: Relevance judgments of the runs.
         by_query: Write the measures of each query to this file.
     """
@@ -109,6 +109,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     by_query: str | None = option(
         None,
         path="output file",
+        goes_with="runs",
         endings=(".csv", ".json", ".jsonl", ".parquet"),
         holds=("text", "Parquet"),
     )
@@ -116,22 +117,23 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 
     def __post_init__(self) -> None:
-        """Check that `run` and `qrels` are given together and without other inputs."""
+        """Refuse `run` without `qrels` or the reverse, and both together with other inputs."""
         super().__post_init__()
-        if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
-            raise PqppError("`run` and `qrels` go together, and `by_query` needs both")
-        if self.runs and (self.predictions or self.references or self.input):
-            others = "`predictions`, `references` or `input`"
-            raise PqppError(f"`run` and `qrels` cannot be combined with {others}; remove one group")
+        if bool(self.runs) != bool(self.qrels):
+            missing = "qrels" if self.runs else "run"
+            raise PqppError(f"`run` and `qrels` must be given together; add `{missing}`")
+        others = [n for n in ("predictions", "references", "input") if getattr(self, n)]
+        if self.runs and others:
+            raise PqppError(f"`run` cannot be combined with `{others[0]}`; remove `{others[0]}`")
 
     def run(self) -> None:
-        """Compute, and print the result."""
+        """Print the result or write it to files, and note unjudged documents."""
         from pqpp_metrics.errors import UnjudgedWarning
 
         how: Any = {"action": "always", "category": UnjudgedWarning}
         with warnings.catch_warnings(record=True, **how) as caught:
             self._compute()
-        note(*(str(warning.message) for warning in caught))
+        print_notes(*(str(warning.message) for warning in caught))
 
     def _compute(self) -> None:
         from pqpp_metrics.compute import compute_files
@@ -160,7 +162,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
 
 
 def _get_values_by_query(result: Mapping[str, Any]) -> dict[str, list]:
-    """Return the measures by run and query."""
+    """Return columns of the runs, query ids and measures, one row per run and query."""
     columns: dict[str, list] = {}
     for name, table in result.get("runs", {"": result}).items():
         run = {"run": [name] * len(table["query_ids"])} if "runs" in result else {}
@@ -197,7 +199,7 @@ _HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
 
 
 def _format_runs(result: Mapping[str, Any]) -> str:
-    """Format the means with their intervals, and the comparisons."""
+    """Return a table of means with intervals and, for several runs, a table of comparisons."""
     means = [
         ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
         for name, table in result.get("runs", {"": result}).items()
@@ -229,7 +231,7 @@ class MetricsList(Command):
         print("\npqpp metrics show NAME describes inputs, options and results")
 
 
-class MetricsPush(Push, Command):
+class MetricsPush(PushOptions, Command):
     """Publish metrics on the Hub as Spaces.
 
     The token is that of `hf auth login` or HF_TOKEN.
@@ -252,7 +254,7 @@ class MetricsPush(Push, Command):
             read_metric_card(name)  # refused before anything is pushed
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
-            raise PqppError(f"{self.repository}: one Space per metric is needed; give {owner}")
+            raise PqppError(f"several metrics need several Spaces; give only the owner, {owner}")
         for name in names:
             plain = name.removeprefix("pqpp/")
             self.push(push_metric, plain, self.repository if slash else f"{owner}/{plain}")

@@ -1,4 +1,4 @@
-"""`pqpp models`: list, explain, convert and publish predictors."""
+"""`pqpp models`: list, describe, publish and submit predictors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import Push
-from pqpp_cli.output import note
+from pqpp_cli.groups import PushOptions
+from pqpp_cli.output import print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
 
 
 class Models(Group):
-    """List, describe and publish predictors.
+    """List, describe, publish and submit predictors.
 
     Predictors are shipped with pqpp, saved in folders, or on the Hub.
 
@@ -34,31 +34,36 @@ class Models(Group):
 
 
 class ModelsAutoload(Command):
-    """Switch the registration at interpreter start on or off.
+    """Turn the automatic registration of pqpp on or off.
 
-    With it, load_dataset("pqpp") and evaluate.load("pqpp/NAME") work without an import.
+    If it is on, load_dataset("pqpp") and evaluate.load("pqpp/NAME") work without an import of pqpp.
 
     examples:
       pqpp models autoload status
       pqpp models autoload off
       pqpp models autoload on
 
-    It stays off if pqpp is installed again. To switch it off for one process, set
-    PQPP_NO_AUTOLOAD=1. To register by hand, call `register()` of pqpp_datasets.registration,
+    Installing pqpp again does not turn it on. To turn it off for one process, set
+    PQPP_NO_AUTOLOAD=1. Without it, call `register()` of pqpp_datasets.registration,
     pqpp_metrics.registration and pqpp_models.registration.
     """
 
-    action: str = option(NEEDED, "switch, or print the state", ("on", "off", "status"), word=True)
+    action: str = option(NEEDED, "what to do", ("on", "off", "status"), word=True)
 
     def run(self) -> None:
-        """Run the action, then print the state."""
-        from pqpp_hub.start_up import find_site_packages, get_status, switch_off, switch_on
+        """Turn autoload on or off if requested, and print its status."""
+        from pqpp_hub.start_up import (
+            disable_autoload,
+            enable_autoload,
+            find_site_packages,
+            get_status,
+        )
 
         folder = find_site_packages()
         if self.action == "on":
-            switch_on(folder)
+            enable_autoload(folder)
         elif self.action == "off":
-            switch_off(folder)
+            disable_autoload(folder)
         print(get_status(folder))
 
 
@@ -82,7 +87,7 @@ class ModelsList(Command):
 
 
 def _get_size(name: str) -> str:
-    """Return the size of a predictor's shipped files."""
+    """Return the size of a predictor's shipped files in MB as text, or a hyphen if it has none."""
     from importlib.resources import files
 
     folder = files("pqpp_models") / "weights" / name
@@ -90,7 +95,7 @@ def _get_size(name: str) -> str:
     return f"{size / 1e6:.1f} MB" if size else "-"
 
 
-class ModelsPush(Push, Command):
+class ModelsPush(PushOptions, Command):
     """Publish a predictor or a RAHF model on the Hub, in one commit.
 
     The token is that of `hf auth login` or HF_TOKEN.
@@ -111,7 +116,7 @@ class ModelsPush(Push, Command):
     anyway: bool = False
 
     def run(self) -> None:
-        """Push what was named, and print what was done."""
+        """Push the predictor, its page or both, and print what was done."""
         from pqpp_backbones.checkpoint import CONFIG
         from pqpp_backbones.foreign import read_text_field
         from pqpp_files.paths import expand
@@ -122,7 +127,7 @@ class ModelsPush(Push, Command):
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:
             if self.space is None:
-                raise PqppError("give a repository: pqpp models push NAME_OR_PATH OWNER/REPOSITORY")
+                raise PqppError("no repository; write pqpp models push NAME_OR_PATH OWNER/NAME")
             return self.push(push_space, name, self.space)
         if self.space is not None:
             build_predictor_space(name)  # refused before anything is pushed
@@ -137,14 +142,14 @@ class ModelsPush(Push, Command):
             self.push(partial(push_space, folder=name), self.repository, self.space)
 
     def _get_results(self, name: str, folder: Path) -> dict[str, Path]:
-        """Evaluate a predictor on the benchmark, and return the file of its results."""
+        """Evaluate a predictor on `benchmark`; return the file of its results by its Hub path."""
         if self.benchmark is None:
             return {}
         from pqpp_hub.eval_results import get_path
         from pqpp_models.bench.leaderboard import evaluate_tasks
 
         text, lines = evaluate_tasks(name, self.benchmark, sys.stderr.isatty())
-        note(*lines)
+        print_notes(*lines)
         (folder / "results").write_text(text, "utf-8")
         return {get_path(self.benchmark): folder / "results"}
 
@@ -186,8 +191,8 @@ class ModelsSubmit(Command):
 
         require_repository_id(self.predictor)
         text, lines = evaluate_tasks(self.predictor, self.benchmark, sys.stderr.isatty())
-        note(*lines)
+        print_notes(*lines)
         if self.dry_run:
             print(text)
         done = submit_results(self.predictor, self.benchmark, text, self.dry_run)
-        print("\n".join(done.lines()), flush=True)
+        print("\n".join(done.to_lines()), flush=True)

@@ -21,10 +21,10 @@ _DATA = ("csv", "json", "jsonl", "text", "parquet")
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
-def quiet_libraries() -> None:
-    """Hide notes of libraries, and their progress bars outside a terminal.
+def silence_libraries() -> None:
+    """Silence other libraries, hide their progress bars outside a terminal, and print our warnings.
 
-    They read the environment when they are imported, which is later, or else have functions for it.
+    Libraries that are imported later read the environment; the others have functions for it.
     """
     for name in ("pqpp_annotation.study", "pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_models"):
         logger = logging.getLogger(name)
@@ -48,7 +48,7 @@ def quiet_libraries() -> None:
 
 
 class _NoteHandler(logging.Handler):
-    """Prints warnings of pqpp's modules as notes, unless the calling program configured logging."""
+    """A handler that prints warnings of pqpp as notes, unless the root logger has handlers."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:
@@ -59,10 +59,10 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
     """Print a text, or write it to the file `output` atomically.
 
     Args:
-        text: What to write, a text or bytes; a final newline is added to a text without one.
+        text: A text, or the bytes of a Parquet file; a text gets a final newline.
         output: A path, or None for standard output.
-        style: The format. Control characters are made visible, except in data (all but tables and
-            pages) that are written to a file or a pipe.
+        style: The format. In tables and pages, control characters are escaped; in other formats,
+            only on a terminal.
         is_secret: Whether only the file's owner may read it.
     """
     text = text if style == "parquet" or text.endswith("\n") else text + "\n"
@@ -77,31 +77,36 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
-    """Print columns as csv, json or jsonl, or write them to a file, also as parquet."""
+    """Print columns as csv, json or jsonl, or write them to a file in these formats or parquet."""
     from pqpp_files.write_table import format_table, to_parquet
 
     emit(to_parquet(columns) if style == "parquet" else format_table(style, columns), output, style)
 
 
-def note(*lines: str) -> None:
-    """Print lines to standard error."""
+def print_notes(*lines: str) -> None:
+    """Print each line to standard error as a note."""
     for line in lines:
         print(f"pqpp: note: {visible(line)}", file=sys.stderr)
 
 
-def get_width(output: str | None) -> int | None:
-    """Return the width of the terminal or pipe; None for files, which are not cut."""
+def get_output_width(output: str | None) -> int | None:
+    """Return the width of the terminal, 100 for a pipe, or None for a file."""
     if output is None and (sys.stdout.isatty() or Path("/dev/fd/1").is_fifo()):
         return shutil.get_terminal_size((_PIPED, 0)).columns
     return None
 
 
 def merge_columns(given: dict, predicted: dict, renamed: list[str], end: str = "predicted") -> dict:
-    """Append results to the input columns; rename a result whose name the input already has."""
+    """Return the input columns and the predicted ones, which end in _predicted if names clash.
+
+    Args:
+        renamed: The clashes that were noted before; new ones are added.
+        end: Another ending for clashing names.
+    """
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # once, not for each batch
-            note(f"the input already has {taken}; new columns of this name end in _{end}")
+            print_notes(f"the input already has {taken}; new columns of this name end in _{end}")
             renamed.append(taken)
         added = {name + f"_{end}" * (name in given): added[name] for name in added}
     return {**given, **added}

@@ -15,10 +15,10 @@ from pqpp_cli.groups import (
     OnePredictor,
     PromptOptions,
     ResultOptions,
-    Shards,
+    ShardOptions,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, get_width, merge_columns
+from pqpp_cli.output import emit, emit_columns, get_output_width, merge_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
@@ -32,7 +32,7 @@ _FEW = 100
 
 
 class Predict(
-    PromptOptions, Targets, OnePredictor, ResultOptions, Dataset, ImageDir, Shards, Command
+    PromptOptions, Targets, OnePredictor, ResultOptions, Dataset, ImageDir, ShardOptions, Command
 ):
     """Predict how well prompts will do in image generation and retrieval.
 
@@ -56,9 +56,9 @@ class Predict(
     prediction.
 
     Prompts that are not plain English are out of domain (column `out_of_domain`) and have no
-    prediction; --unread average fills in the average, or less if words are garbled. The column
-    `distance` is the distance to the training prompts. Weights, flags, LoRA tags, outer quotes,
-    tails like "4k", styles and artists are ignored and listed in the column `ignored`.
+    prediction; --unread average fills in the average, or a lower value for garbled words. The
+    column `distance` is the distance to the training prompts. Weights, flags, LoRA tags, outer
+    quotes, tails like "4k", styles and artists are ignored and listed in the column `ignored`.
 
     --explain removes one word or phrase at a time so that the rest stays English, and prints how
     the first target's prediction changes. The changes are exact but do not add up.
@@ -91,17 +91,15 @@ class Predict(
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
 
     def __post_init__(self) -> None:
-        """Check that prompts have one source, and which options go together."""
+        """Refuse several sources of prompts, and options that shards do not support."""
         super().__post_init__()
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
-        if self.prompts and self.file:
-            raise PqppError("give prompts as arguments or in a `file`, not both")
-        if self.dataset and (self.prompts or self.file):
-            raise PqppError("give `dataset` or other prompts, not both")
+        if (count := sum(map(bool, (self.prompts, self.file, self.dataset)))) > 1:
+            raise PqppError(f"expected one of `prompts`, `file` and `dataset`, got {count}")
 
     def run(self) -> None:
-        """Predict and print."""
+        """Print or write the predictions."""
         from pqpp_models.predictor import REFERENCE, Predictor
 
         if self.in_shards:
@@ -109,18 +107,16 @@ class Predict(
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if self.verdict and REFERENCE not in predictor.details:
             which = "a fitted predictor" if predictor.supervised else predictor.title
-            raise PqppError(f"{which} gives no verdict; omit `verdict`, or omit `predictor`")
+            raise PqppError(f"{which} gives no verdicts; remove `verdict` or `predictor`")
         source = self._open_source(predictor)
         if self.explain:
             self._explain(predictor, [])  # refused before anything is predicted
         if source.blank:
-            are = "is blank and has" if source.blank == 1 else "are blank and have"
-            text = f"{source.blank} of {source.count} prompts {are} no prediction"
-            print(f"pqpp: note: {text}", file=sys.stderr)
+            print_notes(f"no prediction for {pluralize(source.blank, 'blank prompt')}")
         if self.style in ("table", "markdown"):
-            self._print(source, predictor)
+            self._print_tables(source, predictor)
         else:
-            self._write(source, predictor)
+            self._write_table(source, predictor)
 
     def _explain(self, predictor: Predictor, prompts: list[Any]) -> list[Any]:
         target = predictor.get_columns(None if predictor.is_scalar else self.targets)[0]
@@ -147,13 +143,13 @@ class Predict(
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
             raise PqppError(
-                f"{self.predictor} needs {predictor.inputs}, but the input is text; use a "
-                "`dataset` that has them, or Python"
+                f"{self.predictor} needs {predictor.inputs}, but the input has only text; give "
+                "both in a `dataset`"
             )
         if self.prompts:
             return PromptSource.from_strings(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
-            raise PqppError('no prompt; write pqpp predict "a prompt", or give `file`')
+            raise PqppError('no prompts given; write pqpp predict "a prompt", or add `file` FILE')
         return PromptSource.from_file(self.file or "-", self.column)
 
     def _predict(
@@ -164,7 +160,7 @@ class Predict(
         typed: bool,
         judged: bool,
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
-        """Yield batches of the input with predictions and verdicts, and show their progress."""
+        """Yield the columns, prompts, predictions and verdicts of each batch, with progress."""
         from pqpp_models.predict import predict_columns
 
         shown: Any = contextlib.nullcontext()
@@ -187,8 +183,8 @@ class Predict(
                 if bar is not None:
                     bar.update(len(rows))
 
-    def _print(self, source: PromptSource, predictor: Predictor) -> None:
-        """Print tables for people, or write them to a file."""
+    def _print_tables(self, source: PromptSource, predictor: Predictor) -> None:
+        """Print or write predictions as tables, with verdicts and explanations if requested."""
         from pqpp_cli import answers
         from pqpp_models.predict import choose_main_targets
         from pqpp_models.predictor import REFERENCE
@@ -205,24 +201,24 @@ class Predict(
             verdicts += found
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
-        domain_note, width = predictor.domain_note, get_width(self.output)
+        domain_note, width = predictor.domain_note, get_output_width(self.output)
         if is_a_question and not self.uncertainty:
             text = answers.format_single_verdict(verdicts[0], columns, domain_note)
         else:
-            hidden = _hide_unreliable(columns, prompts, predictor)
+            hidden = _hide_unreliable_values(columns, prompts, predictor)
             text = answers.format_predictions(self.style, columns, domain_note, width) + hidden
             if judged:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:
-            text += f"\n\n{others} targets of single models are not shown; name them with --target"
+            text += f"\n\n{others} targets of single models are not shown; list them with --target"
         text += f"\n\n{predictor.direction}" if predictor.is_scalar else ""
         if self.explain:
             found = self._explain(predictor, prompts)
             text += "\n\n" + answers.format_explanations(self.style, found)
         emit(text, self.output)
 
-    def _write(self, source: PromptSource, predictor: Predictor) -> None:
-        """Predict prompts in batches, and write one table."""
+    def _write_table(self, source: PromptSource, predictor: Predictor) -> None:
+        """Write predictions as data, after the columns of the input."""
         from pqpp_models.predict import order_targets
 
         targets = order_targets(predictor, self.targets)
@@ -243,8 +239,8 @@ class Predict(
         emit_columns(columns, self.style, self.output)
 
 
-def _hide_unreliable(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
-    """Empty the cells that a verdict calls unreliable; return a note on them."""
+def _hide_unreliable_values(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
+    """Set unreliable predictions of the verdict's target to None; return a note, maybe empty."""
     from pqpp_models.predictor import REFERENCE
     from pqpp_models.verdict.verdict import explain_missing
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
-from pqpp_cli.output import emit, emit_columns, merge_columns, note
+from pqpp_cli.output import emit, emit_columns, merge_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StudyOptions(Group):
-    """A study in which people compare images.
+    """Options of a study in which people compare images.
 
     Attributes:
         study: Also write DIR/prompts.csv for `pqpp generate` and DIR/pairs.csv for `pqpp annotate`.
@@ -59,11 +59,11 @@ class Rewrite(
           --chat-model big --max-cost 2 --prices 0.5,1.5 --keep candidates.jsonl
 
     Without --entailment, candidates are only ranked: `best` is the first with a predicted gain, and
-    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. Counts and
-    word order must stay, and negations unless --entailment confirms the rewrite ("a dog without a
-    leash" as "a dog that runs free"); polite phrases like "please give me a picture of" need not.
-    Files keep the other columns of --file. --keep writes all candidates in order, with added and
-    lost words and the reason for each refusal.
+    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. A rewrite that
+    changes a count or the word order is rejected, and one that loses a negation unless --entailment
+    confirms it ("a dog without a leash" as "a dog that runs free"). Phrases like "please give me a
+    picture of" may be dropped. Files keep the other columns of --file. --keep writes all candidates
+    in order, with added and lost words and the reason for each rejection.
 
     For retrieval, rewrites are expanded queries: use a target such as mean_p10.
 
@@ -91,19 +91,14 @@ class Rewrite(
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Check that prompts and candidates have one source each."""
+        """Refuse missing or contradictory sources of prompts and candidates."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
-            raise PqppError("`chat_url` needs `chat_model`, the model that writes")
-        if not self.candidates and not self.chat_model:
-            raise PqppError(
-                "nothing writes rewrites; name a model with `chat_model` or a table with "
-                "`candidates`; pqpp predict says what makes a prompt hard"
-            )
+            raise PqppError("`chat_url` needs the name of a model; add `chat_model`")
         self.require_one_of("candidates", "chat_model")
         if self.study and not self.model_name:
-            raise PqppError("`study` needs `model_name`, the model's name in pqpp generate")
+            raise PqppError("`study` needs the name of the image model; add `model_name`")
 
     def run(self) -> None:
         """Write or read candidates, rank them and print the result."""
@@ -115,16 +110,17 @@ class Rewrite(
         given, prompts = self._read_prompts()
         ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
-            raise PqppError("`study`: duplicate prompt_id; make the ids unique")
+            twice = Counter(ids).most_common(1)[0][0]
+            raise PqppError(f"{self.file}: duplicate prompt_id {twice}; `study` needs unique ids")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
         rewritten = rewrite_prompts(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
             write_file(self.keep, "".join(lines))
-        note(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
+        print_notes(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
-            note("ranked only; --entailment MODEL accepts the best ones")
+            print_notes("the rewrites were only ranked; add --entailment MODEL to accept some")
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
@@ -135,10 +131,10 @@ class Rewrite(
             texts = (rewritten.columns["prompt"], rewritten.columns["best"])
             pairs = self.images_per_prompt or 1
             count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
-            note(f"wrote a study of {count} prompts to {self.study}")
+            print_notes(f"wrote a study of {count} prompts to {self.study}")
         if rewritten.error is not None:
-            rest = f"stopped at prompt {rewritten.stopped_at + 1}; the rest is unchanged"
-            raise PqppError(f"{rewritten.error}; {rest}")
+            where = f"stopped at prompt {rewritten.stopped_at + 1} (later prompts are unchanged)"
+            raise PqppError(f"{where}: {rewritten.error}")
 
     def _read_prompts(self) -> tuple[dict[str, list], list[str]]:
         """Return the columns of the input, and its prompts."""
@@ -151,7 +147,7 @@ class Rewrite(
         return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts
 
     def _make_writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
-        """Return a function that returns a prompt's candidates, and one that reports the cost."""
+        """Return a function from a prompt to its candidates, and one that returns notes on cost."""
         from pqpp_engines.rewrite import Writer
         from pqpp_engines.rewrite.rewriting import read_rewrites
 
@@ -165,7 +161,7 @@ class Rewrite(
 
 
 def _summarise(columns: dict[str, list], verdicts: list[dict]) -> str:
-    """Return how many rewrites were found, and the main reasons against the others."""
+    """Return one line on the number of rewrites and the most frequent reasons for rejections."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
     text = f"{sum(columns['changed'])} of {len(columns['prompt'])} rewritten; "
     text += f"{better} with a better candidate; {pluralize(len(verdicts), 'candidate')}"

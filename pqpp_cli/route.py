@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import emit, emit_columns, get_width, note
+from pqpp_cli.output import emit, emit_columns, get_output_width, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -33,7 +33,7 @@ class Route(Group):
 class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engines.route:Rule",)):
     r"""Fit a router to your prompts.
 
-    The router decides by quality and cost, and keeps a budget, a share or a minimum quality.
+    The router weighs quality against cost, and keeps a budget, a share or a minimum quality.
 
     examples:
       pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --budget 2 --calibration mine.txt \
@@ -48,7 +48,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     route predict --file` and `Router.route` keep the budget or share exactly.
 
     Attributes:
-        targets: Target that predicts the quality of each route.
+        targets: Targets that predict the quality of the routes, one per route.
         utility: Value of one unit of each target (default: 1 each).
     """
 
@@ -66,15 +66,16 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     overwrite: bool = option(False, "overwrite an earlier router")
 
     def __post_init__(self) -> None:
-        """Check that there is one rule, and one name, cost and utility per target."""
+        """Refuse several rules, and lists that do not have one value per target."""
         super().__post_init__()
         rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(rules) != 1:
-            raise PqppError(f"{len(rules)} rules given; give one of `budget`, `share`, `floor`")
+            raise PqppError(f"expected one of `budget`, `share` and `floor`, got {len(rules)}")
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):
-                raise PqppError(f"`{name}`: give {len(self.targets)} values, one per target")
+                expected = f"expected {len(self.targets)}, got {len(values)}"
+                raise PqppError(f"`{name}` must have one value per target: {expected}")
 
     def run(self) -> None:
         """Fit a router, save it, and print the shares."""
@@ -98,7 +99,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         ]
         if router.prompts < _FEW:
             off = f"a share may be off by {2 * max(errors.values()):.0%} on other prompts"
-            note(f"{router.prompts} prompts are few: {off}; give {_FEW} or more")
+            print_notes(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
         print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
 
@@ -114,12 +115,11 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Check that prompts have one source."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
 
     def run(self) -> None:
-        """Choose routes for prompts."""
+        """Print or write the route of each prompt."""
         from pqpp_engines.route import Account, Router
         from pqpp_models.prompt_file import read_prompts_and_ids
 
@@ -132,7 +132,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         columns |= {name: [getattr(one, name) for one in found] for name in names}
         columns |= {f"value_{r.name}": [d.value[r.name] for d in found] for r in router.routes}
         if style == "table":
-            return emit(_format_table(columns, get_width(self.output)), self.output)
+            return emit(_format_table(columns, get_output_width(self.output)), self.output)
         return emit_columns(columns, style, self.output)
 
 

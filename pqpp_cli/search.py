@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
+from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
 from pqpp_cli.output import emit_columns
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
 from pqpp_files.shards import MANIFEST
 
@@ -38,7 +38,7 @@ class Search(Group):
 
 
 class EncoderOptions(Group):
-    """The model that embeds images and texts.
+    """The model to embed images and texts with.
 
     Attributes:
         model: BLIP-2, CLIP, SigLIP, OWNER/REPOSITORY or a folder.
@@ -49,13 +49,13 @@ class EncoderOptions(Group):
 
 
 class IndexOptions(Group):
-    """An index."""
+    """The index to use."""
 
     index: str = option(NEEDED, "folder written by `pqpp search build`", path="folder", word=True)
 
 
 class SourceOptions(Group):
-    """Images, or embeddings of them.
+    """The images to add, or their embeddings.
 
     Attributes:
         source: Folder of images, .npy file of embeddings, or folder from `pqpp search embed`.
@@ -67,7 +67,7 @@ class SourceOptions(Group):
 
 
 def print_index(index: Any) -> None:
-    """Print a description of an index."""
+    """Print the configuration of an index as a table."""
     from tabulate import tabulate
 
     config = {name: value for name, value in index.config.items() if name != "sha256"}
@@ -102,7 +102,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
     """
 
     factory: str | None = option(None, "faiss index, such as IVF1024,SQ8 (default: Flat)")
-    output: str = option(NEEDED, "the folder to write", path="output")
+    output: str = option(NEEDED, "folder to write", path="output")
 
     def run(self) -> None:
         """Build the index from images, embeddings, or the output of `search embed`."""
@@ -110,7 +110,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
-                raise PqppError(f"{self.source} sets them; remove `model`, `revision`, `ids`")
+                raise PqppError(f"{self.source} sets them; remove `model`, `revision` and `ids`")
             vectors, ids, model, revision, left_out = embed.read_embedding_shards(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
@@ -126,7 +126,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         print_index(build_index(vectors, ids, self.output, self.factory, model, revision))
 
 
-class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
+class SearchEmbed(EncoderOptions, ColumnOptions, ShardOptions, Command):
     """Embed texts or images in shards.
 
     The input is a column of texts or image files in Parquet or CSV. The output is a folder for
@@ -146,9 +146,9 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     shard_size: int | None = option(None, "rows per shard (default: 10000)")
 
     def run(self) -> None:
-        """Embed in shards."""
-        if self.image_dir and not Path(self.image_dir).is_dir():
-            raise PqppError(f"`image_dir` {self.image_dir}: no such folder; check its name")
+        """Embed the rows in shards, and print a summary."""
+        if self.image_dir:
+            check_path("image_dir", "images", self.image_dir)
         self.run_in_shards(self.file, self.output, self._make_job)
 
     def _make_job(self) -> tuple[EmbeddingJob, dict, str]:
@@ -166,9 +166,9 @@ class SearchLabels(
 ):
     """Choose images of a captioned collection for people to rate.
 
-    As in PQPP, these are images with captions similar to a prompt: by the cosine of embeddings, or
-    by shared words. Pass the table to `pqpp annotate init`; `--set task.grades=binary` sets PQPP's
-    question.
+    As in PQPP, these are images with captions similar to a prompt, by the cosine similarity of
+    their embeddings or by shared words. Pass the table to `pqpp annotate init`; `--set
+    task.grades=binary` sets PQPP's question.
     """
 
     captions: str = option(NEEDED, "table of image and caption", path="file", word=True)
@@ -177,15 +177,14 @@ class SearchLabels(
     image_column: str = option("image", "column with the images", metavar="COLUMN")
     caption_column: str = option("caption", "column with the captions", metavar="COLUMN")
     encoder: str | None = option(None, "sentence encoder, such as MiniLM", path="name")
-    words: bool = option(False, "count shared words, without a model")
-    least_likeness: float | None = option(LIBRARY, library="threshold", ge=-1, lt=1.000001)
-    most: int = option(LIBRARY, library="limit", ge=1)
+    words: bool = option(False, "compare by shared words, without a model")
+    threshold: float | None = option(LIBRARY, ge=-1, lt=1.000001)
+    limit: int = option(LIBRARY, ge=1)
     refined_from: int = option(LIBRARY, ge=0)
     format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
     output: str = option(NEEDED, "file to write")
 
     def __post_init__(self) -> None:
-        """Check that either an encoder or words are compared."""
         super().__post_init__()
         self.require_one_of("encoder", "words")
 
@@ -206,8 +205,8 @@ class SearchLabels(
             captions.texts(self.image_column),
             captions.texts(self.caption_column),
             partial(encoder.embed, progress=sys.stderr.isatty()) if encoder else None,
-            self.least_likeness,
-            self.most,
+            self.threshold,
+            self.limit,
             self.refined_from,
         )
         query = relevance.query.tolist()
@@ -222,7 +221,11 @@ class SearchLabels(
 
 
 class SearchRetrieve(
-    IndexOptions, ColumnOptions, Shards, Command, takes=("pqpp_engines.index.retrieve:Retriever",)
+    IndexOptions,
+    ColumnOptions,
+    ShardOptions,
+    Command,
+    takes=("pqpp_engines.index.retrieve:Retriever",),
 ):
     """Search a collection by text, and write a run.
 
@@ -233,10 +236,10 @@ class SearchRetrieve(
       pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
 
     The model of the index embeds the queries, unless --queries contains their embeddings, one per
-    row. Scores are cosines; BLIP-2 reranks the first candidates by the log-odds of a match of query
-    and image. Query ids are the column query_id or prompt_id, or row numbers. Output files named
-    .trec are in TREC format; .csv, .jsonl and .parquet have the columns query_id, prompt, image,
-    rank, score and model, for `pqpp build --runs`.
+    row. Scores are cosine similarities; BLIP-2 reranks the first candidates by the log-odds that
+    image and query match. Query ids are the column query_id or prompt_id, or row numbers. Files
+    named .trec are in TREC format; .csv, .jsonl and .parquet have the columns query_id, prompt,
+    image, rank, score and model, for `pqpp build --runs`.
 
     Attributes:
         output: File to write.
@@ -261,7 +264,7 @@ class SearchRetrieve(
     shard_size: int | None = option(None, "rows per shard (default: 1000)")
 
     def run(self) -> None:
-        """Search and write."""
+        """Search for each query, and write the run."""
         from tqdm import tqdm
 
         from pqpp_engines.index import retrieve

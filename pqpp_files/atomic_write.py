@@ -1,7 +1,7 @@
-"""Write files and folders to a temporary path, then rename: either the old or the new one exists.
+"""Write files and folders atomically: to a temporary path, which is then renamed.
 
 A folder replaces an older one with two renames. The name of a temporary path contains the id of its
-process, so that the next run can remove the files of a killed process, and restore a folder if the
+process, so that a later run can remove what a killed process left, and restore a folder if the
 process was killed between the two renames.
 """
 
@@ -26,9 +26,9 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; rename it to `path` on success.
+    """Yield a temporary path to write to, and rename it to `path` on success.
 
-    A link is kept and its target replaced. The new file has the old one's permissions.
+    If `path` is a link, its target is replaced. The new file has the old one's permissions.
 
     Args:
         path: The file to write.
@@ -50,7 +50,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.parent not in _TIDIED:
             remove_temporary_files(target.parent)
-        temp_path = _name_temporary(target, target.suffix)
+        temp_path = _make_temporary_path(target, target.suffix)
         kept = stat.S_IMODE(target.stat().st_mode) if target.exists() and not is_secret else None
         temp_path.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
     except OSError as error:  # name the requested file, not the temporary one
@@ -58,7 +58,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     try:
         with explain_full_disk(path):
             yield temp_path
-            _flush(temp_path)
+            _flush_to_disk(temp_path)
         if kept is not None:
             with contextlib.suppress(OSError):  # a file system without modes
                 temp_path.chmod(kept)  # last, since it may make the file read-only
@@ -87,19 +87,18 @@ def atomic_folder(
     patterns: Sequence[str] | None = None,
     check: Callable[[Path], None] = lambda _: None,
 ) -> Iterator[Path]:
-    """Yield a new folder, which replaces `folder` on success.
+    """Yield a temporary folder to write to, which replaces `folder` on success.
 
-    The old folder is restored if the new one cannot replace it. A link is kept and its target
-    replaced.
+    If that fails, the old folder is restored. If `folder` is a link, its target is replaced.
 
     Args:
         folder: The folder to write.
-        patterns: Names that an older folder may contain; None for any.
-        check: A further check of an older folder, before and after the work, since files may have
-            been added; it raises its own error.
+        patterns: Patterns of the names that an older folder may contain; None for any.
+        check: A function that raises an error if an older folder must not be replaced; called
+            before and after the block.
 
     Raises:
-        FileError: The folder contains other files, or is a file.
+        FileError: The folder contains other files, is a file, or cannot be written to.
 
     Example:
         >>> import tempfile
@@ -117,7 +116,7 @@ def atomic_folder(
         check_output_folder(target, patterns)
 
     remove_temporary_files(target.parent)
-    temp_path = _name_temporary(target)
+    temp_path = _make_temporary_path(target)
     new = temp_path / "new"
     try:
         with lock_folder(target.parent):
@@ -129,7 +128,7 @@ def atomic_folder(
                 new.chmod(mode)
             yield new
             for path in filter(Path.is_file, walk_files(new)):
-                _flush(path)
+                _flush_to_disk(path)
         with lock_folder(target.parent):
             check_target()
             if target.exists():
@@ -137,7 +136,7 @@ def atomic_folder(
             new.rename(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            _restore(temp_path, target)
+            _restore_old_folder(temp_path, target)
         raise
     finally:
         shutil.rmtree(temp_path, ignore_errors=True)
@@ -145,9 +144,9 @@ def atomic_folder(
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Let one process at a time run a block, if the system can lock a folder.
+    """Let only one process at a time run a block, on systems that can lock folders.
 
-    Locks of the same folder cannot be nested, nor contain an `atomic_folder` of it.
+    Locks on a folder cannot be nested, and `atomic_folder` locks the folder that it writes into.
 
     Example:
         >>> with lock_folder(Path()):
@@ -166,25 +165,25 @@ def lock_folder(folder: Path) -> Iterator[None]:
             os.close(handle)  # which unlocks it
 
 
-def _restore(temp_path: Path, path: Path) -> None:
-    """Restore a file from a temporary path, unless its own path exists again."""
+def _restore_old_folder(temp_path: Path, path: Path) -> None:
+    """Move the old folder back from a temporary path, unless its own path exists."""
     if (temp_path / "old").exists() and not path.exists():
         (temp_path / "old").rename(path)
 
 
-def _name_temporary(path: Path, suffix: str = "") -> Path:
-    """Return an unused temporary path that contains the host name and process id."""
+def _make_temporary_path(path: Path, suffix: str = "") -> Path:
+    """Return an unused path next to `path` whose name contains the machine and process ids."""
     name = path.name if len(os.fsencode(path.name)) < 180 else f"{zlib.crc32(bytes(path)):08x}"
     writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
     return path.with_name(f".{name}.{_MARK}-{writer}{suffix}")
 
 
 def remove_folder_atomically(folder: Path, path: Path) -> None:
-    """Remove a folder in one step; if this is interrupted, the next writer of `path` completes it.
+    """Remove a folder; if this is interrupted, the next `atomic_write` of `path` completes it.
 
     Args:
-        folder: The folder to remove, on the same disk.
-        path: A file that was written by `atomic_write`.
+        folder: The folder to remove, on the same disk as `path`.
+        path: A file.
 
     Example:
         >>> import tempfile
@@ -194,22 +193,22 @@ def remove_folder_atomically(folder: Path, path: Path) -> None:
         >>> folder.exists()
         False
     """
-    beside = _name_temporary(path)
+    beside = _make_temporary_path(path)
     folder.rename(beside)
     shutil.rmtree(beside, ignore_errors=True)
 
 
 def remove_temporary_files(folder: Path) -> None:
-    """Remove temporary files of killed runs on this machine, after restoring replaced folders."""
-    left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
+    """Remove the temporary files of killed processes of this machine; restore replaced folders."""
+    temporary_name = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     for name in [e.name for e in os.scandir(folder)] if os.access(folder, os.R_OK) else ():
-        match = left_by.fullmatch(name)
+        match = temporary_name.fullmatch(name)
         if not match or _is_alive(int(match[2])):
             continue
         left = folder / name
         with contextlib.suppress(OSError):
-            _restore(left, folder / match[1])
+            _restore_old_folder(left, folder / match[1])
         if left.is_dir() and not left.is_symlink():
             shutil.rmtree(left, ignore_errors=True)
         else:
@@ -225,54 +224,53 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _flush(path: Path) -> None:
-    """Flush a file to disk before it gets its final name."""
+def _flush_to_disk(path: Path) -> None:
+    """Write a file's buffers to disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
 def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the written path in the error of a full disk; other errors pass.
+    """Turn errors of a full disk and of unencodable text in a block into errors that name a path.
 
     Args:
-        path: The file or folder to write.
+        path: The path to name, instead of that of a temporary file.
 
     Raises:
-        OSError: The disk is full; the path is not that of a temporary file.
-        FileError: A text contains half of a surrogate pair, which cannot be encoded.
+        OSError: The disk is full, or the file exceeds the size limit.
+        FileError: A text contains a lone surrogate, which UTF-8 cannot encode.
 
     Example:
         >>> with explain_full_disk("a.csv"):
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...
-        OSError: [Errno 28] no space left on the disk; free some, or name another path: 'a.csv'
+        OSError: [Errno 28] no space left on the disk; free space, or name another path: 'a.csv'
     """
     try:
         yield
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        line = f"{path}: {half} is half a character (a lone surrogate); remove this character"
-        raise FileError(line) from None
+        raise FileError(f"{path}: remove the lone surrogate {half} from the text") from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
-        if is_named or not (number := get_full_errno(error)):
+        if is_named or not (number := find_full_disk_errno(error)):
             raise
-        large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
-        remedy = large.get(number, "no space left on the disk; free some, or name another path")
+        large = {errno.EFBIG: "the file exceeds the size limit; raise the limit with ulimit -f"}
+        remedy = large.get(number, "no space left on the disk; free space, or name another path")
         raise OSError(number, remedy, str(path)) from error
 
 
-def get_full_errno(error: BaseException | None) -> int:
-    """Return the error number of a full disk from an error or its cause.
+def find_full_disk_errno(error: BaseException | None) -> int:
+    """Return the number of the error, or of its cause, that says the disk is full, else 0.
 
-    A file that is too large counts too; 0 for other errors.
+    An exceeded quota or file size limit counts as a full disk.
 
     Example:
-        >>> get_full_errno(OSError(errno.EFBIG, "File too large")) == errno.EFBIG
+        >>> find_full_disk_errno(OSError(errno.EFBIG, "File too large")) == errno.EFBIG
         True
-        >>> get_full_errno(OSError("else"))
+        >>> find_full_disk_errno(OSError("else"))
         0
     """
     seen: list[BaseException] = []  # causes may form a cycle

@@ -1,4 +1,4 @@
-"""The base classes of all errors for users, which give the fault and the fix in one line."""
+"""The base classes of errors, whose messages give the fault and the fix in one line."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from pqpp_files.visible import visible
 
 
 class PqppError(ValueError):
-    """Base class of all typed errors for invalid input, with one line per fault.
+    """Base class of all errors for invalid input.
 
-    Multi-line values, such as arrays, are quoted on one line, and control characters are made
-    visible.
+    Each argument is one line of the message: its line breaks become blanks, and its control
+    characters are escaped.
     """
 
     def __str__(self) -> str:
@@ -27,10 +27,10 @@ class MissingExtraError(PqppError, ImportError):
 
 
 def to_line(error: BaseException, named: bool = True) -> str:
-    r"""Return the message of a library's error in one short line.
+    r"""Return an error's type and message on one line of limited length.
 
     Args:
-        named: Whether its type precedes the message; without a message, only the type is returned.
+        named: Whether to include the type even if there is a message.
 
     Example:
         >>> to_line(KeyError("a")), to_line(OSError("no\nroom"), named=False)
@@ -43,7 +43,7 @@ def to_line(error: BaseException, named: bool = True) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error of Python, torch or mmap means that memory is full.
+    """Return whether an error means that memory is full.
 
     Example:
         >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: ..."))
@@ -55,7 +55,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
-    """Turn a library's error in a block into one line, except errors of pqpp and full memory.
+    """Turn any error in a block, unless of pqpp or full memory, into `what (reason); remedy`.
 
     Args:
         what: The problem, with the name of the file.
@@ -63,7 +63,7 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
         error: The error class to raise.
 
     Raises:
-        PqppError: Something was raised in the block.
+        PqppError: The block raised an error.
 
     Example:
         >>> with explain("a.npy: not a .npy file of numbers", "write one again"):

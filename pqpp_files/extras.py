@@ -1,4 +1,4 @@
-"""The message for a missing optional package: the command that installs it."""
+"""Optional packages: the extras that contain them, and the commands that install them."""
 
 import contextlib
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def find_extra(package: str) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra in the way this package was installed.
+    """Return the command that installs an extra from the source that pqpp was installed from.
 
     Args:
         extra: A name of `[options.extras_require]`, like `models`.
@@ -41,14 +41,13 @@ def install_command(extra: str) -> str:
 
 
 def list_pins(*extras: str) -> list[str]:
-    """Return pinned requirements, so that another machine runs the same versions.
+    """Return the requirements of pqpp, pinned to the installed versions.
 
     Args:
         *extras: Names of `[options.extras_require]`.
 
     Returns:
-        This package with its extras, then all required packages at their installed versions;
-        packages that are not installed have no version.
+        pqpp with the extras, then each required package that is installed.
 
     Example:
         >>> list_pins("demo")[0].startswith("pqpp[demo]")
@@ -72,11 +71,11 @@ def list_pins(*extras: str) -> list[str]:
 
 @contextlib.contextmanager
 def require_extra(what: str, extra: str) -> Iterator[None]:
-    """Turn a missing package in a block of imports into a one-line error with the remedy.
+    """Turn the error of a missing package in a block of imports into one with the install command.
 
     Args:
-        what: The feature that needs it, like "train_bert".
-        extra: The extra that installs it.
+        what: The feature that needs the imports, like "train_bert".
+        extra: The extra that installs them.
 
     Raises:
         MissingExtraError: A package is not installed.
@@ -98,7 +97,7 @@ def require_extra(what: str, extra: str) -> Iterator[None]:
 
 
 def _read_direct_url() -> dict[str, str]:
-    """Return pip's record of an install from outside a package index, else {}."""
+    """Return the URL that pqpp was installed from, with pip's details; {} for a package index."""
     from importlib import metadata
 
     try:

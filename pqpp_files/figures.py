@@ -32,11 +32,11 @@ class Figures:
 
 
 def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
-    """Return tables as text.
+    """Return tables of results as text.
 
     Args:
         style: table, markdown, latex, csv or json.
-        notes: Sentences below the tables; CSV has none.
+        notes: Sentences below the tables; omitted in CSV.
 
     Example:
         >>> rows = [{"task": "Counting", "rate": (0.5, 0.4, 0.6)}]
@@ -70,7 +70,7 @@ def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] =
 
 
 def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
-    """Return tables as a self-contained HTML page; a rate with its interval has a bar.
+    """Return tables of results as a self-contained HTML page, with a bar for each rate.
 
     Args:
         title: The page's title.
@@ -106,7 +106,7 @@ def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
 
 
 def format_figure(value: Any, digits: int = 3) -> str:
-    """Format a cell for people: rounded, with an interval after a rate.
+    """Return a cell as text: a number is rounded, and the interval follows a rate.
 
     Example:
         >>> tuple(format_figure(value) for value in (0.5, -0.0321, (0.5, 0.4, 1.0), 12))

@@ -19,7 +19,7 @@ def is_folder_name(text: str) -> bool:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a comma-separated list; surrounding blanks and empty names are dropped.
+    """Return the names in a comma-separated list, without surrounding blanks and empty names.
 
     Example:
         >>> split_names("mean_hbpp, mean_p10,")
@@ -28,28 +28,24 @@ def split_names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def pluralize(n: int, one: str, more: str = "") -> str:
-    """Return a number with its noun in singular or plural.
+def pluralize(n: int, singular: str, plural: str = "") -> str:
+    """Return a number and a noun, such as `2 votes`.
 
     Args:
-        n: The number.
-        one: The singular.
-        more: The plural; default: with an s.
+        plural: The plural; default: the singular with an s.
 
     Example:
         >>> pluralize(1, "annotator"), pluralize(0, "vote"), pluralize(2, "query", "queries")
         ('1 annotator', '0 votes', '2 queries')
     """
-    return f"{n} {one if n == 1 else more or one + 's'}"
+    return f"{n} {singular if n == 1 else plural or singular + 's'}"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Suggest up to three known names for a mistyped one.
+    """Return a suggestion of up to three known names for an unknown one.
 
     Args:
-        name: The unknown name.
-        known: The allowed names.
-        otherwise: The text if no name is close; default: all allowed names.
+        otherwise: The text if no known name is similar; default: a list of all known names.
 
     Example:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
@@ -64,7 +60,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def find_close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that resemble or contain a name, the closest first.
+    """Return up to three known names that are similar to a name, or contain it.
 
     Example:
         >>> known = ["kendall", "pearson"]
@@ -82,9 +78,6 @@ def find_close_names(name: str, known: Iterable[str]) -> list[str]:
 def is_repository_id(name: str) -> bool:
     """Return whether a name has the form `OWNER/REPOSITORY`.
 
-    Args:
-        name: Any text.
-
     Example:
         >>> is_repository_id("someone/pqpp-static"), is_repository_id("static")
         (True, False)
@@ -94,7 +87,7 @@ def is_repository_id(name: str) -> bool:
 
 
 def to_hyphens(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with hyphens in flags.
+    """Return the words of a command line with hyphens instead of underscores in flags.
 
     Example:
         >>> to_hyphens(["--image_dir=my_images", "--", "--a_prompt"])

@@ -1,4 +1,4 @@
-"""Read the bytes of an input that a user names: a file, packed or not, a pipe or standard input."""
+"""Read the bytes of a file, of a pipe or of standard input, with or without gzip."""
 
 import codecs
 import gzip
@@ -22,7 +22,7 @@ _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
 def is_input(path: str | Path) -> bool:
-    """Return whether an input exists: a file, a pipe, or standard input.
+    """Return whether a path is an existing file or pipe, or names standard input.
 
     Example:
         >>> is_input("-.csv"), is_input("nowhere.csv")
@@ -41,15 +41,15 @@ class Input:
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
         encoding: The text's encoding, by Python's name, if the caller has such an option.
-        standard: A stream to read in place of standard input.
+        standard: A stream to read instead of standard input.
 
     Attributes:
         name: The input's name in messages.
         suffix: The ending of the name that defines the format, in lower case, without `.gz`.
-        remedy: The fix for text that cannot be read.
+        remedy: The fix for text in another encoding, for errors.
 
     Raises:
-        FileError: The file does not exist, or it is a folder.
+        FileError: The file does not exist or is a folder, or standard input is closed.
 
     Example:
         >>> import tempfile
@@ -69,22 +69,22 @@ class Input:
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path = Path(path)
         self._encoding = encoding
-        by_name = "name its encoding, such as --encoding cp1252 for files from Excel"
-        self.remedy = by_name if encoding else "save it as UTF-8: iconv -f cp1252 -t utf-8 FILE"
+        by_name = "give the encoding, such as --encoding cp1252 for files from Excel"
+        self.remedy = by_name if encoding else "convert it: iconv -f cp1252 -t utf-8 FILE"
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
-            raise FileError(f"{self.name} is closed; pipe a file in, or name a file")
-        self.check()
+            raise FileError(f"{self.name} is closed; name a file")
+        self.require_file()
 
-    def check(self) -> None:
-        """Raise a `FileError` if the file does not exist."""
+    def require_file(self) -> None:
+        """Raise a `FileError` if the file does not exist or is a folder."""
         if not self.is_standard and self._path.is_dir():
-            raise FileError(f"{self.name}: this is a folder; give a file")
+            raise FileError(f"{self.name} is a folder; name a file")
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
 
     def get_limit(self) -> int:
-        """Return the number of bytes that the file may unpack to; see `get_max_bytes`."""
+        """Return the result of `get_max_bytes` for this input."""
         return get_max_bytes(self._path.stat().st_size if self._data is None else len(self._data))
 
     def open(self) -> Any:
@@ -97,7 +97,7 @@ class Input:
 
     @cached_property
     def _data(self) -> bytes | None:
-        """The bytes of a pipe, a packed file or text in another encoding; None for plain files."""
+        """The bytes of a pipe, a gzip file or text in another encoding; None for other files."""
 
         def bounded(file: Any, most: int) -> bytes:
             content = read_past_limit(file, most)
@@ -114,7 +114,7 @@ class Input:
             first, size = file.read(2), file.seek(0, 2)
             file.seek(0)
             if first == _PACKED:
-                with explain(f"{self.name}: a damaged gzip file", "copy it again"):
+                with explain(f"{self.name} is a damaged gzip file", "copy the file again"):
                     data = bounded(gzip.GzipFile(fileobj=file), most := get_max_bytes(size))
                 if self.suffix.startswith(".json"):  # empty lists need more than two bytes
                     check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, most)
@@ -124,7 +124,7 @@ class Input:
         if self.suffix in _BINARY or (is_utf_8 and b"\0" not in first):
             return data
         if is_utf_8:
-            raise FileError(f"{self.name}, line 1: UTF-16 without a byte order mark; {self.remedy}")
+            raise FileError(f"{self.name} is UTF-16 without a byte order mark; convert it to UTF-8")
         data = self._path.read_bytes() if data is None else data
         try:
             return data.decode(encoding).encode("utf-8", "surrogatepass")
@@ -135,16 +135,16 @@ class Input:
             raise FileError(f"{self.name}, {fault}; {self.remedy}") from None
 
     def read(self) -> bytes:
-        """Return all bytes; raises the errors of `open`."""
+        """Return all bytes; see `open` for errors."""
         with self.open() as file:
             return file.read()
 
 
 def get_max_bytes(packed: int) -> int:
-    """Return the number of bytes that a packed file may unpack to.
+    """Return the number of bytes that an input of `packed` bytes may unpack to.
 
-    This is a hundred times its own size, at most 1 GiB, but at least 64 MiB and its own size. The
-    environment variable PQPP_MAX_BYTES, which `--max-bytes` sets, overrides this.
+    This is a hundred times its size, limited to between 64 MiB and 1 GiB, but never less than its
+    size. The environment variable PQPP_MAX_BYTES, which `--max-bytes` sets, overrides the limit.
 
     Raises:
         FileError: The variable is not a number.
@@ -155,5 +155,5 @@ def get_max_bytes(packed: int) -> int:
     """
     given = os.environ.get("PQPP_MAX_BYTES", "")
     if given and not given.isdecimal():
-        raise FileError(f"PQPP_MAX_BYTES is {given!r:.60}; write a number of bytes")
+        raise FileError(f"PQPP_MAX_BYTES is {given!r:.60}; it must be a number of bytes")
     return int(given or max(packed, min(_MOST, max(_LITTLE, _RATIO * packed))))

@@ -1,7 +1,4 @@
-"""Resolve paths, and check outputs before work begins, so that nothing fails or is lost at its end.
-
-Nothing is created or changed here.
-"""
+"""Resolve paths, and check output paths before long work; nothing is created or changed."""
 
 import contextlib
 import os
@@ -29,7 +26,8 @@ def expand(path: str | os.PathLike[str]) -> Path:
     """Return a path with `~` and `~NAME` expanded.
 
     Raises:
-        FileError: The user does not exist, or the path has a null character or hundreds of folders.
+        FileError: The user does not exist, the path contains a NUL character, or it has more than
+            500 parts.
 
     Example:
         >>> expand("a/b").as_posix()
@@ -39,22 +37,22 @@ def expand(path: str | os.PathLike[str]) -> Path:
         pqpp_files.errors.FileError: ~nobody-here/a: no such user; write the full path
     """
     if "\0" in str(path):
-        raise FileError(f"{path!s}: a path cannot contain a NUL character; check its name")
+        raise FileError(f"{path!s}: a path cannot contain a NUL character; remove the character")
     if len(Path(path).parts) > 500:
-        raise FileError(f"{path!s:.60}...: more than 500 folders deep; name another path")
+        raise FileError(f"{path!s:.60}... is more than 500 folders deep; choose another path")
     try:
         return Path(path).expanduser()
     except RuntimeError:
         raise FileError(f"{path}: no such user; write the full path") from None
 
 
-def is_table_name(text: str) -> bool:
-    """Return whether a text names a table: it has no blank, or the file exists.
+def is_file_name(text: str) -> bool:
+    """Return whether a text is probably a file name rather than a prompt.
 
-    Any text is accepted; one that cannot be a path is not a name.
+    It ends in the suffix of a table, a document or an image, and has no blank unless it exists.
 
     Example:
-        >>> is_table_name("prompts.csv"), is_table_name("a sign that says notes.txt")
+        >>> is_file_name("prompts.csv"), is_file_name("a sign that says notes.txt")
         (True, False)
     """
     if _TABLE.fullmatch(text) is None:
@@ -66,10 +64,10 @@ def is_table_name(text: str) -> bool:
 
 
 def resolve(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path at the end of all links, existing or not.
+    """Return the absolute path, with `~` expanded and links resolved; it need not exist.
 
     Raises:
-        FileError: See `expand`, or the links are circular.
+        FileError: As in `expand`, or the links are circular.
 
     Example:
         >>> resolve(".") == Path.cwd()
@@ -85,14 +83,13 @@ def resolve(path: str | os.PathLike[str]) -> Path:
 
 
 def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
-    """Return a path below a folder; names that lead out of it, also by a link, are refused.
+    """Return the path of a name in a folder, refusing names that lead out of it, even by a link.
 
-    The folder itself may be a link. Use it for names in other people's tables, so that no other
-    file is shown or copied.
+    Use it for names in other people's tables, so that no other file is shown or copied.
 
     Args:
-        root: The folder.
-        name: A path relative to the folder, as in the table.
+        root: The folder; it may be a link.
+        name: A path relative to the folder.
 
     Raises:
         FileError: The path is outside the folder.
@@ -102,11 +99,11 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
         'images/a/b.png'
         >>> join_inside("images", "../secret.png")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: ../secret.png is outside images; copy the file into it
+        pqpp_files.errors.FileError: ../secret.png is outside images; copy the file into this folder
     """
     path = expand(root) / name
     if not resolve(path).is_relative_to(resolve(root)):
-        raise FileError(f"{name} is outside {root}; copy the file into it")
+        raise FileError(f"{name} is outside {root}; copy the file into this folder")
     return path
 
 
@@ -140,11 +137,11 @@ def check_output(
     """Refuse an output file that cannot be written or that is an input.
 
     Args:
-        path: The file; neither it nor its folder need exist. A pipe or a device may be written.
+        path: The file; neither it nor its folder need exist. A pipe or a device is allowed.
         inputs: The input files; missing ones are ignored.
 
     Raises:
-        FileError: The file is a folder or an input, also by a link, or its folder cannot be created
+        FileError: The path is a folder or an input, even by a link, or its folder cannot be created
             or written to.
 
     Example:
@@ -164,21 +161,21 @@ def check_output(
     check_output_folder(resolve_links(target).parent)
 
 
-def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> None:
-    """Raise an error if a file contains something other than what will be written there.
+def refuse_other_file_type(path: str | os.PathLike[str], allowed_types: Sequence[str]) -> None:
+    """Refuse to overwrite a file of another type than the output's.
 
     Args:
         path: The file; it need not exist.
-        holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`, by
-            the first bytes. An empty or unreadable file can always be replaced.
+        allowed_types: The file types that may be replaced, by their first bytes: `text`, `binary`,
+            `Parquet`, `PNG`, ... An empty or unreadable file can always be replaced.
 
     Raises:
-        FileError: The file is of another kind.
+        FileError: The file has another type.
 
     Example:
-        >>> refuse_other_kind(__file__, ["Parquet"])
+        >>> refuse_other_file_type(__file__, ["Parquet"])
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: ...paths.py is a file of another kind (text); ...
+        pqpp_files.errors.FileError: ...paths.py is a text file and would be overwritten; ...
     """
     target, head = expand(path), b""
     if target.is_file():
@@ -186,8 +183,8 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
             head = file.read(4096)
     plain = "binary" if b"\0" in head else "text"
     kind = next((kind for sign, kind in _SIGNS.items() if head.startswith(sign)), plain)
-    if head and kind not in holds:
-        raise FileError(f"{path} is a file of another kind ({kind}); name another file")
+    if head and kind not in allowed_types:
+        raise FileError(f"{path} is a {kind} file and would be overwritten; name another file")
 
 
 def check_output_folder(
@@ -195,16 +192,16 @@ def check_output_folder(
     patterns: Sequence[str] | None = None,
     inputs: Iterable[str | os.PathLike[str]] = (),
 ) -> None:
-    """Refuse a folder that cannot be written, or that has files that must not be replaced.
+    """Refuse an output folder that cannot be written to, or that contains an input or other files.
 
     Args:
         folder: The folder; it need not exist.
-        patterns: Names that may be in it; None for any.
+        patterns: Patterns of the names that it may contain; None for any.
         inputs: Input files, which must not be in it.
 
     Raises:
-        FileError: The folder or its parent is a file or cannot be written to, or it contains other
-            files or an input.
+        FileError: The folder or a parent is a file or cannot be written to, or the folder contains
+            an input or other files.
 
     Example:
         >>> check_output_folder(__file__)
@@ -216,7 +213,7 @@ def check_output_folder(
     if not nearest.is_dir():
         raise FileError(f"{nearest} is a file; name a folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise FileError(f"{nearest} cannot be written to; name another folder")
+        raise FileError(f"no permission to write to {nearest}; name another folder")
     for named in inputs:
         if target.resolve() in (given := Path(named).resolve(), *given.parents):
             raise FileError(f"{folder} contains the input {named}; name another folder")
@@ -224,11 +221,11 @@ def check_output_folder(
         return
     names = sorted(p.name + " (a pipe)" * p.is_fifo() for p in target.iterdir())
     if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
-        raise FileError(f"{folder} has other files ({', '.join(foreign[:3])}); name a new folder")
+        raise FileError(f"{folder} has other files ({', '.join(foreign[:3])}); name another folder")
 
 
 def resolve_links(path: Path) -> Path:
-    """Return a link's target, existing or not, so that it is replaced and the link kept.
+    """Return the target of a link, which need not exist, or else the path itself.
 
     Raises:
         FileError: The links are circular.

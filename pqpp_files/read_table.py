@@ -31,7 +31,7 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64
 
 
 class Table:
-    """The columns of a file.
+    """A table that was read from a file.
 
     Attributes:
         path: The file as named by the caller.
@@ -72,10 +72,10 @@ class Table:
             names = [*self.columns, *(f"{n}.{key}" for n, one in objects.items() for key in one)]
             usual = find_column(names, name) or name
             if usual not in names:
-                raise _column_error(source, [name], self._remedy)
+                raise _make_column_error(source, [name], self._remedy)
             self.columns |= get_inner_columns(self.columns, [usual])
             source.assumed |= {f"column {usual} for {name}": None} if usual != name else {}
-        log_assumption(self.path, *source.assumed)
+        log_assumptions(self.path, *source.assumed)
         source.assumed.clear()
         return usual
 
@@ -92,7 +92,7 @@ class Table:
         cells = self[name]
         if not all(map(str.__instancecheck__, cells)):
             row = next(n for n, cell in enumerate(cells) if not isinstance(cell, str))
-            raise self._cell_error(name, row, "text")
+            raise self._make_cell_error(name, row, "text")
         return cells
 
     def values(self, name: str) -> list:
@@ -125,17 +125,17 @@ class Table:
             for cell in cells:
                 numbers.append(cell if type(cell) is float else _to_number(cell))
         except (TypeError, ValueError, OverflowError):
-            raise self._cell_error(name, len(numbers), "a number") from None
+            raise self._make_cell_error(name, len(numbers), "a number") from None
         return numbers
 
-    def _cell_error(self, name: str, row: int, needed: str) -> FileError:
+    def _make_cell_error(self, name: str, row: int, needed: str) -> FileError:
         fault = f"{name} is {self[name][row]!r:.60}, expected {needed}"
         return FileError(f"{self.locate(row)}: {fault}; correct the cell")
 
 
 @functools.cache
-def log_assumption(path: str, *assumed: str) -> None:
-    """Log assumptions about a file once, in one line."""
+def log_assumptions(path: str, *assumed: str) -> None:
+    """Log assumptions about a file on one line, once per process."""
     if assumed:
         logging.getLogger(__name__).warning("%s: assumed %s", path, ", ".join(assumed))
 
@@ -150,11 +150,11 @@ def read_table(
 ) -> Table:
     r"""Read a table from a file.
 
-    The suffix determines the format: `.csv` (separated by `,`, `;`, a tab or `|`, as in the header
-    or as a line `sep=;` above it says), `.tsv`, `.json` (a list, alone or under a key, an object of
-    objects or of columns, or JSON Lines), `.jsonl`, `.parquet`, `.xlsx` (one sheet), `.dta` (Stata)
-    and `.txt` (one text per line). Without a suffix, the content does. All may be gzipped (`.gz`).
-    `-` is standard input, and `-.csv` is standard input as CSV. Guesses are logged.
+    The format is that of the suffix, or else that of the content: `.csv` (separated by `,`, `;`, a
+    tab or `|`), `.tsv`, `.json` (a list, alone or under a key, an object of objects or of columns,
+    or JSON Lines), `.jsonl`, `.parquet`, `.xlsx` (one sheet), `.dta` (Stata) and `.txt` (one text
+    per line). All can be gzipped (`.gz`). `-` is standard input, and `-.csv` is standard input as
+    CSV. Guesses are logged.
 
     Args:
         path: The file, UTF-8 with or without a byte order mark.
@@ -185,7 +185,7 @@ def read_table(
     cells = source.read()
     missing = [name for name in columns or () if name not in cells]
     if missing:
-        raise _column_error(source, missing, remedy)
+        raise _make_column_error(source, missing, remedy)
     table = Table(source.path, cells, source, remedy)
     index = source.index if columns is None else ()
     if isinstance(index, range):
@@ -205,7 +205,7 @@ def read_columns(
     nested: str | None = None,
     encoding: str | None = None,
 ) -> tuple[Columns, list[str]]:
-    r"""Read columns of texts and numbers; numbers in JSON stay text.
+    r"""Return those of the named columns that a file has, with numbers in JSON as text.
 
     Args:
         path: As in `read_table`.
@@ -217,15 +217,15 @@ def read_columns(
         encoding: As in `Input`.
 
     Returns:
-        The columns found, under the requested names, and the names of all columns.
+        The columns found, by requested name, and the names of all columns of the file.
 
     Raises:
         FileError: See `read_table`, or a cell is a list or an object.
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
-    cells = {source.read_as.get(n, n): one for n, one in source.read(as_written=True).items()}
-    log_assumption(source.path, *source.assumed)
+    cells = {source.read_as.get(n, n): one for n, one in source.read(numbers_as_text=True).items()}
+    log_assumptions(source.path, *source.assumed)
     cells = get_inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else flatten_column(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}
@@ -238,7 +238,7 @@ def read_columns(
     return table, source.names
 
 
-def _column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
+def _make_column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
     came = f"{where}: no column {', '.join(map(repr, missing))}"
@@ -246,7 +246,7 @@ def _column_error(source: Format, missing: Sequence[str], remedy: str) -> FileEr
 
 
 def _to_number(cell: Any) -> float:
-    """Return a cell as a number, NaN if empty; raise if it is not a number."""
+    """Return a cell as a number, NaN if it is empty; raise an error if it is not a number."""
     if cell is None or cell in _MISSING:
         return float("nan")
     if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):

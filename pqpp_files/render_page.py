@@ -19,13 +19,13 @@ PARTS = Path(__file__).with_name("page_parts")
 
 
 def load_templates(*folders: Path) -> Environment:
-    """Return templates from folders; values are escaped, missing ones raise an error of pqpp.
+    """Return a Jinja environment that escapes values, and raises an error for missing ones.
 
-    The filter `figure` writes a float with three digits, or "-" if it is missing; `pluralize`
-    writes a number with its noun. A report extends `report_base.html`.
+    The filter `figure` formats a float with three decimals, or as "-" if it is missing; the filter
+    `pluralize` formats a number with its noun.
 
     Args:
-        folders: Folders to search in order, before `PARTS`.
+        *folders: Folders of templates, which precede `PARTS`.
 
     Example:
         >>> import pathlib, tempfile
@@ -49,10 +49,11 @@ def load_templates(*folders: Path) -> Environment:
 
 
 def render_page(template: Path, /, **facts: Any) -> str:
-    """Render an HTML page with `load_templates`; control characters are made visible.
+    """Return an HTML page from a Jinja template, with values and control characters escaped.
 
     Args:
-        template: The template's file, with Jinja2's marks.
+        template: The template's file; it may use the templates next to it and those of `PARTS`.
+        **facts: The template's variables.
 
     Example:
         >>> import pathlib, tempfile
@@ -68,7 +69,7 @@ def render_page(template: Path, /, **facts: Any) -> str:
 
 @dataclass(frozen=True)
 class BarCell:
-    """A number in a `render_table`.
+    """A cell of `render_table` with a number and a bar.
 
     Attributes:
         text: The text next to the bar.
@@ -90,8 +91,8 @@ class BarCell:
 
         Args:
             value: The number, None or NaN for none.
-            limits: The ends of the scale; without it, there is no bar.
-            pattern: The format of the number.
+            limits: The ends of the scale; None for no bar.
+            pattern: The format of the text.
 
         Example:
             >>> BarCell.make(0.25, (-1.0, 1.0))
@@ -114,11 +115,11 @@ def render_table(
     caption: str = "",
     sortable: bool = False,
 ) -> Markup:
-    """Return an HTML table that needs no style sheet, for notebooks and pages.
+    """Return an HTML table that needs no style sheet.
 
     Args:
         headings: Headings of the columns.
-        rows: Texts and numbers of each row; the first one names the row.
+        rows: Texts or `BarCell`s of each row; the first one is the row's heading.
         caption: Text above the table.
         sortable: Whether headings are buttons, for a sorting script.
 

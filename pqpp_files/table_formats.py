@@ -40,7 +40,7 @@ _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
 
 
 class Format(ABC):
-    """A file of one format.
+    """A reader of a file in one format.
 
     Args:
         source: The file.
@@ -50,13 +50,13 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as in CSV.
         above: Number of header lines.
-        held: Bytes in memory of the lines read so far; a caller that drops them resets it to 0.
-        most: Maximum number of bytes.
-        has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
-            None if the caller has no option `no_header`.
-        index: The columns that are the index of a Parquet file, or the numbers that it counts.
-        read_as: Maps a column that is read under another spelling to the requested name.
-        assumed: Assumptions that the file does not state, for the user to know.
+        held: Size in memory of the lines read so far; a caller that drops them resets it to 0.
+        most: Maximum value of `held`, in bytes.
+        has_header: Whether the first line of CSV contains the column names; otherwise they are 1,
+            2, ... None if the caller has no option `no_header`.
+        index: The index columns of a Parquet file, or the range of a numeric index.
+        read_as: The requested name of each column that is spelled differently in the file.
+        assumed: What was guessed about the file, to tell the user.
     """
 
     row_is = "row"
@@ -75,23 +75,23 @@ class Format(ABC):
         self.read_as: dict[str, str] = {}
 
     @abstractmethod
-    def read(self, as_written: bool = False) -> Columns:
-        """Return the columns; sets `names` to all columns of the file.
+    def read(self, numbers_as_text: bool = False) -> Columns:
+        """Return the requested columns, and set `names` to the names of all columns.
 
         Args:
-            as_written: Keep numbers of JSON as text.
+            numbers_as_text: Whether to keep numbers in JSON as text.
         """
 
     def locate(self, row: int) -> str:
-        """Return the file and line of a row, counted from 0."""
+        """Return the file and line, or row, of the row with this index, for errors."""
         lines = getattr(self, "_iterate_lines", None) if self.row_is == "line" else None
         number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
         return f"{self.path}, {self.row_is} {number}"
 
     def _select(self, names: Sequence[str]) -> list[str]:
-        """Record the columns' names, and return those to read, including other spellings."""
+        """Set `names`, and return the names of the columns to read, in the file's spelling."""
         if not names:
-            raise FileError(f"{self.path}: the file is empty; give a table with named columns")
+            raise FileError(f"{self.path} has no columns; give a table with named columns")
         wanted = set(names if self.wanted is None else self.wanted)
         taken = [name for name in names if name in wanted]
         for name in sorted(wanted.difference(names)):
@@ -106,7 +106,7 @@ class Format(ABC):
         self.names = list(names)
         return taken
 
-    def _decode(self) -> Iterator[str]:
+    def _read_lines(self) -> Iterator[str]:
         """Yield the lines as text."""
         encoding = "utf-8-sig"
         with self.source.open() as file:
@@ -127,15 +127,15 @@ class Text(Format):
 
     row_is = "line"
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         column = self.plain or "text"
         self._select([column])
-        lines = [line.rstrip("\n").rstrip("\r") if line.strip() else "" for line in self._decode()]
+        lines = [line.rstrip("\r\n") if line.strip() else "" for line in self._read_lines()]
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
-            raise FileError(f"{self.path}: the file is empty; write one text per line")
+            raise FileError(f"{self.path} is empty; write one text per line")
         return {column: lines}
 
 
@@ -150,7 +150,7 @@ class SeparatedValues(Format):
     is_text = True
     above = 1
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         header, records = self.read_header_and_rows()
         taken = {*self._select(header)}
@@ -167,19 +167,19 @@ class SeparatedValues(Format):
         """Return the column names and an iterator of rows.
 
         Raises:
-            FileError: The names are all numbers, so that they are probably a row, or a record is
-                damaged or has another number of cells than the header.
+            FileError: All names are numbers, or a row is damaged or has another number of cells
+                than the header.
         """
         records = (record for _, record in self._iterate_lines())
         header = next(records, None)
         if header is None:
-            raise FileError(f"{self.path}: only one line; give a header and rows")
+            raise FileError(f"{self.path} has only one line; add a header and rows")
         if self.has_header is False:
             self.above, names = 0, list(map(str, range(1, len(header) + 1)))
             return names, chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
-            fault = f"numbers ({', '.join(names)[:60]}) instead of column names; add a header"
+            fault = f"expected column names, got {', '.join(names)[:60]}; add a header"
             otherwise = ", or give `no_header`" if self.has_header else ""
             raise FileError(f"{self.path}, line 1: {fault}{otherwise}")
 
@@ -195,12 +195,12 @@ class SeparatedValues(Format):
         return header, rows()
 
     def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield each record with the line it begins on, header lines first."""
+        """Yield the number of the first line and the cells of each record, header included."""
         separator, quoting, line = self._dialect
         # Lines end where Python's csv module ends them, not at other line breaks of text.
         parts = (
             part
-            for text in itertools.islice(self._decode(), line - 1, None)
+            for text in itertools.islice(self._read_lines(), line - 1, None)
             for part in (io.StringIO(text, newline="") if "\r" in text else (text,))
         )
         reader, width, above = _read_csv(parts, separator, quoting), 0, line - 1
@@ -210,11 +210,10 @@ class SeparatedValues(Format):
                 if not width:
                     width = len(record)
                 elif record and len(record) != width:
-                    raise FileError(
-                        f"{self.path}, line {line}: {len(record)} cells, but the header has "
-                        f"{width}; if a cell contains a {SEPARATORS[separator]}, put it in quotes, "
-                        "otherwise the file may be cut off"
-                    )
+                    fault = f"line {line}: expected {width} cells, got {len(record)}"
+                    quoted = f"put cells that contain a {SEPARATORS[separator]} in quotes"
+                    remedy = quoted if len(record) > width else "complete the row"
+                    raise FileError(f"{self.path}, {fault}; {remedy}")
                 elif not any(record):
                     waiting += [(line, record or [""])] if record or width == 1 else []
                     line = reader.line_num + above + 1
@@ -229,14 +228,14 @@ class SeparatedValues(Format):
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
-        """The separator, how `csv` treats quotes, and the header's line number.
+        """The separator, the `csv` module's treatment of quotes, and the header's line number.
 
-        The chosen header has the most requested cells, or the most cells. With tabs, quotes are
-        literal if the file is not a table otherwise.
+        The separator is the one that gives the header the most requested names, then the most
+        names. In files with tabs, quotes are literal if the rows would otherwise differ in length.
         """
         lines: list[str] = []
         quotes = 0
-        for line in self._decode():
+        for line in self._read_lines():
             if not lines and (named := re.fullmatch("sep=(.)", line.strip("\r\n"), re.IGNORECASE)):
                 return named[1] if named[1] in SEPARATORS else ",", csv.QUOTE_MINIMAL, 2
             lines.append(line)
@@ -244,7 +243,7 @@ class SeparatedValues(Format):
             if quotes % 2 == 0:
                 break
         if not "".join(lines).strip():
-            raise FileError(f"{self.path}: the file is empty, or line 1 is blank; add a header")
+            raise FileError(f"{self.path} is empty or begins with a blank line; add a header")
         headers = {}
         for separator in SEPARATORS:
             with contextlib.suppress(csv.Error):
@@ -268,7 +267,7 @@ class SeparatedValues(Format):
         """Return whether all lines with tabs have the same number of cells."""
         widths = set()
         try:
-            for record in _read_csv(self._decode(), "\t", quoting):
+            for record in _read_csv(self._read_lines(), "\t", quoting):
                 self.held = 0
                 widths.add(len(record))
         except csv.Error:
@@ -286,9 +285,9 @@ class JsonLines(Format):
 
     row_is = "line"
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
-        parse = make_parser(as_written)
+        parse = make_parser(numbers_as_text)
         return self._to_columns([parse(line, self.path, n) for n, line in self._iterate_lines()])
 
     def _iterate_lines(self) -> Iterator[tuple[int, bytes]]:
@@ -309,7 +308,7 @@ class JsonLines(Format):
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:
-                    raise FileError(f"{self.locate(row)}: expected an object, one key per column")
+                    raise FileError(f"{self.locate(row)}: expected a JSON object of columns")
                 records[row] = {self.plain: record}
         taken = self._select(list(dict.fromkeys(name for record in records for name in record)))
         check_size(8 * len(taken) * len(records), self.path, self.source.get_limit())
@@ -317,19 +316,19 @@ class JsonLines(Format):
 
 
 class Json(JsonLines):
-    """A JSON list of records, alone or under a key, an object of them or of columns, or lines."""
+    """A JSON list of records, alone or under a key, an object of records or columns, or lines."""
 
     row_is = "record"
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         content = self.source.read()
         try:
-            records = make_parser(as_written)(content, self.path, 1)
+            records = make_parser(numbers_as_text)(content, self.path, 1)
         except FileError:
-            if _find_format(content) != ".jsonl":
+            if _guess_suffix(content) != ".jsonl":
                 raise
-            return super().read(as_written)
+            return super().read(numbers_as_text)
         if isinstance(records, dict) and records:
             is_named = not {*map(str.lower, records)}.isdisjoint(PROMPT_NAMES)
             if is_named and all(isinstance(cells, dict) for cells in records.values()):
@@ -346,18 +345,19 @@ class Json(JsonLines):
             else:
                 records = [records]
         if not isinstance(records, list) or not records:
-            raise FileError(f"{self.path}: expected a JSON list of values or objects")
+            raise FileError(f"{self.path}: expected a JSON list with one object per row")
         return self._to_columns(records)
 
 
 class Parquet(Format):
-    """A Parquet file; an index of pandas that has no name is not a column."""
+    """A Parquet file; an unnamed pandas index is not a column."""
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         import pyarrow.parquet
 
-        with explain(f"{self.path}: not Parquet", "copy it again"), self.source.open() as opened:
+        what = f"{self.path} is not a Parquet file"
+        with explain(what, "copy the file again"), self.source.open() as opened:
             file = pyarrow.parquet.ParquetFile(opened)
             names = file.schema_arrow.names
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
@@ -371,30 +371,30 @@ class Parquet(Format):
 
 
 class _ContinuedRow(list[Any]):
-    """A row with cells that are merged with those above."""
+    """A row of which some cells are merged with the cells above them."""
 
 
 class Excel(Format):
-    """The first sheet of an Excel file that has prompts, else the first.
+    """A sheet of an Excel file: the first one with prompts, else the first one.
 
     Blank rows are skipped, and so are titles: rows with a single cell above the header. Cells that
-    are merged down a column have the value of the first one. A second
-    header row below merged cells names columns that the first one leaves unnamed.
+    are merged down a column have the value of the first one. A second header row below merged cells
+    names the columns of each group; a name that occurs in several groups follows its group's name.
     """
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         with require_extra(f"reading {self.path}", "excel"):
             import zipfile
 
             from openpyxl import load_workbook, utils
-        with explain(f"{self.path}: not an Excel file", "save it as CSV"):
+        with explain(f"{self.path} is not an Excel file", "save the table as CSV"):
             content, most = self.source.read(), self.source.get_limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
-            def bounded(sheet: Any) -> Iterator[Sequence[Any]]:
+            def iterate_rows(sheet: Any) -> Iterator[Sequence[Any]]:
                 ends = {  # the ends of merged cells, by their start
                     (int(row), utils.column_index_from_string(str(column, "ascii"))): int(end)
                     for column, row, end in _MERGED.findall(sheet._get_source().read())
@@ -411,10 +411,10 @@ class Excel(Format):
                             filled[column - 1] = down[column][1]
                     yield filled
 
-            tables = {one.title: skip_titles(bounded(one)) for one in book.worksheets}
+            tables = {one.title: skip_title_rows(iterate_rows(one)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
-            raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
+            raise FileError(f"{self.path} has only empty sheets; add a header and rows")
         named = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
         sheet = next(named, next(iter(sheets)))
         self.assumed |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
@@ -422,19 +422,19 @@ class Excel(Format):
         if rows and isinstance(rows[0], _ContinuedRow):
             pairs = [*zip(header, rows[0], strict=False)]
             if any(b and not a for a, b in pairs) or all(b in (a, None) for a, b in pairs):
-                header, rows = [str(b or a) for a, b in pairs], rows[1:]
-        at, taken = (
-            {name: n for n, name in enumerate(header)},
-            self._select([*filter(None, header)]),
-        )
+                names, rows = [str(b or a) for a, b in pairs], rows[1:]
+                top: list[str] = [*itertools.accumulate(header, lambda left, name: name or left)]
+                header = [f"{top[n]} {b}" if names.count(b) > 1 else b for n, b in enumerate(names)]
+        at = {name: n for n, name in enumerate(header)}
+        taken = self._select([*filter(None, header)])
         return {name: [row[at[name]] for row in rows] for name in taken}
 
 
-def skip_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
-    """Return the rows of a sheet that are not blank, from the names of the columns on.
+def skip_title_rows(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Return the rows of a sheet from its header on, without blank rows.
 
     Example:
-        >>> skip_titles([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
+        >>> skip_title_rows([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
         [['prompt', '7'], ('a cat', 1)]
     """
     filled = [(row, sum(cell is not None for cell in row)) for row in table]
@@ -444,13 +444,13 @@ def skip_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
 
 
 class Stata(Format):
-    """A file of Stata, whose labels are read in place of its numbers."""
+    """A Stata file; labelled values are read as their labels."""
 
-    def read(self, as_written: bool = False) -> Columns:
+    def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         import pandas as pd
 
-        with explain(f"{self.path}: not a Stata file", "save it as CSV"):
+        with explain(f"{self.path} is not a Stata file", "save the table as CSV"):
             table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
         table = table.where(table.notna(), None)
         return {name: table[name].tolist() for name in self._select([*map(str, table)])}
@@ -475,31 +475,31 @@ def open_format(
     plain: str | None,
     kinds: Sequence[str] | None = None,
 ) -> Format:
-    """Return the format that an input's name defines, if the file exists.
+    """Return a reader for the format of an input, by its suffix or else by its content.
 
-    A name without a suffix leaves it to the content: text if that is allowed and nothing else is
-    sure.
+    Args:
+        kinds: The allowed suffixes; None for all.
 
     Raises:
-        FileError: The file does not exist, it is a folder, or its name has another format.
+        FileError: The file does not exist or is a folder, or its format is not allowed.
     """
     kinds = kinds or list(FORMATS)
     source = source if isinstance(source, Input) else Input(source)
     suffix = source.suffix
     if not suffix or (suffix == ".txt" and ".txt" not in kinds):
-        found = _find_format(source.read())
+        found = _guess_suffix(source.read())
         suffix = found if found in kinds else ".csv"
     if suffix not in kinds:
-        known = ", ".join(kind or "no suffix" for kind in kinds)
-        raise FileError(f"{source.name}: cannot read {suffix!r} files; use one of {known}")
+        known = ", ".join(filter(None, kinds))
+        raise FileError(f"{source.name}: {suffix!r} is not supported; use one of {known}")
     form = FORMATS[suffix](source, wanted, plain)
     if not (source.suffix or source.is_standard or suffix == ""):
         form.assumed[suffix] = None
     return form
 
 
-def _find_format(content: bytes) -> str:
-    """Return the suffix that content would have in a file."""
+def _guess_suffix(content: bytes) -> str:
+    """Return the suffix of the format that content is in; empty for plain text."""
     if content.startswith(b"PAR1"):
         return ".parquet"
     text = content.removeprefix(BOM).lstrip()
@@ -513,7 +513,7 @@ def _find_format(content: bytes) -> str:
 
 
 def is_header(line: str) -> bool:
-    """Return whether a line of text names columns, of which one contains prompts.
+    """Return whether a line is probably a table's header, with a column of prompts.
 
     Example:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
@@ -523,10 +523,10 @@ def is_header(line: str) -> bool:
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
-    """Return the only column with this name apart from case, blanks and punctuation, or None.
+    """Return the column with this name, ignoring case, blanks and punctuation.
 
-    If there is none, the last part of dotted names is compared. Common names of the column of
-    prompts are known.
+    If there is none, the last parts of dotted names are compared. For `prompt`, common synonyms
+    match too. The result is None if no column or several match.
 
     Example:
         >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
@@ -563,10 +563,10 @@ def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
 
 
 def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
-    """Return columns by name; a name with dots is a field in the objects or lists of a column.
+    """Return the columns with these names, of which dotted ones are fields inside a column.
 
-    A column with exactly this name is first. A number is an index in a list, from 0; any other
-    name in a list gives the field of each of its objects.
+    A column with exactly this name takes precedence. In a list, a number is an index from 0; any
+    other name selects this field of each object in the list.
 
     Example:
         >>> cells = {"data": [{"text": "a cat", "votes": [{"by": 7}]}, None]}
@@ -599,12 +599,11 @@ def _get_inner(cell: Any, path: Sequence[str]) -> Any:
 
 
 def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
-    """Flatten a column so that no cell is a list or an object.
+    """Return a table with one row per value in the lists and objects of a column.
 
-    Each value of a list becomes a row, with the other cells of its row; an object gives a row for
-    each key, or for each value of the list under it. A value in a list that is an object contains
-    cells of columns. If there is such a cell, the table gets the columns `PLACE` (in the list, from
-    0), `KEY` (of the object) and `ROW` (of the file, from 0), None if there is none.
+    The other cells of the row are repeated. The columns `PLACE` (index in the list), `KEY` (of the
+    object) and `ROW` (in the file) are added. The fields of an object in a list are further
+    columns. A table without lists and objects in the column is returned unchanged.
 
     Args:
         columns: The columns of a format.

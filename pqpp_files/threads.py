@@ -13,10 +13,9 @@ _WITHIN: list[Any] = []  # an entry for each block in progress; the first one ca
 
 @contextlib.contextmanager
 def limit_blas_threads() -> Iterator[None]:
-    """Restrict BLAS to one thread; also a decorator.
+    """Restrict BLAS to one thread in a block or a decorated function; torch is not limited.
 
-    The matrices of prompts are small, so threads would mostly wait for one another. The threads of
-    torch are not limited.
+    The matrices are small, so several threads would mostly wait for one another.
 
     Example:
         >>> import numpy as np
@@ -25,7 +24,7 @@ def limit_blas_threads() -> Iterator[None]:
         3
     """
     with _LOCK:
-        limit = bool(_WITHIN) or _find_pools(len(sys.modules)).limit(limits=1, user_api="blas")
+        limit = bool(_WITHIN) or _find_blas(len(sys.modules)).limit(limits=1, user_api="blas")
         _WITHIN.append(limit)
     try:
         yield
@@ -37,8 +36,8 @@ def limit_blas_threads() -> Iterator[None]:
 
 
 @lru_cache(1)
-def _find_pools(modules: int) -> Any:
-    """Return the loaded BLAS libraries; they are searched again if more modules are imported."""
+def _find_blas(modules: int) -> Any:
+    """Return a controller of the loaded BLAS libraries, cached by the number of modules."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -23,7 +23,7 @@ def visible(text: str, kept: str = "") -> str:
 
 
 def escape_cell(text: str) -> str:
-    r"""Return a text as a cell of a Markdown table: `|` would end it, and `<` begin HTML.
+    r"""Return a text with `|`, `<` and control characters escaped, for a cell of a Markdown table.
 
     Example:
         >>> escape_cell("a cat | a dog <b>")

@@ -64,8 +64,7 @@ def to_parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
 
     arrays = {}
     for name, cells in columns.items():
-        what = f"column {name!r} cannot be written as Parquet: its values have several types"
-        with explain(what, "write .jsonl"):
+        with explain(f"column {name!r} cannot be written as Parquet", "write a .jsonl file"):
             arrays[name] = pa.array(cells)
     file = pa.BufferOutputStream()
     pa.parquet.write_table(pa.table(arrays), file)

@@ -1,4 +1,4 @@
-"""Cards: Markdown templates of `hub_cards/`, filled so that values cannot change the layout."""
+"""Render cards from the Markdown templates in `hub_cards/`; values cannot change the layout."""
 
 import json
 import re
@@ -9,38 +9,25 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_files.errors import PqppError
 from pqpp_files.visible import escape_cell, visible
 
 
 def render_card(name: str, /, **facts: Any) -> str:
-    """Fill the card template `hub_cards/<name>.md` with facts.
+    """Return the card template `hub_cards/<name>.md` filled with facts.
 
-    The value of an expression becomes one line whose `|`, `<` and backticks have no effect. In the
-    YAML front matter, for a whole value, the filter `yaml` makes it one line of JSON:
-    `path: {{ ("data/" ~ split) | yaml }}`; in a fenced block `block` keeps its lines. Pass finished
-    Markdown as `markupsafe.Markup`.
+    Each value becomes one line in which `|`, `<` and backticks are escaped. `markupsafe.Markup` is
+    not changed. The templates have these filters:
+
+    - `yaml`: JSON on one line, for a value of the front matter
+    - `block`: text with its line breaks, for a fenced block
+    - `listed`: a mapping as "seed 0, rate 0.001"
+    - `figure`: a number as "0.500", None as nothing
 
     Args:
-        name: Kind and name, like `datasets/conqa` or `predictors/static`.
-        **facts: What the template's expressions name; the filter `listed` writes a mapping as
-            "seed 0, rate 0.001", `figure` a number as "0.500" and None as nothing.
-
-    Raises:
-        PqppError: The template names a fact that is not given.
-
-    Example:
-        >>> render_card("datasets/sample")
-        Traceback (most recent call last):
-            ...
-        pqpp_files.errors.PqppError: the card datasets/sample cannot be filled in: ...
+        name: The template's path without `.md`, like `datasets/conqa`.
+        **facts: The template's variables; a missing one is an error.
     """
-    import jinja2
-
-    try:
-        return _make_environment().get_template(f"{name}.md").render(facts)
-    except jinja2.UndefinedError as error:
-        raise PqppError(f"the card {name} cannot be filled in: {error.message}") from None
+    return _make_environment().get_template(f"{name}.md").render(facts)
 
 
 @cache

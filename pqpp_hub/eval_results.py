@@ -1,6 +1,6 @@
-"""Benchmarks and results in the Hub's format: `eval.yaml`, `.eval_results/*.yaml`, leaderboards.
+"""Benchmarks, results and leaderboards in the Hub's format: `eval.yaml`, `.eval_results/*.yaml`.
 
-The Hub's format, huggingface.co/docs/hub/eval-results, may change, so only this module knows it.
+See huggingface.co/docs/hub/eval-results. Only this module depends on the format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _APART = "--"  # no name of a target has it
 
 @dataclass(frozen=True)
 class BenchmarkTask:
-    """A task of a benchmark with its own leaderboard: predicting a target of a split.
+    """A task of a benchmark, which is to predict a target of a split.
 
     Attributes:
         config: The configuration; None if it has no name.
@@ -58,7 +58,7 @@ class BenchmarkTask:
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """Return the task of an id; None for an id of another form.
+        """Return the task with an id, or None if the id has another form.
 
         >>> BenchmarkTask.parse("test--mean_hbpp"), BenchmarkTask.parse("gpqa_diamond")
         (BenchmarkTask(config=None, split='test', target='mean_hbpp'), None)
@@ -90,11 +90,11 @@ def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]
     return _to_yaml({**about, "tasks": listed})
 
 
-def list_tasks(dataset: str) -> list[BenchmarkTask]:
-    """Return the tasks of a benchmark, a folder or OWNER/DATASET.
+def load_tasks(dataset: str) -> list[BenchmarkTask]:
+    """Return the pqpp tasks in the `eval.yaml` of a benchmark, a folder or OWNER/DATASET.
 
     Raises:
-        HubError: The benchmark does not exist, cannot be read, or has no tasks of pqpp.
+        HubError: The benchmark does not exist, cannot be read, or has no pqpp tasks.
     """
     folder = expand(dataset)
     if not folder.is_dir():
@@ -107,13 +107,13 @@ def list_tasks(dataset: str) -> list[BenchmarkTask]:
     tasks = [task for name in names if (task := BenchmarkTask.parse(name))]
     if not tasks:
         raise HubError(
-            f"{dataset} has no {BENCHMARK} with tasks of pqpp; publish it with `pqpp datasets push`"
+            f"{dataset} has no {BENCHMARK} with pqpp tasks; publish one with `pqpp datasets push`"
         )
     return tasks
 
 
-def find_commit(dataset: str) -> str | None:
-    """Return the commit of a dataset on the Hub, None if unknown."""
+def get_commit(dataset: str) -> str | None:
+    """Return the last commit of a dataset on the Hub, or None if the request fails."""
     from huggingface_hub import HfApi
 
     try:
@@ -132,18 +132,17 @@ def get_path(dataset: str) -> str:
 
 
 def render_results(entries: Sequence[EvalResultEntry]) -> str:
-    """Return the content of the results file."""
+    """Return results as the content of a results file, in YAML."""
     return _to_yaml(_import_client().eval_result_entries_to_yaml(list(entries)))
 
 
-def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
-    """Return a result of a task.
+def make_result(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
+    """Return a result of a task as an entry of a results file.
 
     Args:
-        task: The task.
         dataset: OWNER/DATASET.
-        value: The result, rounded to six digits.
-        details: `dataset_revision`, `date`, `notes` and so on of `huggingface_hub.EvalResultEntry`.
+        value: The result, to be rounded to six decimals.
+        **details: Further arguments of `huggingface_hub.EvalResultEntry`, such as `notes`.
     """
     from huggingface_hub import constants
 
@@ -155,7 +154,7 @@ def _import_client() -> Any:
     import huggingface_hub
 
     if Version(huggingface_hub.__version__) < Version("1.22"):  # whose leaderboards name all models
-        have = f"eval results need huggingface_hub 1.22, this is {huggingface_hub.__version__}"
+        have = f"eval results need huggingface_hub 1.22, got {huggingface_hub.__version__}"
         raise HubError(f"{have}; run: pip install -U huggingface_hub")
     return huggingface_hub
 
@@ -182,26 +181,27 @@ class ListedResult:
     pull_request: int | None = None
 
 
-def list_in_folder(folder: Path) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in models' folders below a folder, and a note on each damaged file.
+def read_results(folder: Path) -> tuple[list[ListedResult], list[str]]:
+    """Return the results in the folders of models, and a note on each damaged file.
 
-    Links that lead out of the folder are not followed.
+    Files that are links out of `folder` are ignored.
     """
     found = (file for file in walk_files(folder) if file.match(f"{RESULTS}/*.yaml"))
     files = [file for file in found if folder.resolve() in file.resolve().parents]
-    return _gather((file.parents[1].relative_to(folder).as_posix(), None, file) for file in files)
+    return _parse_files((f.parents[1].relative_to(folder).as_posix(), None, f) for f in files)
 
 
-def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
-    """Return a benchmark's results in models' repositories.
+def pull_results(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
+    """Return the results of models on a benchmark, downloaded from the models' repositories.
 
     Args:
         dataset: OWNER/DATASET.
-        models: Models whose repositories and open pull requests are read; default: those on the
-            Hub's leaderboard.
+        models: Models whose repositories and open pull requests to read; default: the models on
+            the Hub's leaderboard.
 
     Returns:
-        The results, and a line on each file that is damaged.
+        The results, merged ones in preference to those in pull requests, and a note on each
+        damaged file.
 
     Raises:
         HubError: The Hub cannot be reached, or has no leaderboard for the benchmark.
@@ -225,7 +225,7 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
         at = None if number is None else f"refs/pr/{number}"
         folder = pull_files(model, patterns, at, error=HubError)
         places += [(model, number, file) for file in sorted(folder.glob(f"{RESULTS}/*.yaml"))]
-    listings, lines = _gather(places)
+    listings, lines = _parse_files(places)
     listings = [listed for listed in listings if listed.entry.dataset_id == dataset]
     merged = {(o.model, o.entry.task_id) for o in listings if o.pull_request is None}
     again = [o for o in listings if o.pull_request and (o.model, o.entry.task_id) in merged]
@@ -233,7 +233,7 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
 
 
 def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
-    """Return the repositories on the Hub's leaderboard, and their pull requests."""
+    """Return the models on the Hub's leaderboard, each with its pull request or None."""
     from huggingface_hub import HfApi, errors
 
     _import_client()
@@ -241,17 +241,23 @@ def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
         ranked = HfApi(library_name="pqpp").get_dataset_leaderboard(dataset, base_model_only=False)
     except Exception as refusal:
         reason = describe_error(refusal, "read")
-        if isinstance(refusal, errors.HfHubHTTPError) and find_commit(dataset) is not None:
-            reason = "has no leaderboard on the Hub (yet); name models with --models"
+        if isinstance(refusal, errors.HfHubHTTPError) and get_commit(dataset) is not None:
+            reason = "has no leaderboard on the Hub; list the models with --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
     return sorted({(r.model_id, r.pull_request) for r in ranked}, key=lambda p: (p[0], p[1] or 0))
 
 
-def _gather(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in files of models, and a note on each damaged file."""
+def _parse_files(
+    files: Iterable[tuple[str, int | None, Path]],
+) -> tuple[list[ListedResult], list[str]]:
+    """Return the results in files, and a note on each damaged file.
+
+    Args:
+        files: The model, the pull request or None, and the path of each file.
+    """
     valid: list[ListedResult] = []
     lines: list[str] = []
-    for model, number, path in places:
+    for model, number, path in files:
         try:
             text = read_bounded(path, 1_000_000, HubError, "shorten it")
             content = parse_yaml(text, path.name, HubError)
@@ -266,7 +272,7 @@ def _gather(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed
                     raise ValueError
             valid += [ListedResult(model, entry, number) for entry in entries]
         except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
-            lines.append(f"{model}: {RESULTS}/{path.name} has no valid results; left out")
+            lines.append(f"skipped {model}: {RESULTS}/{path.name} has no valid results")
     return valid, lines
 
 
@@ -274,13 +280,13 @@ def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -
     """Open a pull request that adds benchmark results to a model's repository.
 
     Args:
-        model: `OWNER/NAME`; any owner.
+        model: `OWNER/NAME` of any owner.
         dataset: OWNER/DATASET.
         text: The output of `render_results`.
-        dry_run: Only report what would change.
+        dry_run: Whether to report only what would change.
 
     Raises:
-        HubError: The Hub cannot be reached or refuses, or the model does not exist.
+        HubError: The Hub cannot be reached, the model does not exist, or the token is not valid.
     """
     message = f"Results on {dataset}, measured with pqpp"
     files = {get_path(dataset): text.encode()}

@@ -1,4 +1,4 @@
-"""Download files from the Hub and from pinned addresses, completely and with time limits."""
+"""Download files from the Hub and from other addresses, with time limits and retries."""
 
 import contextlib
 import logging
@@ -12,10 +12,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pqpp_files.atomic_write import explain_full_disk, get_full_errno
+from pqpp_files.atomic_write import explain_full_disk, find_full_disk_errno
 from pqpp_files.errors import PqppError, to_line
+from pqpp_files.names import pluralize
 from pqpp_files.paths import expand
-from pqpp_hub.reasons import describe_error, find_reason
+from pqpp_hub.reasons import describe_error, find_hub_reason
 
 logger = logging.getLogger(__name__)
 
@@ -26,10 +27,9 @@ _REACHED: set[tuple[str, int]] = set()
 
 
 def is_reachable(url: str) -> bool:
-    """Return within seconds whether an address answers.
+    """Return within two seconds whether the host of an address accepts connections.
 
-    The Hub's clients retry many times without a network. The result is False in the offline mode of
-    the Hub's client, and True behind a proxy, which is not checked.
+    The result is False in offline mode, and True behind a proxy, which is not checked.
     """
     if is_offline():
         return False
@@ -63,10 +63,10 @@ def is_offline() -> bool:
 
 @contextlib.contextmanager
 def use_cache_if_unreachable(*names: str) -> Iterator[None]:
-    """Switch to offline mode within a block if the Hub does not answer.
+    """Turn on offline mode in a block if the Hub cannot be reached, so that clients do not retry.
 
     Args:
-        *names: The repositories to be loaded; nothing happens for `pqpp` and for folders.
+        *names: The repositories to load; nothing changes if all are `pqpp` or local paths.
     """
     from huggingface_hub import constants
 
@@ -95,15 +95,14 @@ def pull_files(
     error: type[PqppError] = PqppError,
     kind: str = "model",
 ) -> Path:
-    """Download a repository's files, or find them in the cache, and return their folder.
+    """Return a folder with files of a repository, downloaded from the Hub or from the cache.
 
     Args:
         repo_id: `OWNER/REPOSITORY`.
         files: Names or patterns of the files to download.
         revision: A branch, tag or commit; default: the main branch.
         cache_dir: Folder of downloads; default: the Hub client's cache.
-        token: A token for a private or gated repository; True for the stored one. It is never
-            shown.
+        token: A token for a private or gated repository; True for the stored one.
         error: The error class to raise.
         kind: `model`, `dataset` or `space`.
 
@@ -111,8 +110,8 @@ def pull_files(
         A folder with the requested files that exist in the repository.
 
     Raises:
-        PqppError: The repository or revision does not exist or may not be read, or the Hub cannot
-            be reached and nothing is cached; as the class `error`.
+        PqppError: The repository or revision does not exist or cannot be read, or the Hub cannot
+            be reached and nothing is cached.
     """
     from huggingface_hub import constants, snapshot_download
 
@@ -124,22 +123,22 @@ def pull_files(
         return Path(snapshot_download(repo_id, **where))
     except Exception as refusal:
         # The underlying response, if there is one, gives the reason.
-        reason = find_reason(refusal) or describe_error(refusal, "read")
+        reason = find_hub_reason(refusal) or describe_error(refusal, "read")
     raise error(f"the Hub repository {repo_id!r}{at} {reason}")
 
 
 def download(url: str, path: Path, size: int | None = None) -> None:
-    """Download a file with a progress bar, resuming an earlier download.
+    """Download a file with a progress bar, after any bytes that `path` already has.
 
-    A passing fault is retried; an unreachable host is not.
+    Temporary errors are retried.
 
     Args:
         url: The address.
         path: The file to write.
-        size: Its number of bytes, if known.
+        size: The number of bytes, if known.
 
     Raises:
-        OSError: The download fails, or the disk is full; one line without the address.
+        OSError: The host cannot be reached, the download fails, or the disk is full.
     """
     from huggingface_hub.file_download import http_get
 
@@ -154,13 +153,13 @@ def download(url: str, path: Path, size: int | None = None) -> None:
                 http_get(url, file, resume_size=file.tell(), headers=plain, expected_size=size)
             return
         except Exception as error:
-            if get_full_errno(error):
+            if find_full_disk_errno(error):
                 raise
             status = getattr(getattr(error, "response", None), "status_code", None)
             reason = f"HTTP status {status}" if status else to_line(error)
             is_final = status and status < 500 and status not in (408, 429, _TOO_LONG)
             if attempt == ATTEMPTS or is_final:
-                raise OSError(f"{reason} after {attempt} attempt(s)") from error
+                raise OSError(f"{reason} after {pluralize(attempt, 'attempt')}") from error
             if status == _TOO_LONG:  # the partial file is longer than the file: start again
                 path.unlink(missing_ok=True)
             logger.warning("%s: %s; trying again", path.name, reason)

@@ -18,26 +18,26 @@ _CARD, _UNNAMED = "README.md", b"FOLDER_OR_REPOSITORY"
 
 
 class HubError(PqppError):
-    """The Hub cannot be reached or refuses; the message has reason and fix, but no token."""
+    """The Hub cannot be reached, or refuses a request; the message never contains a token."""
 
 
 @dataclass
 class PushReport:
-    """What a push did, or would do.
+    """The changes of a push, or those that it would make.
 
     Attributes:
         repo_id: The repository.
         revision: The branch.
-        url: Address of the repository.
+        url: The repository's address.
         dry_run: Whether nothing was written.
-        new_repository: Whether the repository was made, or would be.
-        new_branch: Whether the branch was made, or would be.
-        added: Files that were not there.
-        changed: Files whose content differs.
+        new_repository: Whether the push creates the repository.
+        new_branch: Whether the push creates the branch.
+        added: New files.
+        changed: Files with other content than before.
         removed: Files of an older push that this one does not have.
-        unchanged: Files that are the same already.
-        commit: The commit's id; None if there was nothing to commit, or nothing was written.
-        not_compared: Why the existing files could not be compared; all files are `added` then.
+        unchanged: Files with the same content as before.
+        commit: The commit's id; None if nothing was committed.
+        not_compared: Why the existing files are unknown, if they are; all files are then `added`.
         pull_request: The address of the pull request, if one was opened.
     """
 
@@ -55,14 +55,14 @@ class PushReport:
     not_compared: str | None = None
     pull_request: str | None = None
 
-    def lines(self) -> list[str]:
+    def to_lines(self) -> list[str]:
         """Return the report as lines to print, one per file.
 
         Example:
-            >>> PushReport("a/b", "main", "", True, True, added=["x"]).lines()
-            ['would make the repository a/b', 'would add x', 'dry run: nothing was written']
+            >>> PushReport("a/b", "main", "", True, True, added=["x"]).to_lines()
+            ['would create the repository a/b', 'would add x', 'dry run: nothing was written']
         """
-        made, files = ("would make", "would {}") if self.dry_run else ("made", "{}ed")
+        made, files = ("would create", "would {}") if self.dry_run else ("created", "{}ed")
         lines = [f"{made} the repository {self.repo_id}"] if self.new_repository else []
         lines += [f"{made} the branch {self.revision}"] if self.new_branch else []
         verbs = {"push" if self.not_compared else "add": self.added}
@@ -97,35 +97,32 @@ def push_files(
     list_name: str | None = None,
     pull_request: bool = False,
 ) -> PushReport:
-    """Push files to a repository of the Hub in one commit.
+    """Push files to a repository on the Hub in one commit.
 
-    The repository and the branch are created if missing. Content is uploaded first and becomes
-    visible with the commit, so that a push that is interrupted leaves all files as they were. A
-    push of unchanged files makes no commit.
+    The repository and the branch are created if they do not exist. Files become visible with the
+    commit, so an interrupted push changes nothing. If all files are unchanged, there is no commit.
 
     Args:
-        files: Maps each path in the repository to a local file or to content. A card that contains
-            FOLDER_OR_REPOSITORY names the repository there.
+        files: The local file or the content of each path in the repository. In README.md,
+            FOLDER_OR_REPOSITORY is replaced with `repo_id`.
         repo_id: `OWNER/REPOSITORY`.
         kind: The repository's type, one of `KINDS`.
-        is_ours: Returns whether an older push may have written a path: such a file is removed if it
-            is not among `files`; others are kept.
+        is_ours: A function that returns whether an older push may have written a path. Such a file
+            is removed if it is not in `files`.
         message: The commit's message.
-        private: Make a new repository private. A public one that exists is then refused.
-        revision: The branch to push to, created from main if missing; default: main.
-        dry_run: Only report what would change; nothing is written. Without a token or a network the
-            report lists what would be pushed.
-        token: An access token with write permission; default: the stored one. It is never shown,
-            logged or stored.
-        list_name: The path, in the repository, of a list of what was pushed. It is pushed too, and
-            only files on the list of the older push are removed; without a list, none are.
-        pull_request: Open a pull request; the repository may have another owner.
+        private: Whether to make a new repository private, and to refuse an existing public one.
+        revision: The branch, which is created from main if it does not exist; default: main.
+        dry_run: Whether to report only what would change.
+        token: An access token with write permission; default: the stored one.
+        list_name: The path of a list of the pushed files, to push too. Then only files on the
+            list of the older push are removed.
+        pull_request: Whether to open a pull request, for a repository of another owner.
 
     Returns:
-        What was done, or would be.
+        A report of the changes, or with `dry_run` of those that would be made.
 
     Raises:
-        HubError: The Hub cannot be reached or refuses.
+        HubError: The Hub cannot be reached, or refuses the push.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
     from huggingface_hub.utils.sha import git_hash
@@ -200,7 +197,7 @@ def push_files(
 
 
 def require_repository_id(repo_id: str) -> None:
-    """Refuse a text that is not a repository id.
+    """Raise an error unless a text has the form `OWNER/REPOSITORY`.
 
     >>> require_repository_id("mine")
     Traceback (most recent call last):
@@ -214,7 +211,10 @@ def require_repository_id(repo_id: str) -> None:
 def _read_branch_files(
     api: Any, report: PushReport, kind: str, private: bool, may_make: bool
 ) -> tuple[str | None, dict[str, str]]:
-    """Return the head of the branch, and the hash of each of its files."""
+    """Return the last commit of the branch, or None, and the hashes of its files by path.
+
+    The report's `new_repository` and `new_branch` are set.
+    """
     from huggingface_hub import errors
 
     if not is_reachable(api.endpoint):
@@ -230,7 +230,7 @@ def _read_branch_files(
     if private and not info.private:
         raise HubError(
             f"the Hub {KINDS[kind]} {report.repo_id!r} exists and is public; make it private in "
-            "its settings first"
+            "its settings, or omit `private`"
         )
     if report.revision != _MAIN:
         try:

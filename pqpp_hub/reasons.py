@@ -1,7 +1,4 @@
-"""Describe refusals and failures of the Hub.
-
-Only fixed sentences: the client's own texts may contain request headers, and with them a token.
-"""
+"""Describe errors of the Hub in fixed sentences: the client's messages may contain a token."""
 
 ABSENT = "does not exist or is private; check its name, or give a token"
 _STATUS = {
@@ -10,16 +7,16 @@ _STATUS = {
     404: ABSENT,
     409: "is being changed by someone else; try again",
     412: "was changed by someone else; review the change and try again",
-    429: "cannot be used now, since there were too many requests; wait and try again",
+    429: "has received too many requests; wait, then try again",
 }
 
 # Raised if a token is not valid in a header; the message would contain the token.
 _NO_HEADER = ("LocalProtocolError", "InvalidHeader")
-NOT_CACHED = "is not in the cache and the Hub cannot be reached; connect, or give a folder"
+NOT_CACHED = "is not cached and the Hub cannot be reached; connect, or give a local folder"
 
 
 def describe_error(error: BaseException, permission: str = "write") -> str:
-    """Describe an error of a repository and its fix, as the end of a sentence.
+    """Return a description of the Hub client's error, as the end of a sentence about a repository.
 
     Args:
         error: The client's error.
@@ -58,26 +55,25 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
         reason = _STATUS.get(status, other)
         return reason.format({"write": "written"}.get(permission, permission), permission)
     if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _NO_HEADER:
-        return "does not accept this access token, which is malformed; copy it again"
+        return "does not accept the access token, which is malformed; copy the token again"
     if isinstance(error, ConnectionError) or _is_connection_error(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):
-        return "refuses the metadata at the top of README.md as not valid; correct the metadata"
+        return "refuses the metadata at the top of README.md; correct the metadata"
     return f"could not be used ({type(error).__name__}); try again"
 
 
-def find_reason(error: BaseException) -> str | None:
-    """Return `describe_error` of the Hub error that caused a library's error, or None.
+def find_hub_reason(error: BaseException) -> str | None:
+    """Return the description of the Hub's error among the causes of a library's error, or None.
 
     Args:
-        error: The error of a library that contacts the Hub itself, such as transformers and
-            diffusers.
+        error: An error of a library that uses the Hub, such as transformers.
 
     Returns:
-        The end of a sentence about a repository; None if the Hub has nothing to do with the error.
+        As in `describe_error`; None if no cause is an error of the Hub.
 
     Example:
-        >>> find_reason(KeyError("vision_config")) is None
+        >>> find_hub_reason(KeyError("vision_config")) is None
         True
     """
     from huggingface_hub import errors

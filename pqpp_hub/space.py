@@ -1,6 +1,6 @@
-"""Make, serve and publish the pages of pqpp's Spaces.
+"""Create and serve the gradio pages of pqpp's Spaces.
 
-No page loads anything from another host, and no visitor's text is logged, stored or sent on.
+Pages load nothing from other hosts, and visitors' texts are not logged or stored.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ def make_page(title: str) -> Any:
 
 
 def make_status() -> Any:
-    """Return the page's status region, which screen readers read aloud."""
+    """Return an empty gradio `HTML` for messages, which screen readers announce."""
     import gradio
 
     return gradio.HTML(elem_id="said", js_on_load="element.setAttribute('aria-live', 'polite');")
@@ -56,14 +56,14 @@ def make_status() -> Any:
 def add_message(
     function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
 ) -> Callable[..., tuple[Any, str]]:
-    """Wrap a page's function so that it always returns a value and a message.
+    """Return a function that returns the value of another one, or None, and an HTML message.
 
-    A defect of pqpp is logged with its type and location only: its message may contain what was
-    typed.
+    The message of a `PqppError` or a refusal is shown. Other errors are logged by type and location
+    only, since their messages may contain the visitor's text.
 
     Args:
-        function: Returns the value, or raises an error.
-        refusals: Errors besides pqpp's whose message is for the visitor.
+        function: A function that returns a value.
+        refusals: Further errors whose messages are shown.
 
     Example:
         >>> add_message(lambda text: 1 / len(text))("ab")
@@ -95,13 +95,13 @@ def serve_page(
     css: tuple[Path, ...] = (),
     head: str = "",
 ) -> None:
-    """Serve a page locally until stopped (Ctrl-C, SIGTERM).
+    """Serve a page until Ctrl-C or SIGTERM.
 
     Args:
         page: A gradio `Blocks`.
-        host: The address to listen on; by default GRADIO_SERVER_NAME, as in a Space, else this
-            machine's own.
-        port: 0 for any free port; default: GRADIO_SERVER_PORT or the first free one from 7860.
+        host: The address to listen on; default: GRADIO_SERVER_NAME, or else this machine only.
+        port: The port, or 0 for any free one; default: GRADIO_SERVER_PORT, or else the first free
+            one from 7860.
         css: Style sheets in addition to the shared ones.
         head: HTML for the head of the page.
 
@@ -138,8 +138,9 @@ def serve_page(
                 head=head,
             )
         except (OSError, OverflowError):
-            where = f"{host or 'this machine'} port {port or 7860}"
-            raise HubError(f"{where} is in use; choose another with --host and --port") from None
+            where = f"{host or 'this machine'}, port {port or 7860}"
+            remedy = "choose another address with --host and --port"
+            raise HubError(f"the page cannot be served on {where}; {remedy}") from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
         sys.stderr.flush()
         stopped.wait()
@@ -148,7 +149,7 @@ def serve_page(
 
 @contextlib.contextmanager
 def _log_errors_without_content() -> Iterator[None]:
-    """Log errors by type and location only, since gradio logs the content of bad requests."""
+    """Let gradio and uvicorn log only the type and location of errors in a block."""
 
     def remove_content(record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
@@ -167,19 +168,19 @@ def _log_errors_without_content() -> Iterator[None]:
 
 
 def _describe_error(error: BaseException | None) -> str:
-    """Return an error's type and where it was raised."""
+    """Return an error's type, and the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     where = f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
 
 
 def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
-    """Return the files of every Space of pqpp, by name.
+    """Return the content of a Space's files by name.
 
     Args:
-        card: The text of the README, whose YAML configures the Space.
-        app: The Python that the Space runs, `app.py`.
-        *extras: Extras of this package to install.
+        card: The content of README.md, whose front matter configures the Space.
+        app: The content of app.py.
+        *extras: The extras of pqpp to install.
 
     Example:
         >>> list(make_files("# Toy", "print()"))
@@ -190,16 +191,16 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
-def make_app(module: str, function: str, argument: str) -> str:
-    """Return the `app.py` of a Space whose page is served by this package.
+def make_script(module: str, function: str, argument: str) -> str:
+    """Return an `app.py` that calls a function of pqpp, which serves a page.
 
     Args:
-        module: The module that defines the function.
-        function: The function that serves the page.
-        argument: Its argument.
+        module: The module of the function.
+        function: The function's name.
+        argument: The function's argument.
 
     Example:
-        >>> print(make_app("pqpp_models.demo", "serve_demo", "static"), end="")
+        >>> print(make_script("pqpp_models.demo", "serve_demo", "static"), end="")
         from pqpp_models.demo import serve_demo
         <BLANKLINE>
         serve_demo("static")

@@ -4,33 +4,31 @@ import importlib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, get_plugins, is_disabled
+from pqpp_autoload import OFF_MARKER, START_UP_FILES, get_plugins, is_disabled
 from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import FileError
 
 
 def find_site_packages() -> Path:
-    """Return the site-packages folder with this package's metadata.
+    """Return the site-packages folder that pqpp is installed in.
 
     Raises:
-        FileError: The package is not installed, as in a bare checkout.
+        FileError: pqpp is not installed.
     """
     try:
         return Path(str(distribution("pqpp").locate_file("")))
     except PackageNotFoundError:
-        raise FileError("pqpp is not installed here; run `pip install .` first") from None
+        raise FileError("pqpp is not installed; run `pip install .` in its folder") from None
 
 
 def get_status(folder: Path) -> str:
-    """Return in one line whether automatic registration is on in this environment.
-
-    A line follows for each module that should register something and cannot be imported.
+    """Return a line on whether autoload is on, and one per module that cannot be imported.
 
     Args:
         folder: The site-packages folder.
     """
     there = [name for name in START_UP_FILES if (folder / name).exists()]
-    is_off = not there or (folder / MARK_OF_OFF).exists()
+    is_off = not there or (folder / OFF_MARKER).exists()
     state = "off" if is_off else "on" if len(there) == len(START_UP_FILES) else "incomplete"
     note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
     note = note if is_disabled() and not is_off else ""
@@ -44,18 +42,18 @@ def get_status(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def switch_on(folder: Path) -> None:
-    """Write the start-up files, which an editable install does not have.
+def enable_autoload(folder: Path) -> None:
+    """Write the start-up files to a site-packages folder, and remove the marker of `off`.
 
-    If `pip uninstall` leaves them, they do nothing.
+    Without pqpp, the files do nothing.
     """
-    (folder / MARK_OF_OFF).unlink(missing_ok=True)
+    (folder / OFF_MARKER).unlink(missing_ok=True)
     for name, text in START_UP_FILES.items():
         write_file(folder / name, text)
 
 
-def switch_off(folder: Path) -> None:
-    """Remove the files, and leave a marker file that survives a reinstallation."""
-    (folder / MARK_OF_OFF).touch()
+def disable_autoload(folder: Path) -> None:
+    """Remove the start-up files, and write a marker that a reinstallation does not remove."""
+    (folder / OFF_MARKER).touch()
     for name in START_UP_FILES:
         (folder / name).unlink(missing_ok=True)

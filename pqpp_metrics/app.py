@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_hub.space import add_message, make_app, make_files, make_page, make_status, serve_page
+from pqpp_hub.space import add_message, make_files, make_page, make_script, make_status, serve_page
 from pqpp_metrics.registration import get_metric_path, read_metric_card
 
 if TYPE_CHECKING:
@@ -130,5 +130,5 @@ def make_metric_files(name: str) -> dict[str, Path | bytes]:
     """
     module = get_metric_path(name)
     card = module.with_name("README.md").read_text(encoding="utf-8")
-    app = make_app("pqpp_metrics.app", "serve_metric", name)
+    app = make_script("pqpp_metrics.app", "serve_metric", name)
     return {module.name: module, **make_files(card, app)}

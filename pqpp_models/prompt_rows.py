@@ -201,7 +201,7 @@ def _read_prompt_table(dataset: str, column: str) -> Any:
     import datasets
     import pyarrow as pa
 
-    from pqpp_files.read_table import log_assumption, read_table
+    from pqpp_files.read_table import log_assumptions, read_table
 
     table, arrays = read_table(dataset, plain=column, remedy=_NAME_IT), {}
     found, texts = table.find(column), table.texts(column)
@@ -211,7 +211,7 @@ def _read_prompt_table(dataset: str, column: str) -> Any:
             array = pa.array(cells)
         except (pa.ArrowException, OverflowError):  # of several types, or beyond 64 bits
             array = pa.array([cell if cell is None else str(cell) for cell in cells])
-            log_assumption(dataset, f"texts in {name}, of several types or beyond 64 bits")
+            log_assumptions(dataset, f"texts in {name}, of several types or beyond 64 bits")
         arrays[column if name == found else name] = array
     return datasets.Dataset(pa.table(arrays))
 

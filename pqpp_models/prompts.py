@@ -5,7 +5,7 @@ from typing import Any
 
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise as normalise
-from pqpp_files.paths import is_table_name
+from pqpp_files.paths import is_file_name
 from pqpp_models.errors import PredictorError
 
 COLUMN, ID = "prompt", "prompt_id"
@@ -67,7 +67,7 @@ def to_prompt_list(prompts: Any) -> Any:
     >>> to_prompt_list("a cat"), to_prompt_list(["a dog"])
     (['a cat'], ['a dog'])
     """
-    if isinstance(prompts, str) and is_table_name(prompts):
+    if isinstance(prompts, str) and is_file_name(prompts):
         way = f"give its column of prompts as a list, or run pqpp predict --file {prompts}"
         raise PredictorError(f"{prompts!r} is the name of a file, not a prompt; {way}")
     return [prompts] if isinstance(prompts, str) else prompts

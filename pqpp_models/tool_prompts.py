@@ -14,7 +14,7 @@ from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.names import pluralize
 from pqpp_files.open_input import Input
-from pqpp_files.read_table import log_assumption
+from pqpp_files.read_table import log_assumptions
 
 _TEXTS = ("text", "text_g", "t5xxl", "clip_l", "prompt", "string", "value")
 """The names of texts in ComfyUI's nodes, in order of preference."""
@@ -56,7 +56,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
                 value = parse_json(source.read())
             found = _read_json(value)
     if found:
-        log_assumption(source.name, f"{pluralize(len(found), 'prompt')} of an image generator")
+        log_assumptions(source.name, f"{pluralize(len(found), 'prompt')} of an image generator")
     elif source.suffix == ".png":
         raise FileError(f"{source.name} has no prompt; use the image that its generator saved")
     rows = [row if isinstance(row, dict) else {"prompt": row} for row in found]

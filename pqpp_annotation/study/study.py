@@ -135,7 +135,7 @@ class Study(Options):
         >>> parse_study({"name": "mine", "kind": "rating", "people_per_itm": 2})
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.AnnotationError: unknown option `people_per_itm` ...
+        pqpp_annotation.errors.AnnotationError: unknown option `people_per_itm`; ...
     """
 
     name: str = option(NEEDED, "lower-case letters, digits and hyphens")
@@ -251,5 +251,4 @@ def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") 
         made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
         return dataclasses.replace(made, **free)
     except PqppError as error:
-        said = str(error).replace("the recipe", "a study").replace("kind_name", "kind")
-        raise AnnotationError(said) from None
+        raise AnnotationError(str(error).replace("kind_name", "kind")) from None

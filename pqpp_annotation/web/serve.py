@@ -28,7 +28,7 @@ from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, SecurityMiddleware, is_loopback, read_secret
 from pqpp_annotation.web.site import PACKAGE, Here, PageRequest, Site
-from pqpp_files.atomic_write import get_full_errno
+from pqpp_files.atomic_write import find_full_disk_errno
 
 
 def create_app(
@@ -111,7 +111,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(OSError)
     def handle_full_disk(request: Request, error: OSError) -> Response:
-        if not get_full_errno(error):
+        if not find_full_disk_errno(error):
             raise error
         LOG.error("%s", error)
         return respond(request, 507, gettext_noop("the disk is full"))

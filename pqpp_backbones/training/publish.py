@@ -78,7 +78,7 @@ def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., Push
     if recipe.push_to_hub:
         assert recipe.hub_model_id is not None
         report = push(folder, recipe.hub_model_id, private=recipe.hub_private_repo)
-        print(f"pushed to {recipe.hub_model_id}: {report.lines()[-1]}")
+        print(f"pushed to {recipe.hub_model_id}: {report.to_lines()[-1]}")
 
 
 def describe_run(

@@ -5,9 +5,9 @@ import errno
 from collections.abc import Iterator
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.atomic_write import explain_full_disk, get_full_errno
+from pqpp_files.atomic_write import explain_full_disk, find_full_disk_errno
 from pqpp_files.errors import PqppError, to_line
-from pqpp_hub.reasons import find_reason
+from pqpp_hub.reasons import find_hub_reason
 
 
 @contextlib.contextmanager
@@ -31,11 +31,11 @@ def report_load_error(dataset: str, remedy: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error.__cause__, BenchmarkError):
             raise error.__cause__ from None
-        if get_full_errno(error):
+        if find_full_disk_errno(error):
             with explain_full_disk(datasets.config.HF_DATASETS_CACHE):
                 raise
         # Messages of the Hub's client may contain a token in request headers.
-        if refused := find_reason(error):
+        if refused := find_hub_reason(error):
             raise PqppError(f"the dataset {dataset} {refused}") from None
         known = (OSError, ValueError, KeyError, RuntimeError, DatasetsError)
         is_made = isinstance(error, DatasetGenerationError)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pqpp_backbones.errors import ModelError
-from pqpp_files.atomic_write import get_full_errno
+from pqpp_files.atomic_write import find_full_disk_errno
 from pqpp_files.errors import PqppError
 from pqpp_files.options.flags import to_flags
 from pqpp_files.options.option import Options
@@ -74,7 +74,7 @@ def explain_crash() -> Iterator[None]:
                 "out of memory; lower per_device_train_batch_size and raise "
                 "gradient_accumulation_steps"
             ) from error
-        if get_full_errno(error):
+        if find_full_disk_errno(error):
             named, said = getattr(error, "filename", None), getattr(error, "strerror", None)
             where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
             line = f"{where}; resume with --resume-from-checkpoint last"

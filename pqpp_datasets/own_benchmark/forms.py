@@ -56,7 +56,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         columns = (*columns, *options.columns.values())
     try:
         source = open_format(Input(path, options.encoding), columns, None, _TABLES)
-        cells = source.read(as_written=True)
+        cells = source.read(numbers_as_text=True)
         records = [
             {**dict(zip(cells, row, strict=True)), ROW: n}
             for n, row in enumerate(zip(*cells.values(), strict=True))

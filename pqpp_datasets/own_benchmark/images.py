@@ -26,7 +26,7 @@ from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve, walk_files
 from pqpp_hub.pull import use_cache_if_unreachable
-from pqpp_hub.reasons import find_reason
+from pqpp_hub.reasons import find_hub_reason
 
 if TYPE_CHECKING:
     import datasets
@@ -172,7 +172,7 @@ def _explain_load_errors(source: str) -> Iterator[None]:
     except datasets.exceptions.DatasetGenerationCastError:
         raise BenchmarkError(f"{source}: files have different columns; choose a subset") from None
     except Exception as error:
-        known = find_reason(error)  # first: the client's own texts may contain a token
+        known = find_hub_reason(error)  # first: the client's own texts may contain a token
         is_typed = isinstance(error, PqppError) or (isinstance(error, OSError) and not known)
         if is_typed or is_out_of_memory(error):
             raise

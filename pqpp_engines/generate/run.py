@@ -18,7 +18,7 @@ from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageReq
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import is_folder_name
-from pqpp_files.shards import ERROR, ShardStore, check_ids, get_texts
+from pqpp_files.shards import ERROR, ShardStore, get_ids, get_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -318,7 +318,7 @@ class GenerationJob:
         >>> job = GenerationJob(Grey, tempfile.mkdtemp(), images_per_prompt=1)
         >>> found = job(pa.table({"prompt_id": ["a", "b"], "prompt": ["a cat", None]}))
         >>> found["file_name"].to_pylist(), found["error"].to_pylist()[1]
-        (['a/grey_0.png', None], 'the prompt is a NoneType, not a text')
+        (['a/grey_0.png', None], 'the prompt is missing')
     """
 
     open_generator: Callable[[], Generator]
@@ -353,7 +353,7 @@ class GenerationJob:
 
         check_model_name(self.generator)
         texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
-        ids, wrong = check_ids(table, "prompt_id")
+        ids, wrong = get_ids(table, "prompt_id")
         faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
         good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]

@@ -29,7 +29,7 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, cut_table, get_share, run_shards
-from pqpp_files.shards.cells import check_ids, get_texts, to_utf_8
+from pqpp_files.shards.cells import get_ids, get_texts, replace_invalid_utf8
 
 PART = 32  # images per shard, the most that a killed run loses
 
@@ -286,8 +286,8 @@ class AssessmentJob:
     def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of prompts; a prompt without images has a picture with the reason."""
         texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
-        ids, wrong_ids = check_ids(table, "prompt_id")
-        columns = to_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults
+        ids, wrong_ids = get_ids(table, "prompt_id")
+        columns = replace_invalid_utf8(table).to_pylist(), ids, texts, wrong_ids, faults
         return [
             picture
             for row, prompt_id, text, wrong_id, fault in zip(*columns, strict=True)

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 def load_array(
     path: str | os.PathLike[str],
     error: type[PqppError] = FileError,
-    form: str = "not a .npy file of numbers",
+    fault: str = "not a .npy file of numbers",
 ) -> np.ndarray:
-    """Memory-map a `.npy` array without unpickling.
+    """Return the numeric array of a `.npy` file, memory-mapped; nothing is unpickled.
 
     Args:
         error: The error class to raise.
-        form: The expected format, for the error.
+        fault: The fault that the error names.
 
     Raises:
-        PqppError: The file is damaged or not a `.npy` file.
+        PqppError: The file does not exist, is damaged, or is not one array of numbers.
 
     Example:
         >>> import tempfile
@@ -37,9 +37,10 @@ def load_array(
     """
     import numpy as np
 
-    with explain(f"{path}: {form}", "save one array", error), warnings.catch_warnings():
+    remedy = "write one array with numpy.save"
+    with explain(f"{path}: {fault}", remedy, error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
-        array = np.load(_check_regular(path), allow_pickle=False, mmap_mode="r")
+        array = np.load(_require_regular_file(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
             raise ValueError("it contains several arrays")
         if array.dtype.kind not in "biufc":
@@ -57,7 +58,7 @@ def load_tensors(
 
     Args:
         source: The file or its content.
-        name: The name in the error; default: the path.
+        name: The file's name in the error; default: `source`.
         error: The error class to raise.
         framework: `numpy` or `torch`.
 
@@ -72,37 +73,40 @@ def load_tensors(
     from importlib import import_module
 
     reader = import_module(f"safetensors.{framework}")
-    remedy = "save or download it again"
+    remedy = "save or download the file again"
     with explain(f"{name or source!s}: not a readable safetensors file", remedy, error):
         if isinstance(source, bytes):
             return reader.load(source)
-        return reader.load_file(_check_regular(source))
+        return reader.load_file(_require_regular_file(source))
 
 
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
-    """Return a faiss index; the vectors of one above 1 GiB stay on disk unless it will grow.
+    """Return a faiss index; above 1 GiB, it is memory-mapped by default.
 
     faiss trusts the files that it maps, so check the hash first.
 
+    Args:
+        in_memory: Whether to read the vectors into memory, so that more can be added.
+
     Raises:
-        FileError: The file is damaged or not an index.
+        FileError: The file does not exist, is damaged, or is not an index.
 
     Example:
         >>> load_faiss("none.faiss")  # doctest: +SKIP
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: none.faiss: no index of faiss (no such file); build it again
+        pqpp_files.errors.FileError: none.faiss: not a readable faiss index (no such file); ...
     """
     import faiss
 
-    with explain(f"{path}: not a faiss index", "build it again"):
+    with explain(f"{path}: not a readable faiss index", "build the index again"):
         # Mapping a damaged file ends the process. Older versions of faiss map inverted lists alone.
-        is_small = in_memory or _check_regular(path).stat().st_size < 2**30
+        is_small = in_memory or _require_regular_file(path).stat().st_size < 2**30
         flags = 0 if is_small else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
-        return faiss.read_index(str(_check_regular(path)), flags)
+        return faiss.read_index(str(_require_regular_file(path)), flags)
 
 
-def _check_regular(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a regular file; a pipe would block."""
+def _require_regular_file(path: str | os.PathLike[str]) -> Path:
+    """Return a path if it is a regular file, since reading a pipe would block."""
     if not Path(path).is_file():
         raise FileNotFoundError("no such file")
     return Path(path)

@@ -6,16 +6,16 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from pqpp_files.atomic_write import get_full_errno
+from pqpp_files.atomic_write import find_full_disk_errno
 from pqpp_files.errors import FileError, to_line
 
 
 @contextlib.contextmanager
 def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
-    """Yield a connection to an SQLite database, and close it at the end.
+    """Yield a connection to an SQLite database, and close it afterwards.
 
     Raises:
-        FileError: The file is damaged, not a database, or locked for long.
+        FileError: The file is damaged, locked or not a database.
         sqlite3.Error: The disk is full.
 
     Example:
@@ -28,7 +28,7 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(sqlite3.connect(Path(path))) as connection:
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # its messages may not be UTF-8
-        if get_full_errno(error):
+        if find_full_disk_errno(error):
             raise
-        reason = to_line(error, named=False)
-        raise FileError(f"{path} cannot be used ({reason}); restore a backup") from None
+        fault = f"{path} cannot be used ({to_line(error, named=False)})"
+        raise FileError(f"{fault}; end other programs that use it, or restore a backup") from None

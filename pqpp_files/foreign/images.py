@@ -43,7 +43,7 @@ class ImageHeader(NamedTuple):
 
 
 def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
-    """Return an image's header without decoding pixels.
+    """Return an image's header, without decoding its pixels unless it is a TIFF file.
 
     Args:
         value: A path, or the file's content.
@@ -58,7 +58,7 @@ def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
     """
     import PIL  # noqa: F401 - a missing package is not the image's fault
 
-    with _explain(value), _open(value) as image:
+    with _convert_errors(value), _open_value(value) as image:
         if image.format == "TIFF":
             image.load()  # which is when Pillow turns it
         orientation = _read_orientation(image)
@@ -67,7 +67,7 @@ def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
 
 
 def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Image:
-    """Return an image upright, in RGB or grey, with a maximum size.
+    """Return an image upright, in RGB or greyscale, and scaled down to a maximum size.
 
     The EXIF orientation is applied, transparent pixels become white, the first frame of an
     animation is used, and 16-bit grey values are scaled to 8 bits.
@@ -96,7 +96,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
     if isinstance(value, Mapping):
         value = value.get("path") if value.get("bytes") is None else value["bytes"]
-    with _explain(value), _open(value) as image:
+    with _convert_errors(value), _open_value(value) as image:
         if longest:
             image.draft("RGB", (longest, longest))  # a JPEG is decoded smaller at once
         image.load()
@@ -124,20 +124,21 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
 
 @contextlib.contextmanager
-def _explain(value: Any) -> Iterator[None]:
-    """Turn any error from Pillow into one line, and hide its warnings."""
+def _convert_errors(value: Any) -> Iterator[None]:
+    """Turn any error in a block into a `FileError`, and hide warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except Exception as error:
-        which = f"the image {value}" if isinstance(value, (str, os.PathLike)) else "an image"
-        remedy = "give images, paths, 8-bit arrays or 16-bit grey arrays"
-        raise FileError(f"{which} could not be read ({type(error).__name__}); {remedy}") from None
+        which, remedy = "an image", "give a path, a PIL image, or an 8-bit or 16-bit grey array"
+        if isinstance(value, (str, os.PathLike)):
+            which, remedy = f"the image {value}", "check the path, or save the image as PNG"
+        raise FileError(f"{which} cannot be read ({type(error).__name__}); {remedy}") from None
 
 
 @contextlib.contextmanager
-def _open(value: Any) -> Iterator[Any]:
+def _open_value(value: Any) -> Iterator[Any]:
     from PIL import Image
 
     if isinstance(value, Image.Image):

@@ -1,7 +1,7 @@
-"""Read JSON of bounded size and depth, and in a strict mode for tables that people write.
+"""Read JSON of bounded size and depth, and users' JSON with a stricter parser.
 
-In strict mode, duplicate keys, several values and lone surrogates are errors too, and the error
-names the line and the column.
+The parser of `make_parser` also refuses duplicate keys and lone surrogates, and its errors give the
+line and the column.
 """
 
 import json
@@ -25,7 +25,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 def read_json(
     path: str | os.PathLike[str],
     error: type[PqppError] = FileError,
-    remedy: str = "copy or write it again",
+    remedy: str = "copy or write the file again",
 ) -> Any:
     """Return the value of a JSON file.
 
@@ -35,7 +35,7 @@ def read_json(
         remedy: The fix, for the error.
 
     Raises:
-        PqppError: The file cannot be read, is larger, or is invalid as in `parse_json`.
+        PqppError: The file cannot be read, is too large, or is not valid JSON.
 
     Example:
         >>> read_json("nowhere.json")
@@ -48,10 +48,9 @@ def read_json(
 def read_bounded(
     path: str | os.PathLike[str], limit: int, error: type[PqppError], remedy: str
 ) -> bytes:
-    """Return the bytes of a file of limited size.
+    """Return the bytes of a file that has at most `limit` bytes.
 
     Args:
-        limit: Maximum number of bytes.
         error: The error class to raise.
         remedy: The fix, for the error.
 
@@ -71,7 +70,7 @@ def parse_json(
     content: str | bytes,
     name: str = "a text",
     error: type[PqppError] = FileError,
-    remedy: str = "copy or write it again",
+    remedy: str = "copy or write the file again",
     **hooks: Any,
 ) -> Any:
     """Parse a JSON text, nested at most `DEEPEST` levels.
@@ -90,7 +89,7 @@ def parse_json(
         [1, {}]
         >>> parse_json("[" * 99 + "]" * 99, "it")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: it is not JSON (nested too deeply); copy or write it again
+        pqpp_files.errors.FileError: it is not JSON (nested too deeply); copy or write the ...
     """
     with explain(f"{name} is not JSON", remedy, error):
         try:
@@ -111,13 +110,13 @@ def parse_json(
 
 
 def make_parser(
-    as_written: bool = False, refuse_constants: bool = False
+    numbers_as_text: bool = False, refuse_constants: bool = False
 ) -> Callable[[bytes, str, int], Any]:
-    """Return a parser `(content, file's name, number of its first line) -> value`.
+    """Return a function from JSON content, the file's name and the first line's number to a value.
 
     Args:
-        as_written: Keep numbers as text, so that an id like 1e3 or 7.0 does not change.
-        refuse_constants: Refuse NaN and Infinity, as in the standard.
+        numbers_as_text: Whether to keep numbers as text, so that ids like 1e3 or 7.0 do not change.
+        refuse_constants: Whether to refuse NaN and Infinity, as the JSON standard does.
 
     Example:
         >>> make_parser()(b'{"a": [1, 2]}', "votes.json", 1)
@@ -127,7 +126,7 @@ def make_parser(
         pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (duplicate key 'a'); ...
     """
     kinds = ("parse_float", "parse_int", "parse_constant")
-    numbers: dict[str, Any] = dict.fromkeys(kinds, str) if as_written else {}
+    numbers: dict[str, Any] = dict.fromkeys(kinds, str) if numbers_as_text else {}
     if refuse_constants:
         numbers["parse_constant"] = refuse_constant
 
@@ -159,11 +158,11 @@ def make_parser(
 
 
 def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
-    """Decode UTF-8 bytes, with or without a byte order mark.
+    """Return the text of UTF-8 bytes, without a byte order mark at the start of the file.
 
     Args:
-        name: The file's name.
-        line: The line in the file at which the bytes begin.
+        name: The file's name, for the error.
+        line: The number of the first line.
 
     Raises:
         FileError: The bytes are not UTF-8; the error names the line.
@@ -178,9 +177,9 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
     except UnicodeDecodeError as error:
         line += content.count(b"\n", 0, error.start)
         fault = f"line {line}: not UTF-8 ({error.reason})"
-        raise FileError(f"{name}, {fault}; convert the file") from None
+        raise FileError(f"{name}, {fault}; convert the file to UTF-8") from None
 
 
 def refuse_constant(name: str) -> None:
-    """Refuse NaN and Infinity; a hook of the JSON reader."""
+    """Raise a ValueError for NaN or Infinity; the `parse_constant` hook of `json`."""
     raise ValueError(f"{name} is not a JSON number")

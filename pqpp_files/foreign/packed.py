@@ -9,20 +9,20 @@ from pqpp_files.errors import FileError
 
 
 def check_parquet(
-    opened: Any, columns: list[str], name: str, most: int, groups: Sequence[int] | None = None
+    opened: Any, columns: list[str], name: str, max_bytes: int, groups: Sequence[int] | None = None
 ) -> None:
-    """Refuse Parquet columns that need more memory than allowed.
+    """Refuse Parquet columns that unpack to more than `max_bytes`.
 
-    A dictionary-encoded text counts each time it occurs.
+    Repeated texts of a dictionary encoding count each time.
 
     Args:
         columns: The columns to be read.
         name: The file's name, for the error.
-        most: Maximum number of bytes.
+        max_bytes: Maximum number of bytes.
         groups: The row groups to read; None for all.
 
     Raises:
-        FileError: The columns need more.
+        FileError: The columns are larger.
     """
     import pyarrow.parquet
 
@@ -36,23 +36,23 @@ def check_parquet(
     for group in map(file.metadata.row_group, groups):
         for chunk, width in ((group.column(n), file.schema.column(n).length) for n in taken):
             size += max(chunk.total_uncompressed_size, chunk.num_values * max(8, width))
-    check_size(size, name, most)
+    check_size(size, name, max_bytes)
     coded = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths)
-    check_size(sum(map(_get_size, coded.read_row_groups(groups, columns).columns)), name, most)
+    check_size(sum(map(_get_size, coded.read_row_groups(groups, columns).columns)), name, max_bytes)
 
 
-def check_size(size: int, name: str, most: int) -> None:
+def check_size(size: int, name: str, max_bytes: int) -> None:
     """Refuse an input that unpacks to more bytes than allowed.
 
     Raises:
         FileError: The size exceeds the limit.
     """
-    if size > most:
-        raise FileError(f"{name}: more than {most:,} bytes when unpacked; raise --max-bytes")
+    if size > max_bytes:
+        raise FileError(f"{name} unpacks to more than {max_bytes:,} bytes; raise --max-bytes")
 
 
-def read_past_limit(file: BinaryIO, most: int) -> bytes:
-    """Return a file's content, or slightly more than `most` bytes if it is longer.
+def read_past_limit(file: BinaryIO, max_bytes: int) -> bytes:
+    """Return a file's content, or slightly more than `max_bytes` bytes if it is longer.
 
     It is read in pieces, since Python reserves memory for the requested size. A short piece is the
     last one: reading again at a terminal would wait for more input.
@@ -63,13 +63,13 @@ def read_past_limit(file: BinaryIO, most: int) -> bytes:
         b'a cat'
     """
     held = io.BytesIO()
-    while held.tell() <= most and held.write(file.read(1 << 20)) == 1 << 20:
+    while held.tell() <= max_bytes and held.write(file.read(1 << 20)) == 1 << 20:
         pass
     return held.getvalue()
 
 
 def _get_size(array: Any) -> int:
-    """Return the number of bytes of an array's values, with repeated ones counted each time."""
+    """Return the size of an array in bytes, as if it had no dictionary encoding."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

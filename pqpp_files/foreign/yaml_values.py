@@ -6,7 +6,7 @@ from typing import Any
 from pqpp_files.errors import FileError, PqppError, explain
 from pqpp_files.foreign.json_values import read_bounded
 
-_MOST_BYTES, _MOST_DIGITS = 1_000_000, 40
+_MOST_BYTES = 1_000_000
 
 
 def read_yaml(
@@ -16,17 +16,17 @@ def read_yaml(
     error: type[PqppError] = FileError,
     as_text: bool = False,
 ) -> dict[str, Any]:
-    r"""Read a settings file: a mapping of names to plain values, without aliases.
+    r"""Return the names and plain values of a YAML settings file.
 
     Args:
         path: The file, UTF-8, at most a megabyte.
-        see: A pointer to an example, for the error, like "; see X".
-        hint: Further advice for the error if the path has no YAML suffix, like "; see X".
+        see: The end of the error for a file without names, such as "; see X".
+        hint: The end of the error for an unreadable path without a YAML suffix.
         error: The error class to raise.
         as_text: Whether to keep all values as text.
 
     Raises:
-        PqppError: The file cannot be read or is invalid.
+        PqppError: The file cannot be read, is not YAML, has aliases, or is not a mapping.
 
     Example:
         >>> import tempfile
@@ -39,7 +39,7 @@ def read_yaml(
     text = read_bounded(path, _MOST_BYTES, error, f"check the path{hint}")
     content = parse_yaml(text, str(path), error, as_text)
     if not isinstance(content, dict):
-        raise error(f"{path} has no `name: value` lines{see}")
+        raise error(f"{path} must have `name: value` lines{see}")
     return content
 
 
@@ -67,10 +67,7 @@ def parse_yaml(
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):  # a few lines of aliases expand to gigabytes
                 raise yaml.YAMLError("it contains an alias")
-            node = super().compose_node(parent, index)
-            if node.tag.endswith(":int") and len(node.value) > _MOST_DIGITS:
-                raise yaml.YAMLError(f"the number {node.value:.20}... is too long")
-            return node
+            return super().compose_node(parent, index)
 
     with explain(f"{name} is not YAML", "check its syntax", error):
         return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)

@@ -1,7 +1,4 @@
-"""Command-line flags for declared options, written with hyphens or underscores.
-
-A repeated flag appends to a list; a repeated flag of any other option is refused.
-"""
+"""Add declared options to an argparse parser as flags and positional arguments."""
 
 import argparse
 import dataclasses
@@ -18,15 +15,15 @@ from pqpp_files.options.option import NEEDED, get_fields, split_items
 
 
 def get_flag(name: str) -> str:
-    """Return the flag of an option."""
+    """Return the flag of an option, such as `--image-dir` for `image_dir`."""
     return "--" + name.rstrip("_").replace("_", "-")
 
 
-def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = False) -> None:
-    """Add the options of a class and of its groups, each group under its title.
+def add_options(parser: argparse.ArgumentParser, kind: type, strict: bool = False) -> None:
+    """Add the options of a class, and `--config`, to a parser, under the titles of their groups.
 
     Args:
-        complete: Whether required options must be in the command, or may be set elsewhere.
+        strict: Whether argparse requires required options, which a file could also set.
     """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
@@ -37,18 +34,14 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
         place: Any = parser
         if title and field.metadata.get("word") is not True:
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
-        _add_option(place, field, hint, complete)
+        _add_option(place, field, hint, strict)
     parser.add_argument(
         "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags override it"
     )
 
 
 def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
-    """Yield each option in order, with its group's title.
-
-    Positional arguments come first, a class's own before those of its groups; flags in the opposite
-    order.
-    """
+    """Return the options in the order of `--help`, each with its group's title or None."""
     homes: dict[str, int] = {}
     titles: dict[str, str] = {}
     for at, base in reversed([*enumerate(kind.__mro__)]):
@@ -64,12 +57,12 @@ def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
 
 
 def strip_none(hint: Any) -> Any:
-    """Return a type without None."""
+    """Return the first type of a union that is not None, or the type itself."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     return next(option for option in options if option is not types.NoneType)
 
 
-def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool) -> None:
+def _add_option(parser: Any, field: dataclasses.Field, hint: Any, strict: bool) -> None:
     """Add an option as a flag, a positional argument, or both."""
     declared, default = field.metadata, field.default
     if field.default_factory is not dataclasses.MISSING:
@@ -88,7 +81,7 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
     choices = declared.get("choices")
     metavar = "{" + ",".join(choices) + "}" if choices else field.name.upper()
     about |= {"metavar": declared.get("metavar", metavar), "shape": shape}
-    is_needed = complete and default is NEEDED
+    is_needed = strict and default is NEEDED
     if word := declared.get("word"):
         words = {name: value for name, value in about.items() if name != "dest"}
         if word == "too":
@@ -96,29 +89,26 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
         needed = is_needed and word is True
         nargs: Any = "*+"[needed] if shape else None if needed else "?"
         nargs = argparse.REMAINDER if declared.get("rest") else nargs
-        _complete(parser.add_argument(field.name, nargs=nargs, **words), declared)
+        _add_completer(parser.add_argument(field.name, nargs=nargs, **words), declared)
     if word is not True:
         nargs = "+" if declared.get("several") else None
         needed = is_needed and not word
-        _complete(parser.add_argument(*flags, nargs=nargs, required=needed, **about), declared)
+        _add_completer(parser.add_argument(*flags, nargs=nargs, required=needed, **about), declared)
 
 
 def _format_help(text: str, default: Any) -> str:
     """Return a help text, with the default if it is informative."""
     if isinstance(default, dict):
         default = [f"{name}={value}" for name, value in default.items()]
-    written = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
-    says_nothing = isinstance(written, bool) or written in (None, "", NEEDED)
+    shown = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
+    says_nothing = isinstance(shown, bool) or shown in (None, "", NEEDED)
     if not says_nothing and "default:" not in text:
-        text = f"{text} (default: {written})".strip()
+        text = f"{text} (default: {shown})".strip()
     return text.replace("%", "%%")
 
 
-def _complete(action: Any, declared: Any) -> None:
-    """Let tab completion suggest the names, and files where a path is allowed.
-
-    In a list, the name after the last comma is completed.
-    """
+def _add_completer(action: Any, declared: Any) -> None:
+    """Let tab completion suggest an option's known names, and files if it accepts a path."""
     if known := declared.get("known") or declared.get("choices"):
 
         def complete(prefix: str, **_: Any) -> list[str]:
@@ -134,7 +124,7 @@ def _complete(action: Any, declared: Any) -> None:
 
 
 class _OptionAction(argparse.Action):
-    """Stores an option's value as text; a repeated flag appends to a list or is refused."""
+    """An action that stores a value as text; a repeated flag appends to a list, or is an error."""
 
     def __init__(self, option_strings, dest, field, shape=None, **options) -> None:
         super().__init__(option_strings, dest, **options)
@@ -145,19 +135,19 @@ class _OptionAction(argparse.Action):
         words = values if isinstance(values, list) else [values]
         is_empty = not words or "" in words  # argparse drops the value of `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
-            raise PqppError(f"`{self.dest}`: the value is empty; give a value")
+            raise PqppError(f"`{self.dest}` is empty; give a value")
         if self.shape:
             parts = [part for word in words for part in split_items(word, self.field, self.shape)]
             setattr(namespace, self.dest, [*(before or []), *parts])
             return
         value = self.const if self.nargs == 0 else words[0]
         if before is not None:
-            raise PqppError(f"`{self.dest}`: got {before!r} and {value!r}; give the option once")
+            raise PqppError(f"`{self.dest}` is both {before!r} and {value!r}; give it only once")
         setattr(namespace, self.dest, value)
 
 
 def to_flags(text: str, kind: type) -> str:
-    """Replace option names in backticks with their flags in a message.
+    """Return a message in which option names in backticks are replaced with their flags.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions
@@ -169,11 +159,11 @@ def to_flags(text: str, kind: type) -> str:
     fields = {f.metadata["library"]: f for f in flags if "library" in f.metadata}
     fields |= {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
 
-    def written(match: re.Match) -> str:
+    def to_flag(match: re.Match) -> str:
         name = match[1].replace("-", "_")
         if name not in fields:  # unchanged
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
         return declared.get("metavar", name) if declared.get("word") is True else get_flag(name)
 
-    return re.sub(r"`([\w-]+)`", written, text)
+    return re.sub(r"`([\w-]+)`", to_flag, text)

@@ -1,4 +1,4 @@
-"""Options in small dataclasses that a recipe, a study or a command composes."""
+"""Dataclasses of options that are checked when they are created."""
 
 import copy
 import dataclasses
@@ -51,37 +51,36 @@ def option(
     goes_with: str | None = None,
     library: str | None = None,
 ) -> Any:
-    """Declare an option: its default, its line of `--help`, and its allowed values.
+    """Return a dataclass field for an option.
 
-    A subclass that declares it again inherits the settings that it leaves out.
+    A subclass that declares the option again inherits the settings that it omits.
 
     Args:
-        default: Mutable values are copied; None means "left out" and is always allowed; `NEEDED` is
-            for required options.
+        default: The default value, which is copied if it is mutable. None is always allowed;
+            `NEEDED` makes the option required.
         help_text: The text of `--help`, which adds the default.
         choices: Allowed values of the option, or of each item of a list.
         gt: The number, or each number of a list, must be above this.
         ge: The number must be at least this.
         lt: The number must be below this.
         decides: Whether the trained weights depend on the option (default: true). If so, a resumed
-            run must have the same value, and the model card states it.
-        path: The role of a path: `file`, `folder` or `images` (a folder of images) to read; `name`
-            for a local folder or a name, such as that of a Hub repository; `output` for a folder to
-            write, or `output file`. Paths are checked when the options are created, before any long
-            work.
+            run must have the same value, and the model card contains it.
+        path: What a path names: a `file`, a `folder` or `images` (a folder of images) to read; a
+            `name` (a local folder, or the name of a Hub repository or the like); an `output`
+            folder to write, or an `output file`.
         endings: Allowed endings of an output file.
-        holds: File types of an output, as in `refuse_other_kind`: the one that matches its ending
-            is used, else the first; default: text.
+        holds: File types that an output may replace, as in `refuse_other_file_type`: the one that
+            matches its ending, else the first; default: text.
         metavar: The text after the flag in `--help`.
-        also: Other names that mean the same.
-        word: True for a positional argument; "too" if both a position and a flag are allowed.
-        commas: Whether commas separate items; "pairs" if only before NAME=; default: only in a list
-            without paths.
+        also: Aliases of the option.
+        word: True for a positional argument; "too" for a positional argument and a flag.
+        commas: Whether commas separate the items of a list or mapping, or "pairs" if only those
+            before NAME= do; default: only in a list that is neither positional nor of paths.
         several: Whether all words after the flag are items.
-        rest: Whether it accepts all remaining words, including flags.
+        rest: Whether the option accepts all remaining words, including flags.
         known: Names for tab completion, a function that returns them, or "module:NAME" of either.
-        goes_with: Another option, without which this one has no effect and is refused.
-        library: Its name in the library's function, which the flag replaces in messages.
+        goes_with: Another option, without which this one is refused.
+        library: The name of the option in the library, which messages replace with the flag.
     """
     given = {"help": help_text, **locals()}
     omitted = ("default", "help_text")
@@ -92,7 +91,7 @@ def option(
 
 
 def quote(value: Any) -> str:
-    """Shorten a value for an error message.
+    """Return the repr of a value for an error message, shortened to about 80 characters.
 
     Example:
         >>> quote(2.0), len(quote("x" * 1000)) < 100
@@ -101,11 +100,11 @@ def quote(value: Any) -> str:
     return _SHORT.repr(value)
 
 
-def first_sentence(text: str | None) -> str:
-    """Return the first sentence without its capital and full stop, for `--help`.
+def get_summary(text: str | None) -> str:
+    """Return the first sentence of a text, uncapitalised and without its full stop.
 
     Example:
-        >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
+        >>> get_summary("Where it runs;   a GPU if there is one. As of torch.")
         'where it runs; a GPU if there is one'
     """
     first = " ".join((text or "").split()).partition(". ")[0].removesuffix(".")
@@ -114,10 +113,9 @@ def first_sentence(text: str | None) -> str:
 
 
 class Options:
-    """A set of options whose values are checked at once, before any long work.
+    """Base class of keyword-only dataclasses whose options are checked on creation.
 
-    Subclasses are keyword-only dataclasses. Help texts may be in the docstring, under `Attributes`,
-    instead of in the option's declaration.
+    The help text of an option may be in the docstring, under `Attributes`.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -130,7 +128,7 @@ class Options:
     """
 
     def __init_subclass__(cls) -> None:
-        """Let options inherit missing settings and help texts; the docstring has the rest."""
+        """Complete options with settings of the base classes and help texts of the docstring."""
         _, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
         kinds = inspect.get_annotations(cls)
         for name, help_text in PARAMETER.findall(attributes):
@@ -138,7 +136,7 @@ class Options:
                 continue
             field = vars(cls).get(name, NEEDED)
             field = field if isinstance(field, dataclasses.Field) else option(field)
-            field.metadata = MappingProxyType({"help": first_sentence(help_text), **field.metadata})
+            field.metadata = MappingProxyType({"help": get_summary(help_text), **field.metadata})
             setattr(cls, name, field)
         super().__init_subclass__()
         above: dict[str, dataclasses.Field] = {}
@@ -149,20 +147,20 @@ class Options:
                 field.metadata = MappingProxyType({**above[name].metadata, **field.metadata})
 
     def __post_init__(self) -> None:
-        """Check each value by its declaration; what depends on others is checked by subclasses."""
+        """Check each value against the option's declaration."""
         for field in get_fields(self):
             value = getattr(self, field.name)
             if value is NEEDED:
-                raise PqppError(f"`{field.name}` is missing: {field.metadata['help']}")
+                raise PqppError(f"`{field.name}` is required: {field.metadata['help']}")
             for item in value if isinstance(value, (list, tuple)) else [value]:
-                _check(field, item)
+                _check_value(field, item)
             other = field.metadata.get("goes_with")
             if other and value != field.default and not getattr(self, other):
                 raise PqppError(f"`{field.name}` applies only with `{other}`; add `{other}`")
         self.check_paths()
 
     def check_paths(self) -> None:
-        """Refuse paths that cannot be read or written; `~` is expanded."""
+        """Expand `~` in paths, and refuse paths that do not exist or cannot be written to."""
         self.expand_paths()
         for field in get_fields(self):
             kind, value = field.metadata.get("path"), getattr(self, field.name)
@@ -178,7 +176,7 @@ class Options:
         """
         for field in get_fields(self):
             if field.metadata.get("path"):
-                spelled = _expand_home(field.name, getattr(self, field.name))
+                spelled = _expand_user(field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, spelled)
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,15 +189,15 @@ class Options:
         return {name: value for name, value in self.to_dict().items() if name in names}
 
 
-def _expand_home(name: str, path: Any) -> Any:
+def _expand_user(name: str, path: Any) -> Any:
     if isinstance(path, (list, tuple)):
-        return type(path)(_expand_home(name, one) for one in path)
+        return type(path)(_expand_user(name, one) for one in path)
     if not isinstance(path, str) or not path.startswith("~"):
         return path  # unchanged: a Path would lose `./`
     try:
         return str(expand(path))
     except FileError as error:
-        raise PqppError(f"`{name}` {error}") from None
+        raise PqppError(f"`{name}`: {error}") from None
 
 
 get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
@@ -207,10 +205,13 @@ get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
 
 
 def find_option(kind: type, key: Any, word: str | None = None) -> str:
-    """Return the option for a key or flag.
+    """Return the name of the option with a name or alias, written with hyphens or underscores.
+
+    Args:
+        word: The text to quote in the error; default: the name.
 
     Raises:
-        PqppError: It does not exist.
+        PqppError: The class has no such option.
     """
     name = str(key).replace("-", "_")
     fields = get_fields(kind)
@@ -219,11 +220,11 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
         return known[name]
     text = quote(word or name).strip("'")
     hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
-    raise PqppError(f"unknown option `{text}` in the recipe; {hint}")
+    raise PqppError(f"unknown option `{text}`; {hint}")
 
 
 def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str]:
-    """Split one word into the items of a list or mapping, as declared."""
+    """Return the items in a word, split at commas if the option is declared so."""
     declared = field.metadata
     plain = container is not dict and not declared.get("path") and declared.get("word") is not True
     if declared.get("commas") == "pairs":
@@ -231,7 +232,7 @@ def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str
     return split_names(text) if declared.get("commas", plain) else [text]
 
 
-def _check(field: dataclasses.Field, value: Any) -> None:
+def _check_value(field: dataclasses.Field, value: Any) -> None:
     if value is None:
         return
     declared = field.metadata
@@ -246,7 +247,8 @@ def _check(field: dataclasses.Field, value: Any) -> None:
         return
     largest = _LARGEST if isinstance(value, int) else sys.float_info.max
     if not abs(value) <= largest:  # nor is NaN
-        raise PqppError(f"`{field.name}` is {quote(value)}; it must be a finite number")
+        finite = "a 64-bit integer" if isinstance(value, int) else "a finite number"
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must be {finite}")
     allowed = {
         f"above {above}": above is None or value > above,
         f"{least} or more": least is None or value >= least,
@@ -258,7 +260,13 @@ def _check(field: dataclasses.Field, value: Any) -> None:
 
 
 def check_path(name: str, kind: str, value: str) -> None:
-    """Refuse a path that cannot be read or written, before any long work."""
+    """Raise an error if a path does not exist, is of the other type, or cannot be written to.
+
+    Args:
+        name: The option's name.
+        kind: As `path` in `option`.
+        value: The path.
+    """
     from pqpp_files.open_input import is_input
 
     text = f"`{name}` is {quote(value)}"
@@ -266,7 +274,7 @@ def check_path(name: str, kind: str, value: str) -> None:
         try:
             return check_output_folder(value)
         except FileError as error:
-            raise PqppError(f"{text}; {error}") from None
+            raise PqppError(f"`{name}`: {error}") from None
     is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
     if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
         return
@@ -274,8 +282,6 @@ def check_path(name: str, kind: str, value: str) -> None:
         return  # standard input
     wanted = "file" if kind == "file" else "folder"
     if not is_there:
-        raise PqppError(f"{text}; no such {wanted}; check the path")
+        raise PqppError(f"`{name}`: no such {wanted} {quote(value)}; check the path")
     if is_folder == (wanted == "file"):
         raise PqppError(f"{text}, a {'folder' if is_folder else 'file'}; name a {wanted}")
-    if not os.access(value, os.R_OK | os.X_OK if is_folder else os.R_OK):
-        raise PqppError(f"{text}; permission denied: check the permissions of this {wanted}")

@@ -1,7 +1,4 @@
-"""Options from YAML files and flags: a flag overrides the file, and the file overrides the default.
-
-Names are the same in all three; they may be written with hyphens or underscores.
-"""
+"""Create options from a YAML file and flags; a flag overrides the file."""
 
 import argparse
 import dataclasses
@@ -28,13 +25,14 @@ def parse_recipe(
     arguments: Sequence[str],
     prog: str | None = None,
 ) -> AnyRecipe:
-    """Read a recipe from `--config FILE.yaml` and flags.
+    """Return the options in command-line arguments, which can include `--config FILE.yaml`.
 
     Args:
-        description: One line for `--help`.
-        examples: Command lines for `--help`.
-        arguments: The flags.
-        prog: The command before the arguments, for `--help`.
+        kind: The class of the options.
+        description: The description in `--help`.
+        examples: The command lines in `--help`.
+        arguments: The arguments.
+        prog: The command in `--help`; default: the script's name.
 
     Raises:
         PqppError: The file is unreadable, or a name or a value is not allowed.
@@ -60,9 +58,9 @@ def parse_recipe(
 
 
 def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
-    """Build a recipe from flags, with the YAML file of the flag `config` as defaults.
+    """Return the options in flags, with the values in the YAML file `config` as defaults.
 
-    `config` is a path, or a name in the folder `recipes` next to the class.
+    `config` is a path, or the name of a file in the folder `recipes` next to the class.
     """
     from pqpp_files.foreign.yaml_values import read_yaml
 
@@ -70,33 +68,36 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
     path = flags.pop("config", None)
     place = getattr(sys.modules.get(kind.__module__), "__file__", None)
     recipes = {p.stem: p for p in Path(place).parent.glob("recipes/*.yaml")} if place else {}
-    see = f"; {', '.join(sorted(recipes))} are included" if recipes else ""
+    see = f"; included recipes: {', '.join(sorted(recipes))}" if recipes else ""
     about = see, f"{see}; `subset` names the data", PqppError
     written = read_yaml(recipes.get(path, path), *about) if path else {}
     return build_recipe(kind, {find_option(kind, key): written[key] for key in written} | flags)
 
 
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
-    """Build a recipe from names and values, converted to the fields' types.
+    """Return options from names and values, which are converted to the types of the fields.
 
-    A nested dataclass accepts a mapping; its name is prepended to the names in errors.
+    A mapping sets the fields of a nested dataclass.
+
+    Args:
+        prefix: The text before the names in errors.
 
     Raises:
-        PqppError: A name is unknown, or a value has the wrong type or is not allowed.
+        PqppError: A name is unknown or missing, or a value has the wrong type or is not allowed.
     """
     hints, values = typing.get_type_hints(kind), {}
     fields = {field.name: field for field in get_fields(kind)}
     for key, value in given.items():
         name = find_option(kind, key)
-        values[name] = _convert(f"{prefix}{name}", value, hints[name], fields[name])
-    try:
-        return kind(**values)
-    except TypeError as error:  # a field of a nested dataclass without a default
-        raise PqppError(f"`{prefix.rstrip('.')}` is incomplete ({error})") from None
+        values[name] = _convert_value(f"{prefix}{name}", value, hints[name], fields[name])
+    for name, field in fields.items():
+        if name not in values and field.default is field.default_factory:  # neither is set
+            raise PqppError(f"`{prefix}{name}` is missing; add this setting")
+    return kind(**values)
 
 
-def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
-    """Convert a value to the type of its field."""
+def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
+    """Return a value converted to the type of its field."""
     is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
     is_none = value is None or (value == "none" and not is_word)
     if is_none and types.NoneType in typing.get_args(hint):
@@ -110,7 +111,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
         if isinstance(value, str) and container in (dict, list, tuple):
             value = split_items(value, field, container)
         if container is dict:
-            return {key: _cast(item, items[1]) for key, item in _to_pairs(name, value, field)}
+            return {key: _cast(item, items[1]) for key, item in _parse_pairs(name, value, field)}
         if container in (list, tuple):
             value = value if isinstance(value, (list, tuple)) else [value]
             return container(_cast(item, items[0]) for item in value)
@@ -123,10 +124,10 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
         raise PqppError(f"`{name}` is {quote(value)}; it must be {word}") from None
 
 
-def _to_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
-    """Return the pairs of a mapping, or of a list like `prompt=caption`; names are distinct.
+def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
+    """Return the pairs of a mapping, or of texts like `prompt=caption`.
 
-    If the name is optional, as in `[NAME=]FILE`, it defaults to that of the file.
+    If the name is optional, as in `[NAME=]FILE`, it defaults to the file's name without suffixes.
     """
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
@@ -136,8 +137,10 @@ def _to_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str
         key, sign, item = text.partition("=")
         if not sign and form.startswith("["):
             key, item = PurePath(text).name.partition(".")[0], text
-        if not (key and item) or pairs.setdefault(key, item) != item:
-            raise PqppError(f"`{name}` is {quote(text)}; write {form}, each name once")
+        if not (key and item):
+            raise PqppError(f"`{name}` is {quote(text)}; write {form}")
+        if pairs.setdefault(key, item) != item:
+            raise PqppError(f"`{name}` gives {quote(key)} two values; remove one")
     return list(pairs.items())
 
 

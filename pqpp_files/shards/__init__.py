@@ -1,6 +1,6 @@
 """Run long jobs shard by shard, on any number of machines; killed jobs can be resumed."""
 
-from pqpp_files.shards.cells import check_ids as check_ids
+from pqpp_files.shards.cells import get_ids as get_ids
 from pqpp_files.shards.cells import get_texts as get_texts
 from pqpp_files.shards.cut import Shard as Shard
 from pqpp_files.shards.cut import cut_table as cut_table

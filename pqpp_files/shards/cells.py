@@ -1,4 +1,4 @@
-"""Check the texts and ids in a shard's rows; an invalid row does not end the job."""
+"""Read the texts and ids of a shard, and describe the problem of each invalid one."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def get_texts(
-    table: pa.Table, column: str, called: str = "", remedy: str = "rename a column"
+    table: pa.Table, column: str, cell_name: str = "", remedy: str = "rename a column"
 ) -> tuple[list[str], list[str | None]]:
-    """Return a column of texts, and the problem of each cell.
+    """Return a column of texts, and the problem of each cell or None.
 
     Args:
         table: The rows of a shard.
-        column: The column's name, or one that `find_column` finds, such as text for prompt.
-        called: A cell's name in words; default: the column's name.
+        column: The column, by its name or as in `find_column`.
+        cell_name: What a problem calls a cell; default: the column's name.
         remedy: The fix for a missing column, for the error.
 
     Returns:
-        The texts (empty for invalid cells), and each cell's problem: missing, another type, not
-        UTF-8 or blank; else None.
+        The texts, empty for cells that are not text, and the problems: a cell is missing, blank,
+        not UTF-8 or not text.
 
     Raises:
         FileError: The column does not exist.
@@ -34,7 +34,7 @@ def get_texts(
     Example:
         >>> import pyarrow as pa
         >>> get_texts(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
-        (['a cat', '', ' '], [None, 'the prompt is a NoneType, not a text', 'the prompt is blank'])
+        (['a cat', '', ' '], [None, 'the prompt is missing', 'the prompt is blank'])
     """
     names = table.column_names
     if (found := column if column in names else find_column(names, column)) is None:
@@ -44,28 +44,31 @@ def get_texts(
     for cell in _to_list(table[found]):
         fault = None if isinstance(cell, str) and cell.strip() else "blank"
         if not isinstance(cell, str):
-            fault = "not UTF-8" if type(cell) is bytes else f"a {type(cell).__name__}, not a text"
+            known = {bytes: "not UTF-8", type(None): "missing"}
+            fault = known.get(type(cell), f"not text ({type(cell).__name__})")
         texts.append(cell if isinstance(cell, str) else "")
-        faults.append(fault and f"the {called or column} is {fault}")
+        faults.append(fault and f"the {cell_name or column} is {fault}")
     return texts, faults
 
 
-def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
-    """Return a column of ids that are valid folder names, and the problem of each cell.
+def get_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
+    """Return a column of ids as texts, and the problem of each cell or None.
+
+    An id must be a valid folder name and unique.
 
     Args:
         table: The rows of a shard.
-        column: The column; integers become texts.
+        column: The column of texts or integers.
 
     Raises:
         FileError: The column does not exist.
 
     Example:
         >>> import pyarrow as pa
-        >>> check_ids(pa.table({"id": [7, 8, 7]}), "id")
+        >>> get_ids(pa.table({"id": [7, 8, 7]}), "id")
         (['7', '8', '7'], [None, None, 'duplicate id 7'])
-        >>> check_ids(pa.table({"id": ["a/b"]}), "id")[1]
-        ["the id 'a/b' cannot be a folder's name"]
+        >>> get_ids(pa.table({"id": ["a/b"]}), "id")[1]
+        ["the id 'a/b' cannot be a folder name"]
     """
     import pyarrow as pa
 
@@ -75,24 +78,22 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
     seen: set[str] = set()
     for row, row_id in enumerate(ids):
         if errors[row] is None and not is_folder_name(row_id):
-            errors[row] = f"the {column} {row_id!r:.80} cannot be a folder's name"
+            errors[row] = f"the {column} {row_id!r:.80} cannot be a folder name"
         elif errors[row] is None and row_id in seen:
             errors[row] = f"duplicate {column} {row_id}"
         seen.add(row_id)
     return ids, errors
 
 
-def to_utf_8(table: pa.Table) -> pa.Table:
-    """Return a table with invalid UTF-8 in texts replaced.
-
-    Readers, including pyarrow's, fail at such a cell.
+def replace_invalid_utf8(table: pa.Table) -> pa.Table:
+    """Return a table in which invalid bytes of texts are replaced, since readers fail at them.
 
     Raises:
-        FileError: A list or an object contains such text.
+        FileError: A column of another type is invalid, such as a list with such text.
 
     Example:
         >>> import pyarrow as pa
-        >>> to_utf_8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
+        >>> replace_invalid_utf8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
         ['a cat']
     """
     import pyarrow as pa
@@ -103,7 +104,7 @@ def to_utf_8(table: pa.Table) -> pa.Table:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
             if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-                raise FileError(f"the column {name!r}: {error}; write the file again") from None
+                raise FileError(f"column {name!r} is damaged ({error}); mend the column") from None
             kept = [
                 cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
                 for cell in _to_list(column)
@@ -113,7 +114,7 @@ def to_utf_8(table: pa.Table) -> pa.Table:
 
 
 def _to_list(column: pa.ChunkedArray) -> list[Any]:
-    """Return cells as Python values; text that is not UTF-8 becomes bytes."""
+    """Return cells as Python values, with text that is not UTF-8 as bytes."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

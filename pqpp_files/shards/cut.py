@@ -28,17 +28,17 @@ _END = 1 << 18
 
 @dataclass(frozen=True)
 class Shard:
-    """Some rows of an input file, and the name of their output.
+    """A range of rows of an input, and the name of their output.
 
     Attributes:
         name: Name of the output, like `part-00003-of-00012.parquet`.
-        path: The Parquet or CSV input, also with the prefix `hf://`; empty for rows in memory.
-        start: The first row.
+        path: Path or fsspec URL of the Parquet or CSV input; empty for rows in memory.
+        start: Index of the first row in the file.
         rows: Number of rows.
-        digest: Hash of size and end of a Parquet file, or of a whole CSV file.
-        first: The first row's number across all files.
-        numbered: A column to fill with these numbers as text, or empty.
-        schema: Common column types of all files.
+        digest: Hash of the size and the end of a Parquet file, or of a whole CSV file.
+        first: Index of the first row across all files.
+        numbered: A column to add with the row numbers across all files, or empty.
+        schema: Common schema of all files.
         table: The rows in memory, or None.
     """
 
@@ -53,10 +53,10 @@ class Shard:
     table: pa.Table | None = field(default=None, repr=False)
 
     def read(self) -> pa.Table:
-        """Return the rows.
+        """Return the rows, with the common column types and the column `numbered`, if any.
 
         Raises:
-            FileError: The file is damaged or has changed.
+            FileError: The file is damaged, or has another number of rows than before.
         """
         import pyarrow as pa
 
@@ -65,7 +65,7 @@ class Shard:
         with explain(f"{self.path} cannot be read", "copy it again"):
             table = _read_rows(self.path, self.start, self.rows)
         if len(table) != self.rows:
-            raise FileError(f"{self.path} has changed since the job began; use a new folder")
+            raise FileError(f"{self.path} has changed since the job began; start a new job")
         if self.schema is not None and table.schema.types != self.schema.types:
             table = table.cast(self.schema.with_metadata(table.schema.metadata))
         if self.numbered:
@@ -74,26 +74,26 @@ class Shard:
         return table
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return its inputs, the same on all machines."""
+        """Return what identifies the shard in the manifest, the same on all machines."""
         told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
         return {**told, "path": self.path.rpartition("/")[2]}
 
 
 def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) -> list[Shard]:
-    """Cut an input into shards, deterministically on every machine.
+    """Return the shards of an input, the same ones on every machine.
 
     Args:
         source: A Parquet or CSV file (`.csv`, `.tsv`, also `.gz`), a pattern such as
-            `prompts/*.parquet`, or a folder of such files; also with `hf://`. CSV cells are text.
+            `prompts/*.parquet`, or a folder of such files; an fsspec URL too. CSV cells are text.
         size: Maximum number of rows per shard; no shard spans two files.
-        numbered: Columns that may identify rows; if the input has none of them, the first is added
-            with row numbers.
+        numbered: Columns that may identify rows; if the input has none of them, the first one is
+            added, with row numbers as text.
 
     Returns:
         The shards, in the order of the files' names.
 
     Raises:
-        FileError: The file does not exist, a file cannot be read, or columns differ between files.
+        FileError: There is no file or no row, a file cannot be read, or columns differ.
 
     Example:
         >>> import pathlib, pyarrow as pa, pyarrow.parquet, tempfile
@@ -102,7 +102,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
         >>> [(shard.name, shard.start, shard.rows) for shard in find_shards(str(path), 2)]
         [('part-00000-of-00002.parquet', 0, 2), ('part-00001-of-00002.parquet', 2, 1)]
     """
-    shapes = {path: _read_shape(path) for path in _list_files(source)}
+    shapes = {path: _inspect_file(path) for path in _list_files(source)}
     common = _merge_schemas({path: schema for path, (schema, _, _) in shapes.items()})
     number = numbered[0] if numbered and set(common.names).isdisjoint(numbered) else ""
     cuts, first = [], 0
@@ -112,12 +112,12 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
             cuts.append((path, start, count, digest, first + start, number, common))
         first += rows
     if not cuts:
-        raise FileError(f"{source}: no rows; name a file with rows")
-    return [Shard(name, *cut) for name, cut in zip(name_parts(len(cuts)), cuts, strict=True)]
+        raise FileError(f"{source} has no rows; name a file with rows")
+    return [Shard(name, *cut) for name, cut in zip(make_part_names(len(cuts)), cuts, strict=True)]
 
 
 def cut_table(table: pa.Table, size: int) -> list[Shard]:
-    """Cut rows in memory into shards.
+    """Return the shards of a table in memory.
 
     Example:
         >>> import pyarrow as pa
@@ -126,15 +126,15 @@ def cut_table(table: pa.Table, size: int) -> list[Shard]:
     """
     step = min(size, max(1, len(table)))
     parts = [table.slice(start, step) for start in range(0, len(table), step)]
-    names = zip(name_parts(len(parts)), parts, strict=True)
+    names = zip(make_part_names(len(parts)), parts, strict=True)
     return [Shard(name, "", 0, len(part), table=part) for name, part in names]
 
 
-def name_parts(count: int) -> list[str]:
-    """Return the names of a job's files, in the style of `datasets`.
+def make_part_names(count: int) -> list[str]:
+    """Return the names of a job's output files.
 
     Example:
-        >>> name_parts(1)
+        >>> make_part_names(1)
         ['part-00000-of-00001.parquet']
     """
     width = max(5, len(str(count)))  # so that they are in order by name
@@ -142,12 +142,11 @@ def name_parts(count: int) -> list[str]:
 
 
 def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
-    """Return one worker's share of the shards.
+    """Return every N-th shard, from the I-th on.
 
     Args:
         shards: All shards.
-        share: `I/N`, with I from 0 to N - 1, as Slurm's SLURM_ARRAY_TASK_ID and Kubernetes'
-            JOB_COMPLETION_INDEX count; all shards if None.
+        share: `I/N`, with I from 0 to N - 1; None for all shards.
 
     Raises:
         FileError: The share is invalid.
@@ -160,12 +159,12 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
         return list(shards)
     parts = re.fullmatch(r"(\d{1,9})/(\d{1,9})", share)
     if not parts or int(parts[1]) >= int(parts[2]):
-        raise FileError(f"shard {share!r}: write I/N with I from 0 to N - 1, like 0/4")
+        raise FileError(f"`shard` is {share!r}; write I/N with I from 0 to N - 1, such as 0/4")
     return list(shards[int(parts[1]) :: int(parts[2])])
 
 
 def get_share(environment: Mapping[str, str]) -> str | None:
-    """Return the share of this process under `accelerate launch`, or None.
+    """Return the share `RANK/WORLD_SIZE` of a process of `accelerate launch`, or None.
 
     Example:
         >>> get_share({"RANK": "1", "WORLD_SIZE": "4"}), get_share({})
@@ -176,9 +175,9 @@ def get_share(environment: Mapping[str, str]) -> str | None:
 
 
 def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
-    """Return the common column types; refuse a file with other columns.
+    """Return the common schema of files, whose columns must have the same names.
 
-    A column without values takes the type of the other files.
+    A column of nulls takes its type from the other files.
     """
     import pyarrow as pa
 
@@ -187,19 +186,19 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
         if schema.names != schemas[first].names:
             raise FileError(
                 f"{path} has columns {', '.join(schema.names)[:100]}, but {first} has "
-                f"{', '.join(schemas[first].names)[:100]}; use the same columns"
+                f"{', '.join(schemas[first].names)[:100]}; give all files the same columns"
             )
         plain = pa.schema(
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema
         )
-        with explain(f"{path} has other column types", "give files of one schema"):
+        with explain(f"{path} has other column types", "give all files the same types"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
     return common
 
 
 def _list_files(source: str) -> list[str]:
-    r"""Return the files that a source names, in the order of their names.
+    r"""Return the URLs of the files that a file, pattern or folder names, in alphabetical order.
 
     Raises:
         FileError: There are no files, or the file system cannot be read.
@@ -229,19 +228,15 @@ def _list_files(source: str) -> list[str]:
     return [file_system.unstrip_protocol(path) for path in sorted(whole)]
 
 
-def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
-    """Return a file's columns, hash and number of rows.
-
-    Raises:
-        FileError: The file cannot be read, or two columns have the same name.
-    """
+def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
+    """Return a file's schema, hash and number of rows; refuse duplicate columns."""
     import fsspec
     import pyarrow as pa
     import pyarrow.parquet
 
-    with explain(f"{path} cannot be read", "give Parquet or CSV"):
-        if is_separated := _is_separated(path):
-            header, records = _read_separated(path, sys.maxsize)
+    with explain(f"{path} cannot be read", "give a Parquet or CSV file"):
+        if is_separated := _is_csv(path):
+            header, records = _open_csv(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
         else:
             with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
@@ -257,13 +252,13 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
 
 
 def _read_rows(path: str, start: int, rows: int) -> pa.Table:
-    """Return some rows; for Parquet, only their row groups are read."""
+    """Return a range of rows; in Parquet, only their row groups are read."""
     import fsspec
     import pyarrow as pa
     import pyarrow.parquet
 
-    if _is_separated(path):
-        header, records = _read_separated(path, start)
+    if _is_csv(path):
+        header, records = _open_csv(path, start)
         columns = zip(*islice(records, start, start + rows), strict=True)
         arrays = [pa.array(cells, pa.string()) for cells in columns]
         return pa.table(arrays or [[]] * len(header), header)
@@ -280,22 +275,26 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
 class _FsspecInput(Input):
     """A text file on any fsspec file system."""
 
-    def check(self) -> None:
-        """Do nothing: `open` checks."""
+    def require_file(self) -> None:
+        """Do nothing, since `open` raises the error."""
 
     def open(self) -> Any:
-        """See `Input.open`."""
+        """Return the unpacked bytes as a file object."""
         import fsspec
 
         return fsspec.open(self.name, "rb", compression="infer").open()
 
 
-def _is_separated(path: str) -> bool:
+def _is_csv(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the columns of a CSV file and its rows after the first `skipped`."""
+def _open_csv(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the column names of a CSV file and its rows, of which the first are not kept.
+
+    Args:
+        skipped: The number of rows that do not count towards the memory limit.
+    """
     import fsspec
 
     source = SeparatedValues(_FsspecInput(path), None, None)

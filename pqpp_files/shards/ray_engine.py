@@ -1,8 +1,8 @@
-"""Ray's engine: shards by tasks on a cluster, whose workers keep a model from shard to shard.
+"""Run shards on a Ray cluster, with one task per shard.
 
-Ray Data is not used: it loses the order of files and repeats everything after a failure. If a
-worker dies, Ray gives its shard to another one. The number of submitted tasks is bounded, so that
-the driver's memory does not grow with the job.
+Workers keep their model from shard to shard. If a worker dies, Ray gives its shard to another one.
+The number of submitted tasks is bounded, so that the driver's memory does not grow with the job.
+Ray Data is not used, since it loses the order of files and repeats everything after a failure.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pqpp_files.errors import FileError, PqppError, to_line
 from pqpp_files.extras import require_extra
 from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
-from pqpp_files.shards.run import THREADS, Work
+from pqpp_files.shards.run import THREADS, ShardJob
 
 _LOOK = 30.0  # seconds without a result after which the cluster's resources are checked again
-_HELD: dict[str, Work] = {}  # the work of this worker process
+_HELD: dict[str, ShardJob] = {}  # the work of this worker process
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,12 @@ class RayOptions:
 
 
 def run_on_ray(
-    work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
+    work: ShardJob, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
-    """Run shards on a cluster; yield each with the result of `Work.run` when it is done.
+    """Run shards on a Ray cluster, and yield each finished one with its number of errors.
 
     Raises:
-        FileError: No node has the resources for a task, a worker cannot import the job, or a
-            shard's workers died four times.
+        FileError: There is no cluster, no node has the resources for a task, or a task failed.
         MissingExtraError: Ray is not installed.
     """
     if not todo:
@@ -67,12 +66,12 @@ def run_on_ray(
                 raise cause from None
             # The message of a failed task contains a traceback.
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:300]
-            raise FileError(f"Ray failed ({reason}); run again to resume") from None
+            raise FileError(f"Ray failed ({reason}); run the command again to resume") from None
 
 
 @contextmanager
 def _connect() -> Iterator[Any]:
-    """Yield Ray, connected to the cluster of RAY_ADDRESS or to a temporary local one."""
+    """Yield the module `ray`, connected to the cluster at RAY_ADDRESS or to a local one."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     with require_extra("`engine` ray", "ray"):
         import ray
@@ -92,7 +91,8 @@ def _connect() -> Iterator[Any]:
             include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
-        raise FileError(f"no Ray cluster at {address} ({to_line(error)[:200]})") from None
+        what = f"no connection to the Ray cluster {address} ({to_line(error)[:200]})"
+        raise FileError(f"{what}; check RAY_ADDRESS") from None
     try:
         yield ray
     finally:
@@ -100,7 +100,7 @@ def _connect() -> Iterator[Any]:
 
 
 def _count_slots(ray: Any, options: RayOptions) -> int:
-    """Return the number of tasks that fit on the cluster; none is an error."""
+    """Return the number of tasks that fit on the cluster at once; raise an error if none does."""
     asked = {"CPU": options.num_cpus, "GPU": options.num_gpus}
     asked = {name: count for name, count in asked.items() if count}
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -112,14 +112,14 @@ def _count_slots(ray: Any, options: RayOptions) -> int:
         largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
         wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
         most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
-        raise FileError(f"a task needs {wanted}, but the largest node has {most}; request less")
+        raise FileError(f"no node has {wanted} (most: {most}); lower `num_cpus` or `num_gpus`")
     return fitting
 
 
 def _run_tasks(
-    ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
+    ray: Any, work: ShardJob, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
-    """Run as many shards at once as there are slots; yield each when it is done."""
+    """Run up to `workers` shards at once, if they fit, and yield each finished one."""
     places, left, running = _count_slots(ray, options), iter(todo), dict[Any, Shard]()
     needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
     # A worker with a GPU would end after each task.
@@ -142,7 +142,7 @@ def _run_tasks(
 
 
 def _run_shard(work: list[Any], shard: Shard) -> int | None:
-    """Run a shard; the work, with a loaded model, stays in the worker."""
+    """Run a shard in a worker, which keeps the job, with its model, for further shards."""
     import ray
 
     (reference,) = work  # in a list Ray leaves it unread

@@ -1,9 +1,8 @@
-"""Run long jobs, which are pure functions from an input shard to an output shard.
+"""Run jobs shard by shard, on any number of processes and machines.
 
-A shard is done when its file has its name. A rerun computes the missing outputs, so a killed job
-continues, and its outputs have the same bytes as those of an uninterrupted run. The inputs and
-settings of the outputs are in `_shards.json` next to them, so that no folder mixes two jobs. Any
-number of processes and machines may work on one folder, each on its share.
+A shard is done once its output exists, so a rerun of a killed job computes only the missing ones.
+`_shards.json`, next to the outputs, contains the inputs and settings of the job, so that no folder
+mixes two jobs.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.shards.cells import to_utf_8
+from pqpp_files.shards.cells import replace_invalid_utf8
 from pqpp_files.shards.cut import Shard, select_share
 from pqpp_files.shards.store import ShardStore
 
@@ -39,12 +38,12 @@ MANIFEST = "_shards.json"  # readers of folders skip names with an underscore
 """The file next to the outputs with their inputs and settings."""
 
 Job = Callable[["pa.Table"], "pa.Table"]
-_WORK: list[Work] = []  # the work of this worker process
+_WORK: list[ShardJob] = []  # the work of this worker process
 
 
 @dataclass
 class ShardSummary:
-    """The counts of a job on shards.
+    """The numbers of shards and rows of a job.
 
     Attributes:
         shards: Number of new outputs.
@@ -70,20 +69,20 @@ def run_shards(
     engine: str = "local",
     ray: RayOptions | None = None,
 ) -> ShardSummary:
-    """Run the shards of a job that are not done.
+    """Run a job on all shards that have no output yet.
 
     Args:
-        job: A function from a shard's rows to output rows; it must be deterministic.
+        job: A deterministic function from the rows of a shard to the rows of its output.
         shards: All shards of the job, from `find_shards` or `cut_table`.
         output: The output folder, or an fsspec URL like `s3://bucket/done`.
-        settings: Settings that outputs depend on besides the rows; stored in `_shards.json`.
-        share: `I/N`: only this share of the shards.
+        settings: The settings that the outputs depend on, to store in `_shards.json`.
+        share: Run only the share `I/N` of the shards; see `select_share`.
         workers: Number of processes, each with one BLAS thread; default: one locally, or as many as
             fit on Ray.
         progress: Whether to show a progress bar.
         engine: "local": this process or `workers` on this machine; "ray": a cluster, whose nodes
             all see the output.
-        ray: The resources of the cluster; one processor per task by default.
+        ray: The resources of a Ray task; default: one CPU.
 
     Raises:
         FileError: The folder has outputs of another job or other files, a shard cannot be read, or
@@ -107,8 +106,8 @@ def run_shards(
     store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
-    work = Work(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
-    there, todo, summary = work.check(), [], ShardSummary()
+    work = ShardJob(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
+    there, todo, summary = work.list_outputs(), [], ShardSummary()
     for shard in chosen:
         if shard.name in there:
             summary.skipped += 1
@@ -136,15 +135,15 @@ def run_shards(
 
 
 @dataclass
-class Work:
-    """A job and its output folder.
+class ShardJob:
+    """A job with its output store, which processes share.
 
     Attributes:
-        job: See `run_shards`.
+        job: As in `run_shards`.
         store: The output store.
         manifest: The required content of `_shards.json`.
-        is_begun: Whether it has that content.
-        folder: The base of relative paths, for workers with another working directory.
+        is_begun: Whether the store is known to have that content.
+        folder: The working directory of the job; None for the current one.
     """
 
     job: Job
@@ -154,9 +153,9 @@ class Work:
     folder: str | None = None
 
     def run(self, shard: Shard) -> int | None:
-        """Write the output of a shard; return the number of rows with errors.
+        """Write the output of a shard, and return its number of rows with an error.
 
-        None if another process has written it.
+        The result is None if the output exists already.
         """
         import pyarrow.parquet
 
@@ -164,18 +163,18 @@ class Work:
             os.chdir(self.folder or os.curdir)
         if self.store.exists(shard.name):
             return None
-        table = to_utf_8(self.job(shard.read()))
+        table = replace_invalid_utf8(self.job(shard.read()))
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(table, buffer)
         if not self.is_begun:  # now that the job is known not to be refused
             there, manifest = self.store.exists(MANIFEST), self.manifest.encode()
             if there or not self.store.write_new(MANIFEST, manifest):
-                self.check()  # another process may have begun another job since
+                self.list_outputs()  # another process may have begun another job since
             self.is_begun = True
         return _count_errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
 
-    def check(self) -> set[str]:
-        """Refuse another job's folder; return the names of existing files."""
+    def list_outputs(self) -> set[str]:
+        """Return the names of existing files, after refusing a folder of another job."""
         names = self.store.list_names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):
@@ -190,10 +189,10 @@ class Work:
         for name in sorted({*settings, *wanted["settings"]}):
             before, now = settings.get(name), wanted["settings"].get(name)
             if before != now:
-                change = f"{name} {before}, not {now}"
+                change = f"{name} = {before}, not {now}"
                 raise FileError(f"{self.store} was written with {change}; name a new folder")
         if shards != wanted["shards"]:
-            raise FileError(f"{self.store} was written for other rows or shards; name a new folder")
+            raise FileError(f"{self.store} has results of other rows or shards; name a new folder")
         return names
 
     def count_errors(self, shard: Shard) -> int:
@@ -201,7 +200,7 @@ class Work:
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
-        with explain(what, "remove the file and run again"), self.store.open(shard.name) as opened:
+        with explain(what, "delete this file and rerun"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.
             return _count_errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
 
@@ -210,8 +209,8 @@ def _count_errors(table: pa.Table) -> int:
     return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
 
 
-def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int | None]]:
-    """Run shards in this process or in others; yield each with the result of `Work.run`."""
+def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int | None]]:
+    """Run shards in this process or others, and yield each with the result of `ShardJob.run`."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
             yield shard, work.run(shard)
@@ -225,8 +224,8 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
         for future in as_completed(running):
             yield running[future], future.result()
     except BrokenProcessPool:
-        way = "run again with fewer workers or smaller shards to resume"
-        raise FileError(f"a worker was killed, perhaps out of memory; {way}") from None
+        remedy = "run the command again with fewer workers to resume"
+        raise FileError(f"a worker was killed, perhaps for lack of memory; {remedy}") from None
     finally:
         pool.shutdown(cancel_futures=True)
         for name in THREADS:
@@ -234,8 +233,8 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
         os.environ |= before
 
 
-def _start_worker(work: Work) -> None:
-    """Receive the work, and end when the parent process is killed."""
+def _start_worker(work: ShardJob) -> None:
+    """Keep the job of this worker process, and end the process with its parent."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()
 

@@ -1,7 +1,7 @@
-"""A store of outputs: a folder, or a URL that fsspec knows, like `s3://bucket/predicted`.
+"""A store of outputs: a folder, or an fsspec URL like `s3://bucket/predicted`.
 
-Outputs are written completely or not at all. A writer of an object store that ends with an
-exception would publish its incomplete content, so outputs are serialised first.
+Outputs are serialised in memory first, since an object store would publish the incomplete content
+of a writer that ends with an exception.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pqpp_files.paths import check_output_folder, expand
 
 
 class ShardStore:
-    """A store of named outputs, which other processes may write to as well.
+    """A folder or object store of named outputs, which several processes may write to.
 
     Args:
         url: A folder, or an fsspec URL.
@@ -38,19 +38,23 @@ class ShardStore:
             self.url = str(expand(self.url.removeprefix("file://")))
 
     def __str__(self) -> str:
-        """Return the folder or URL as given."""
+        """Return the folder or URL."""
         return self.url
 
     def check(self, patterns: Sequence[str] | None = None, inputs: Sequence[str] = ()) -> None:
-        """Refuse a folder with other files or an input, and an unusable URL.
+        """Refuse a store that cannot be used or written to.
+
+        Args:
+            patterns: Patterns of the names that a folder may contain; None for any.
+            inputs: Input files, which must not be in the store.
 
         Raises:
-            FileError: The URL is unusable, or a Hub repository, where each output would be a
-                commit.
+            FileError: The store has other files or an input, cannot be reached, or is a Hub
+                repository, in which each output would be a commit.
         """
         if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
-            remedy = "write to a folder or hf://buckets/, then run: hf upload-large-folder"
-            raise FileError(f"{self.url}: the Hub limits commits; {remedy}")
+            remedy = "write to a folder, then run hf upload-large-folder"
+            raise FileError(f"{self.url} is a repository, which limits commits; {remedy}")
         if self.is_local:
             return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])
         here = self._files.fs.unstrip_protocol(self._files.path)
@@ -59,20 +63,20 @@ class ShardStore:
         self.list_names()
 
     def list_names(self) -> set[str]:
-        """Return the names of all outputs, in a single request."""
-        with self._explain(), contextlib.suppress(FileNotFoundError):
+        """Return the names of all outputs; the set is empty if the store does not exist."""
+        with self._convert_error(), contextlib.suppress(FileNotFoundError):
             return {path.rstrip("/") for path in self._files.ls("", detail=False, refresh=True)}
         return set()
 
     def find(self, folder: str) -> list[str]:
         """Return the names of all files below a folder, in order."""
-        with self._explain():
+        with self._convert_error():
             self._files.invalidate_cache()
             return sorted(self._files.find(folder))
 
     def exists(self, name: str) -> bool:
         """Return whether an output exists."""
-        with self._explain():
+        with self._convert_error():
             self._files.invalidate_cache()
             return bool(self._files.exists(name))
 
@@ -80,7 +84,7 @@ class ShardStore:
         """Open an output for reading; a named pipe, which would block, counts as missing."""
         if self.is_local and not Path(self.url, name).is_file():
             raise FileNotFoundError(f"{self.url}/{name} is not a file")
-        with self._explain():
+        with self._convert_error():
             return self._files.open(name, "rb")
 
     def read(self, name: str) -> bytes:
@@ -92,13 +96,13 @@ class ShardStore:
         """Write an output atomically, replacing an older one."""
         if self.is_local:
             return write_file(Path(self.url, name), content)
-        with self._explain():
+        with self._convert_error():
             self._files.pipe_file(name, content)
 
     def write_new(self, name: str, content: bytes) -> bool:
-        """Write an output if it is new; return whether it was.
+        """Write an output unless it exists, and return whether it was written.
 
-        Of two simultaneous writers, one fails if the store supports it.
+        If the store cannot refuse existing names, the last of several simultaneous writers wins.
         """
         if self.is_local:
             Path(self.url).mkdir(parents=True, exist_ok=True)
@@ -106,7 +110,7 @@ class ShardStore:
                 if is_new := not self.exists(name):
                     self.write(name, content)
             return is_new
-        with self._explain(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
+        with self._convert_error(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
             try:
                 self._files.pipe_file(name, content, mode="create")
             except FileExistsError:
@@ -116,7 +120,7 @@ class ShardStore:
         return True
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the connection: each process opens its own."""
+        """Return the state without the connection, since each process opens its own."""
         return {"url": self.url, "is_local": self.is_local}
 
     @cached_property
@@ -132,15 +136,15 @@ class ShardStore:
         return DirFileSystem(files._strip_protocol(root).rstrip("/"), files)
 
     @contextlib.contextmanager
-    def _explain(self) -> Any:
-        """Turn a file system's error into one line without HTTP headers."""
+    def _convert_error(self) -> Any:
+        """Turn most errors of the file system in a block into a one-line `FileError`."""
         try:
             yield
         except (FileNotFoundError, FileExistsError, FileError, NotImplementedError):
             raise
         except Exception as error:  # file systems raise various errors
             reason = to_line(error)[:200]
-            raise FileError(f"{self.url}: {reason}; check its name and permissions") from None
+            raise FileError(f"{self.url}: {reason}; check the URL and its permissions") from None
 
 
 def is_local(url: str) -> bool:

@@ -26,12 +26,12 @@ from pqpp_hub.card import render_card
 from pqpp_hub.eval_results import (
     BenchmarkTask,
     ListedResult,
-    find_commit,
+    get_commit,
     get_path,
-    list_in_folder,
-    list_on_hub,
-    list_tasks,
-    make_entry,
+    load_tasks,
+    make_result,
+    pull_results,
+    read_results,
     render_results,
 )
 from pqpp_models.bench.lookup import load_any_predictor
@@ -95,7 +95,7 @@ def make_entries(
             elif result.fitted_on:
                 parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
             task = BenchmarkTask(config, result.split, result.target)
-            kept = make_entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
+            kept = make_result(task, dataset, result.kendall, notes="; ".join(parts), **about)
             entries.setdefault(result.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
     return entries, lines
@@ -155,7 +155,7 @@ def write_results(
         raise PredictorError(
             "these rows have no split, but a task needs one; save the rows as FOLDER/test.csv"
         )
-    entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
+    entries_by_name, lines = make_entries(run, dataset, get_commit(dataset) if from_hub else None)
     if not entries_by_name:
         raise PredictorError("; ".join(lines) or "no results to write")
     paths = {name: Path(folder) / _to_folder_name(name) for name in entries_by_name}
@@ -195,8 +195,8 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     """
     entries: list[EvalResultEntry] = []
     lines: list[str] = []
-    revision = find_commit(dataset)
-    for run in iterate_runs({model: model}, dataset, list_tasks(dataset), progress):
+    revision = get_commit(dataset)
+    for run in iterate_runs({model: model}, dataset, load_tasks(dataset), progress):
         for name in run.builds.stands_for:  # the build's figures are not the release's
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
@@ -305,7 +305,7 @@ def read_leaderboard(
     folder = expand(source)
     name = str(source)
     if folder.is_dir():
-        listed, notes = list_in_folder(folder)
+        listed, notes = read_results(folder)
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
@@ -313,7 +313,7 @@ def read_leaderboard(
             )
         name = benchmark or next(iter(named), name)
     else:
-        listed, notes = list_on_hub(name, models)
+        listed, notes = pull_results(name, models)
     entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         how = "write results with `pqpp bench --eval-results` or `pqpp models submit`"

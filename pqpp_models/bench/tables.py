@@ -236,7 +236,7 @@ def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
         (
             row.predictor,
             row.label,
-            _add_interval(row.baseline_difference, row, "baseline", "+")
+            _format_value(row.baseline_difference, row, "baseline", "+")
             + " !" * bool(row.baseline_warning),
         )
         for row in results
@@ -244,7 +244,7 @@ def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     ]
 
 
-def _add_interval(value: float, row: Result, name: str, sign: str) -> str:
+def _format_value(value: float, row: Result, name: str, sign: str) -> str:
     if math.isnan(value):
         return "–"
     known = [value, *(get_interval(row, name) or ())]
@@ -460,7 +460,7 @@ def format_results(
     baseline = shown(str(results[0].baseline)) if results else ""
     difference = f"Difference from {baseline}, signs set so that higher is better, 95% interval"
     intervals = [
-        (r.predictor, r.label, *(_add_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
+        (r.predictor, r.label, *(_format_value(getattr(r, c), r, c, "") for c in COEFFICIENTS))
         for r in results
         if with_intervals
     ]

@@ -16,9 +16,9 @@ from pqpp_hub.card import render_card
 from pqpp_hub.space import (
     SDK_VERSION,
     add_message,
-    make_app,
     make_files,
     make_page,
+    make_script,
     make_status,
     serve_page,
 )
@@ -204,4 +204,4 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         sdk_version=SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return make_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)
+    return make_files(card, make_script("pqpp_models.demo", "serve_demo", name), *extras)

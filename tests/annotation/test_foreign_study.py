@@ -52,5 +52,5 @@ def test_a_table_names_images_of_its_folder_only(folder, way, capsys):
     (folder / "images" / "more").symlink_to(folder)
     (folder / "prompts.csv").write_text(f"prompt,image\na cat,{names[way]}\n")
     assert init() == 2
-    assert "copy the file into it" in capsys.readouterr().err
+    assert "copy the file into this folder" in capsys.readouterr().err
     assert not list(folder.glob("*.db")) and not (folder / "study.yaml").exists()

@@ -170,7 +170,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_shown_is_said_and_nothing_is_written(folder, capsys, case):
+def test_invalid_images_are_one_line_and_write_nothing(folder, capsys, case):
     import re
 
     spoil, words, said = BAD[case]
@@ -182,7 +182,7 @@ def test_what_cannot_be_shown_is_said_and_nothing_is_written(folder, capsys, cas
     assert sorted(folder.rglob("*")) == before
 
 
-def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(folder, capsys):
+def test_unreachable_database_writes_nothing_and_hides_the_password(folder, capsys):
     (folder / "prompts.csv").write_text("prompt,image\na cat,http://me:secret@127.0.0.1:1/a.png\n")
     before = sorted(folder.iterdir())
     assert init() == 2
@@ -191,7 +191,7 @@ def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(fo
     assert sorted(folder.iterdir()) == before
 
 
-def test_what_is_exported_while_people_work_is_whole(folder, capsys):
+def test_export_during_a_study_is_consistent(folder, capsys):
     assert init("--people-per-item", "6") == 0
     store = open_store(read_study("study.yaml"))
     people = [add_person(store, f"p{number}").id for number in range(6)]

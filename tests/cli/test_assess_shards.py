@@ -28,13 +28,13 @@ def words(study, *more):
     return ["assess", "rahf", *kept, *more]
 
 
-def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys):
+def test_assess_in_shards_writes_tables_of_verdicts(study, monkeypatch, capsys):
     monkeypatch.setattr(RahfOptions, "load", lambda options: [Redness()])
     asked = words(study, "--shard-size", "4", "--output", str(study / "verdicts"))
     assert main([*asked, "--shard", "0/2"]) == 0
     assert "2 of 3 shards" in capsys.readouterr().err
     assert main(asked) == 0
-    assert "1 of 3 shards" in (said := capsys.readouterr().err) and "already there" in said
+    assert "1 of 3 shards" in (said := capsys.readouterr().err) and "already existed" in said
     tables = sorted(map(str, (study / "verdicts").glob("part-*")))
     rows = [row for one in tables for row in pq.read_table(one).to_pylist()]
     assert [row["image"] for row in rows] == [f"{n}/sdxl_0.png" for n in range(9)]
@@ -50,7 +50,7 @@ def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys)
         (["--output", "out", "--column", "caption"], "no column 'caption'"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(study, more, said, monkeypatch, capsys):
+def test_invalid_shard_options_are_one_line(study, more, said, monkeypatch, capsys):
     monkeypatch.chdir(study)
     monkeypatch.setattr(RahfOptions, "load", lambda options: [Redness()])
     assert main(words(study, "--shard", "0/2", *more)) == 2

@@ -46,7 +46,7 @@ def test_text_rendering_needs_no_model(folder, tmp_path, capsys):
         (["--only", "light", "--model", "detector=no-such"], "detector: no-such is neither"),
     ],
 )
-def test_refused_in_one_line(folder, tmp_path, capsys, given, said):
+def test_invalid_vistar_options_are_one_line(folder, tmp_path, capsys, given, said):
     out = tmp_path / "v.parquet"
     assert main(["assess", "vistar", "--image-dir", str(folder), "--output", str(out), *given]) == 2
     told = capsys.readouterr().err
@@ -62,7 +62,7 @@ def hwpq_reply(body):
     return json.dumps({n: {"level_weight": 0.25, "questions": [pair]} for n in LEVELS})
 
 
-def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeypatch):
+def test_hwpq_respects_the_limits_of_an_endpoint(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret")
     out, kept = tmp_path / "v.parquet", tmp_path / "kept"

@@ -63,7 +63,7 @@ def test_results_agree_with_scipy_and_leave_nulls_out():
     assert partial.kendall_p == pytest.approx(tau.pvalue, rel=1e-9)
 
 
-def test_kendall_of_few_prompts_is_tested_by_counting_their_orders():
+def test_kendall_p_value_of_few_prompts_is_exact():
     """Eight of 66 pairs out of order: Student's t says p = .0043, which would be one mark less."""
     predicted = np.array([2.0, 0, 1, 5, 3, 4, 8, 6, 7, 11, 9, 10])
     one = Predictions("few", ("mean_rr",), predicted[:, None])
@@ -83,7 +83,7 @@ def test_constant_predictions_are_undefined_not_zero():
     assert json.loads(format_results("json", [result]))["rows"][0]["pearson"] is None
 
 
-def test_a_mean_is_of_predictors_that_have_all_columns():
+def test_mean_needs_all_columns():
     """One that has the easy columns only must not look better than one that has them all."""
     true = {f"{name}_hbpp": [0.0, 0.5, 1.0, 1.5] for name in ("glide", "sdxl", "mean")}
     upwards = np.arange(4.0)[:, None]
@@ -167,7 +167,7 @@ def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
     assert pearson >= 0.45 and kendall >= 0.31
 
 
-def test_cell_uses_the_prediction_it_names():
+def test_cross_table_cells_use_the_named_prediction():
     from pqpp_models.bench.protocol import Column
 
     one, references = said()
@@ -179,7 +179,7 @@ def test_cell_uses_the_prediction_it_names():
     assert result.n == 25 and result.pearson == pytest.approx(expected.statistic, abs=1e-12)
 
 
-def test_predictors_are_turned_before_they_are_compared():
+def test_signs_are_aligned_before_comparison():
     from pqpp_models.bench.protocol import compare_with_baseline
 
     generator = np.random.default_rng(0)

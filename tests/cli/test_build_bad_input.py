@@ -30,7 +30,7 @@ def contents(folder):
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_one_error_and_nothing_of_the_users_is_replaced(kept, tmp_path, capsys):
+def test_invalid_votes_are_one_line_and_replace_no_file(kept, tmp_path, capsys):
     words = ["build", file("v.csv", "café,i,m,ann,5", encoding="latin-1"), "--overwrite"]
     for output in ("b", "new"):
         assert main([*words, "--output", output]) == 2

@@ -18,6 +18,6 @@ def test_a_folder_without_write_permission_is_one_line(tmp_path):
     for name in ("o.csv", "sub/o.csv"):
         command = [sys.executable, "-m", "pqpp_cli.main", "predict", "a cat", "--output", name]
         done = subprocess.run([*user, *command], cwd=closed, capture_output=True, text=True)
-        said = f"pqpp: error: --output {closed} cannot be written to; name another folder\n"
+        said = f"pqpp: error: --output: no permission to write to {closed}; name another folder\n"
         assert (done.returncode, done.stderr) == (2, said)
     assert not list(closed.iterdir())

@@ -57,7 +57,7 @@ def server(real_data, monkeypatch, cache):
 
 
 @pytest.mark.realdata
-def test_it_fetches_the_validation_file_verified_and_only_that(server, tmp_path, capsys):
+def test_demo_downloads_only_the_verified_validation_file(server, tmp_path, capsys):
     status, out, *_ = demo(tmp_path, capsys)
     assert status == 0 and WENT in out
     assert server.requests == [("/validation.csv", None)]
@@ -67,7 +67,7 @@ def test_it_fetches_the_validation_file_verified_and_only_that(server, tmp_path,
 
 
 @pytest.mark.realdata
-def test_a_data_dir_is_read_and_named(real_data, tmp_path, capsys, monkeypatch, cache):
+def test_demo_reads_the_data_dir(real_data, tmp_path, capsys, monkeypatch, cache):
     monkeypatch.setattr(sources, "get_release", lambda folder: pytest.fail("nothing is downloaded"))
     (tmp_path / "root" / "pqpp" / "v1.0" / "dataset").mkdir(parents=True)
     place = tmp_path / "root" / "pqpp" / "v1.0" / FILE
@@ -81,7 +81,7 @@ def test_a_data_dir_is_read_and_named(real_data, tmp_path, capsys, monkeypatch, 
     assert status == 2 and "PQPP_DATA_DIR=" in err and "no such folder" in err
 
 
-def test_offline_it_says_so_and_shows_no_published_figure(tmp_path, capsys, monkeypatch, cache):
+def test_offline_demo_shows_no_published_results(tmp_path, capsys, monkeypatch, cache):
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)

@@ -10,7 +10,7 @@ from pqpp_models import Predictor
 
 
 @pytest.mark.parametrize("style", ["csv", "jsonl", "parquet"])
-def test_files_get_a_column(tmp_path, style):
+def test_explanations_are_a_column_in_files(tmp_path, style):
     (tmp_path / "in.csv").write_text('id,prompt\n1,"a red, cat"\n2," "\n3,two dogs\n')
     out = tmp_path / f"out.{style}"
     asked = ("--file", "in.csv", "--target", "mean_rr", "--explain", "--output", str(out))

@@ -50,7 +50,7 @@ def expected() -> Predictor:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, capsys):
+def test_fit_of_every_table_format_equals_the_function(kind, expected, capsys):
     found = fitted(write(f"rates.{kind}"), "--column", "caption", "--targets", "match_rate")
     np.testing.assert_allclose(found.predict(PROMPTS), expected.predict(PROMPTS), atol=1e-5)
     assert found.details["data"] == f"rates.{kind}"
@@ -59,7 +59,7 @@ def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, caps
     assert "Pearson" not in said or f"{spearman:.3f}" in said
 
 
-def test_a_finished_model_is_not_replaced_unasked(capsys, monkeypatch):
+def test_existing_predictor_is_replaced_only_with_overwrite(capsys, monkeypatch):
     arguments = [write("rates.csv"), "--column", "caption", "--targets"]
     before = fitted(*arguments, "rating").targets
     assert main(["fit", *arguments, "match_rate", "--output", "mine"]) == 2
@@ -83,7 +83,7 @@ def test_a_finished_model_is_not_replaced_unasked(capsys, monkeypatch):
         (("few.csv", "--targets", "match_rate"), "a fit needs 20"),
     ],
 )
-def test_what_it_cannot_use_ends_in_one_line(arguments, said, capsys):
+def test_invalid_fit_input_is_one_line(arguments, said, capsys):
     rows = [f"{p},{r},{100 * r},x" for p, (r,) in zip(PROMPTS, RATES.tolist(), strict=True)]
     for name, kept in (("rates.csv", rows), ("few.csv", rows[:5])):
         lines = ["prompt,match_rate,percent_rate,note", *kept]
@@ -96,7 +96,7 @@ def test_what_it_cannot_use_ends_in_one_line(arguments, said, capsys):
 
 @pytest.mark.slow
 @pytest.mark.realdata
-def test_a_fit_to_what_the_network_has_learned_has_no_figures(real_data, tmp_path, capsys):
+def test_fit_to_training_data_of_the_network_has_no_results(real_data, tmp_path, capsys):
     from pqpp_metrics.functional import pearson_qpp
 
     arguments = ["--data-dir", str(real_data / "pqpp" / "v1.0"), "--targets", "mean_hbpp"]
@@ -118,7 +118,7 @@ def test_prompts_in_another_language():
     assert fitted("far.json", "--targets", "rating").reads_any_language
 
 
-def test_a_fit_to_few_prompts_begins_at_a_base():
+def test_fit_to_few_prompts_with_a_base():
     cases = Path(__file__).parents[1] / "models" / "verdict" / "cases.tsv"
     prompts = [line.split("\t")[0] for line in cases.read_text("utf-8").splitlines()[1:]]
     base = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]

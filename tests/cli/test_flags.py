@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from pqpp_cli.commands import iterate_commands, parse_command
+from pqpp_cli.commands import iterate_command_classes, parse_command
 from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
@@ -18,10 +18,10 @@ OUTPUTS = {"output", "output file"}
 
 def options():
     """Give every option of every command."""
-    return [(kind, field) for kind in iterate_commands() for field in get_fields(kind)]
+    return [(kind, field) for kind in iterate_command_classes() for field in get_fields(kind)]
 
 
-def test_a_flag_means_the_same_everywhere():
+def test_flags_have_one_meaning():
     meanings = defaultdict(set)
     for kind, field in options():
         hint = strip_none(get_type_hints(kind)[field.name])
@@ -33,11 +33,11 @@ def test_a_flag_means_the_same_everywhere():
     assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
 
 
-def test_every_flag_says_what_it_is():
+def test_every_flag_has_a_help_text():
     assert [(kind, field.name) for kind, field in options() if not field.metadata["help"]] == []
 
 
-def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
+def test_repeated_flags_extend_lists_or_are_refused(capsys):
     words = ["build", "a.csv", "--judgments", "b.csv", "c.csv", "--language", "en,de"]
     _, flags = parse_command([*words, "--output", "new"])
     assert flags["judgments"] == ["a.csv", "b.csv", "c.csv"] and flags["language"] == ["en", "de"]
@@ -47,10 +47,10 @@ def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
     assert "'--baseline'?" in capsys.readouterr().err
     for words in (["predict", "--file", "a", "--file", "b"], ["fit", "a", "--dataset", "b"]):
         assert main(words) == 2
-        assert "got 'a' and 'b'; give the option once" in capsys.readouterr().err
+        assert "is both 'a' and 'b'" in capsys.readouterr().err
 
 
-def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys):
+def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fit.yaml").write_text("dataset: a.csv\ntargets: [x, y]\nfolds: 3\noutput: new\n")
     made = Fit(dataset="a.csv", targets=("x", "y"), folds=3, output="new")
@@ -63,11 +63,11 @@ def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys
     assert read_recipe(*parse_command(["fit", "--config", "fit.yaml", "--folds", "4"])).folds == 4
     with pytest.raises(PqppError, match="`folds` is 'x'; it must be a whole number"):
         read_recipe(Fit, {"folds": "x"})
-    with pytest.raises(PqppError, match="`output` is missing"):
+    with pytest.raises(PqppError, match="`output` is required"):
         Fit(dataset="a.csv")
     for words, said in (
         (["--folds", "x"], "--folds is 'x'; it must be a whole number"),
-        (["--output", ""], "--output: the value is empty"),
+        (["--output", ""], "--output is empty"),
     ):
         assert main(["fit", "--config", "fit.yaml", *words]) == 2
         assert said in capsys.readouterr().err

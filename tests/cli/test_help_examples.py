@@ -24,7 +24,7 @@ LINES = sorted({*re.findall(r"^ +pqpp ([^|\n]+)", TEXT, re.MULTILINE)})
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_an_example_is_taken(line, tmp_path, monkeypatch):
+def test_help_examples_are_valid(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     kind, flags = parse_command(shlex.split(line, comments=True))
     try:

@@ -40,7 +40,7 @@ def write(name, predicted="predictions", true="references", **index):
 
 
 @pytest.mark.parametrize("name", [None, "prompt_id", "image", "references"])
-def test_the_index_of_pandas_holds_ids(compute, name):
+def test_pandas_index_holds_ids(compute, name):
     """By place it is -2/3 that comes out, by id 2/3."""
     write(name)
     if name == "references":  # also where the index is called like what is scored
@@ -52,7 +52,7 @@ def test_the_index_of_pandas_holds_ids(compute, name):
     assert said == f"joined on {shown}, 4 rows"
 
 
-def test_ids_that_contradict_each_other_are_refused(compute):
+def test_contradictory_ids_are_refused(compute):
     """Here id only counts the rows of each file: by it every pair would be wrong."""
     Path("p.csv").write_text("id,prompt_id,p\n0,a,1\n1,b,2\n2,c,3\n")
     for rows in ("0,c,3\n1,b,2\n2,a,1\n", "2,a,1\n0,c,3\n1,b,2\n"):
@@ -74,7 +74,7 @@ IDS = st.text('ab,"\n é7', min_size=1, max_size=3).filter(lambda one: one.strip
     st.sampled_from(["csv", "jsonl", "column", "index", "unnamed"]),
     st.randoms(use_true_random=False),
 )
-def test_no_order_of_rows_changes_what_belongs_together(tmp_path_factory, known, more, kind, rng):
+def test_row_order_does_not_change_joins(tmp_path_factory, known, more, kind, rng):
     """Each side is shuffled, and has rows that the other lacks: they are dropped, or refused."""
     folder = tmp_path_factory.mktemp("rows")
     sides = [list(known.items()), list(known.items())]

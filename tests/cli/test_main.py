@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 from support.processes import run
 
-from pqpp_cli.commands import get_command_words, iterate_commands
+from pqpp_cli.commands import get_command_words, iterate_command_classes
 from pqpp_cli.main import main
 
 
-@pytest.mark.parametrize("kind", [*iterate_commands()], ids=lambda kind: kind.__name__)
-def test_each_command_helps_and_refuses_an_option_that_it_lacks(kind, capsys):
+@pytest.mark.parametrize("kind", [*iterate_command_classes()], ids=lambda kind: kind.__name__)
+def test_every_command_has_help_and_refuses_unknown_options(kind, capsys):
     assert main([*get_command_words(kind), "--help"]) == 0
     assert capsys.readouterr().err == ""
     assert main([*get_command_words(kind), "--no-such-option", "x"]) == 2
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith("pqpp ") and said.err.count("\n") == 1
+    assert main(["--no-such-option", *get_command_words(kind), "x"]) == 2
+    assert "unknown argument --no-such-option; " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ def test_each_command_helps_and_refuses_an_option_that_it_lacks(kind, capsys):
         ("pqpp predict --dataset pqpp --split ", {"train", "validation", "test"}),
     ],
 )
-def test_tab_completion_knows_datasets_beside_files_and_splits(line, known, tmp_path):
+def test_tab_completion_lists_datasets_files_and_splits(line, known, tmp_path):
     (tmp_path / "mine.csv").touch()
     asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
     told = {"_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
@@ -50,7 +52,7 @@ def test_a_missing_package_gets_one_line(monkeypatch, capsys, tmp_path):
     assert "needs transformers; run: pip install" in shown and shown.count("\n") == 1
 
 
-def test_what_nobody_foresaw_gets_one_line(monkeypatch, capsys):
+def test_internal_errors_are_one_line(monkeypatch, capsys):
     def broken(command):
         raise KeyError("no\nsuch")
 
@@ -63,12 +65,12 @@ def test_what_nobody_foresaw_gets_one_line(monkeypatch, capsys):
         main(["models", "list"])
 
 
-def test_what_a_model_of_others_does_is_its_own_fault(monkeypatch, capsys):
+def test_errors_of_model_libraries_are_not_internal(monkeypatch, capsys):
     torch = pytest.importorskip("torch")
     broken = torch.nn.Embedding(1, 1)
     monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: broken(torch.tensor([9])))
     assert main(["models", "list"]) == 2
-    assert "the model cannot be run: IndexError" in capsys.readouterr().err
+    assert "the model failed: IndexError" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -95,14 +97,14 @@ def test_a_status_needs_no_standard_error(tmp_path):
             assert done.returncode == status
 
 
-def test_a_working_folder_that_is_gone_is_one_line(tmp_path, monkeypatch, capsys):
+def test_missing_working_folder_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     tmp_path.rmdir()
     assert main(["predict", "a cat", "--output", "a.csv"]) == 2
     assert "the working folder no longer exists" in capsys.readouterr().err
 
 
-def test_help_and_version_are_words_and_nothing_is_a_first_screen(capsys):
+def test_help_version_and_no_arguments(capsys):
     shown = {}
     for words in ([], ["help"], ["--help"], ["version"], ["--version"], ["help", "predict"]):
         assert main(words) == 0

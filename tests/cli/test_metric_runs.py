@@ -59,7 +59,7 @@ def test_one_run_as_trec_eval(compute, level, judged_only):
 
 
 @pytest.mark.parametrize("name", ["reciprocal_rank"])
-def test_a_metric_alone_as_trec_eval(compute, name):
+def test_single_metric_as_trec_eval(compute, name):
     known = {"reciprocal_rank": "recip_rank"}
     theirs = by_trec_eval(RUN)
     files = ("--predictions", "a.run", "--references", "q.qrels", "--option", "ties=docno")
@@ -101,7 +101,7 @@ def test_runs_are_compared(compute, folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["rr", "--run", "a.run"], "--runs and --qrels go together"),
+        (["rr", "--run", "a.run"], "--runs and --qrels must be given together"),
         (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing zero or --missing drop"),
     ],
 )

@@ -83,7 +83,7 @@ def test_columns_of_unequal_length_are_two_groups(tmp_path, compute):
     assert found["p_value"] == [pytest.approx(0.2)]  # 2 of the 10 ways to choose have U <= 1
 
 
-def test_several_columns_are_one_list_a_row(tmp_path, compute, pqpp):
+def test_several_columns_are_one_list_per_row(tmp_path, compute, pqpp):
     """Three raters, worked by hand: P = (1 + 1/3) / 2, Pe = (4/6)^2 + (2/6)^2, kappa = .25."""
     (tmp_path / "r.csv").write_text("prompt,r1,r2,r3\na,yes,yes,yes\nb,yes,no,no\n")
     named = compute("fleiss_kappa", "--input", "ratings=r.csv:r1,r2,r3")

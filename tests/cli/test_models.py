@@ -4,7 +4,7 @@ from pqpp_cli.main import main
 from pqpp_models.registry import SHIPPED
 
 
-def test_the_list_says_what_is_needed(capsys):
+def test_models_list_shows_needs(capsys):
     assert main(["models", "list"]) == 0
     shown = capsys.readouterr().out
     lines = {line.split()[0]: line for line in shown.splitlines() if line[:1].strip()}

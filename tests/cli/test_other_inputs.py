@@ -67,7 +67,7 @@ def refused(capsys, *arguments) -> str:
     return line
 
 
-def test_bench_gives_images_to_those_that_need_them(clip, archive, tmp_path, capsys):
+def test_bench_passes_images_to_predictors(clip, archive, tmp_path, capsys):
     folder, rows = archive
     data = ("--data-dir", str(write_v1_0(tmp_path / "data")), "--predictors", f"{clip},static")
     words = "bench --subset pqpp-v1.0 --targets mean_hbpp --format json"
@@ -123,7 +123,7 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
     assert "--split is missing; the splits of" in line and "are a, b" in line
 
 
-def test_a_token_that_fits_no_header_is_not_shown(monkeypatch, capsys):
+def test_malformed_token_is_not_shown(monkeypatch, capsys):
     """The transport's own message holds it."""
 
     class LocalProtocolError(Exception):

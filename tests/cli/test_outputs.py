@@ -1,4 +1,4 @@
-"""No output replaces an input or a file of another kind: every command, from its declarations."""
+"""No output replaces an input or would be overwritten: every command, from its declarations."""
 
 import dataclasses
 import sqlite3
@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.numpy import save_file
 
 from pqpp_cli.command import check_outputs
-from pqpp_cli.commands import iterate_commands
+from pqpp_cli.commands import iterate_command_classes
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, get_fields
@@ -26,7 +26,7 @@ def options_of(kind, roles):
 
 OUTPUTS = [
     pytest.param(kind, field, id=f"{kind.__module__.removeprefix('pqpp_cli.')}-{field.name}")
-    for kind in iterate_commands()
+    for kind in iterate_command_classes()
     for field in options_of(kind, ["output file"])
 ]
 
@@ -71,7 +71,7 @@ def test_an_output_replaces_no_input(kind, output, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
-def test_an_output_may_name_a_folder_that_is_to_be_made(kind, output, tmp_path):
+def test_output_folder_is_created(kind, output, tmp_path):
     """It is made when there is something to write; what cannot be one is refused before."""
     file = named_so(tmp_path / "new" / "below" / "out", output)
     check_outputs(made(kind, **{output.name: str(file)}))
@@ -103,7 +103,7 @@ def write_kind(path, kind):
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
 def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
     place = named_so(tmp_path / "old", output)
-    allowed = made(kind, **{output.name: str(place)}).get_output_kinds(output.name)
+    allowed = made(kind, **{output.name: str(place)}).get_output_file_types(output.name)
     for other in ("Parquet", "PNG", "JPEG", "NumPy", "SQLite", "safetensors", "faiss", "text"):
         place.unlink(missing_ok=True)
         write_kind(place, other)
@@ -111,11 +111,11 @@ def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
         if other in allowed:
             check_outputs(command)
         else:
-            with pytest.raises(PqppError, match="a file of another kind"):
+            with pytest.raises(PqppError, match="would be overwritten"):
                 check_outputs(command)
 
 
-def test_modes_stay_and_secrets_are_their_owners(tmp_path, capsys, monkeypatch):
+def test_outputs_keep_modes_and_secrets_are_private(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for mode in (0o600, 0o640, 0o666, 0o444):
         kept = tmp_path / f"{mode}.csv"

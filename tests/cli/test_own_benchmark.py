@@ -42,7 +42,7 @@ def mine(tmp_path, monkeypatch, cache, capsys):
 
 
 @pytest.mark.slow  # eight seconds of CPU
-def test_the_short_road_of_the_page_with_a_thousand_prompts(tmp_path, monkeypatch, cache, capsys):
+def test_page_example_with_a_thousand_prompts(tmp_path, monkeypatch, cache, capsys):
     """Votes -> dataset -> table -> predictor -> Hub: its four commands, as they stand there."""
     from support import local_hub
     from support.processes import run_warm
@@ -88,7 +88,7 @@ def rows_of(folder, split):
     return load_benchmark(str(folder), split=split)
 
 
-def test_the_main_table_has_its_own_targets_and_no_row_of_the_paper(mine, fitted, capsys):
+def test_main_table_of_own_targets_has_no_published_rows(mine, fitted, capsys):
     words = ("bench", "--dataset", "mine", "--predictors", "static,./my_predictor")
     found = json.loads(printed(capsys, *words, "--format", "json"))
     assert found["published"] == []

@@ -66,7 +66,7 @@ def test_a_blank_prompt_keeps_its_row_and_is_counted(tmp_path, predictor):
     column = "score" if predictor != "static" else "mean_rr"
     assert [row["id"] for row in rows] == ["1", "2", "3"]
     assert [bool(row[column]) for row in rows] == [True, False, True]
-    assert "note: 1 of 3 prompts is blank and has no prediction" in done.stderr
+    assert "note: no prediction for 1 blank prompt" in done.stderr
     done = run_pqpp(*words, "--format", "json", cwd=tmp_path)
     assert json.loads(done.stdout)[1][column] is None
     assert "–" in run_pqpp(*words, cwd=tmp_path).stdout.splitlines()[3]
@@ -97,15 +97,15 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "standard input: the file is empty"),
-        (["a cat", "--file", "p.csv"], "not both"),
+        ([], "standard input is empty"),
+        (["a cat", "--file", "p.csv"], "expected one of PROMPT"),
         (["--file", "other.csv"], "no column 'prompt' (columns: id, text, caption); set --column"),
         (["--file", "empty.csv"], "empty.csv has no prompts"),
-        (["a cat", "names.txt"], "give the file with --file"),
+        (["a cat", "names.txt"], "write --file names.txt"),
         (["--dataset", "empty.csv"], "empty.csv has no prompts"),
-        (["--file", "p.csv", "--seed", "3"], "--seed is unknown; no option is similar"),
+        (["--file", "p.csv", "--seed", "3"], "unknown argument --seed; no option is similar"),
         (["a cat", "-o", "x.csv"], "did you mean --output?"),
-        (["a.png"], "'a.png' is the name of a file, not a prompt"),
+        (["a.png"], "'a.png' is a file name, not a prompt"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words has no uncertainty"),
     ],
 )
@@ -131,7 +131,7 @@ def test_nothing_heavy_is_imported(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["--format csv | head -n 1", "| cat", "--verdict | cat"])
-def test_a_pipe_may_end_early_and_gets_tables_that_fit(tmp_path, end):
+def test_closed_pipe_is_no_error_and_tables_fit(tmp_path, end):
     command = Path(sys.executable).with_name("pqpp")
     text = "a cat on a mat in a garden with a dog and a bird and a bowl in front of a house\n"
     (tmp_path / "p.txt").write_text(text * 1000)  # more than a pipe holds
@@ -141,7 +141,7 @@ def test_a_pipe_may_end_early_and_gets_tables_that_fit(tmp_path, end):
     assert "csv" in end or max(map(len, done.stdout.splitlines())) <= 100
 
 
-def test_all_columns_stay_and_predictions_are_added(tmp_path):
+def test_predictions_follow_the_input_columns(tmp_path):
     (tmp_path / "p.csv").write_text("id;caption;mean_rr;note\n007;A cat.;.5;x\n08;A dog.;1;\n")
     words = ["--file", "p.csv", "--column", "caption", "--target", "mean_hbpp"]
     done = run_pqpp("predict", *words, "--output", "out.csv", cwd=tmp_path)
@@ -158,7 +158,7 @@ def test_all_columns_stay_and_predictions_are_added(tmp_path):
     assert [row["mean_hbpp"] for row in rows] == values
 
 
-def test_prompts_do_nothing_to_a_terminal_and_end_no_cell(tmp_path):
+def test_control_characters_and_bars_in_prompts_are_escaped(tmp_path):
     prompt = "a \x1b[31mred\x07 cat | a \x9b1mdog\u202e"
     (tmp_path / "p.jsonl").write_text(json.dumps({"prompt": prompt}))
     words = ("--file", "p.jsonl", "--predictor", "n_words")
@@ -174,7 +174,7 @@ def test_prompts_do_nothing_to_a_terminal_and_end_no_cell(tmp_path):
     assert done.returncode == 2 and not set(done.stderr) & set("\x1b\x07")
 
 
-def test_nothing_raw_reaches_a_terminal(tmp_path, monkeypatch):
+def test_control_characters_are_escaped_on_a_terminal(tmp_path, monkeypatch):
     """A stranger's predictor names its target."""
     from pqpp_models.text.ridge.fitting import fit
 
@@ -199,7 +199,7 @@ def test_nothing_raw_reaches_a_terminal(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("way", ["csv", "jsonl", "json", "parquet", "pipe", "table", "folder"])
-def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path, monkeypatch, way):
+def test_prompts_are_predicted_in_batches(tmp_path, monkeypatch, way):
     import pandas as pd
 
     from pqpp_models import predict, prompt_rows
@@ -235,7 +235,7 @@ def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path,
     assert way == "pipe" or found["n"].tolist() == list(range(count))
 
 
-def test_one_prompt_is_answered_in_lines(capsys):
+def test_single_prompt_prints_a_verdict(capsys):
     """Each number says what it is; what was not read is named, and no table is needed."""
     assert main(["predict", "(masterpiece:1.3) a cat --ar 16:9"]) == 0
     level, _, *lines = capsys.readouterr().out.splitlines()
@@ -248,7 +248,7 @@ def test_one_prompt_is_answered_in_lines(capsys):
 
 
 @pytest.mark.parametrize("more", [[], ["--verdict"], ["--target", "alignment"]])
-def test_tables_leave_out_what_a_verdict_calls_not_reliable(more, capsys):
+def test_tables_hide_unreliable_predictions(more, capsys):
     tags = "masterpiece, best quality, 1girl, solo, blue eyes, long hair, smile"
     assert main(["predict", tags, "a cat", *more]) == 0
     table = capsys.readouterr().out.split("alignment", 1)[1].splitlines()

@@ -37,7 +37,7 @@ def contents(folder):
 
 
 @pytest.mark.slow
-def test_the_lines_of_the_page_do_the_job_together(here):
+def test_commands_of_the_scale_page_complete_a_job(here):
     size = "--shard-size 10"
     run(here, f'pqpp predict --file "prompts/*.parquet" --output whole {size}')
     assert len(contents(here / "whole")) == 7

@@ -28,19 +28,19 @@ AT_THE_END = "os.kill(os.getpid(), signal.SIGINT)"
         *("argparse", "numpy", "pqpp_files.options.recipe", "pqpp_models.predictor"),
     ],
 )
-def test_an_interrupt_while_something_is_imported_is_one_line(module, tmp_path):
+def test_interrupt_during_imports_is_one_line(module, tmp_path):
     done = interrupted(tmp_path, HANDED_OVER.format(module=module, behind=""))
     assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
 
 
-def test_an_interrupt_behind_the_work_is_one_line(tmp_path):
+def test_interrupt_at_exit_is_one_line(tmp_path):
     done = interrupted(tmp_path, HANDED_OVER.format(module="none", behind=AT_THE_END))
     assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
     assert "mean_rr" in done.stdout
 
 
 @pytest.mark.parametrize("before", ["SIG_IGN", "SIG_DFL"])
-def test_a_signal_that_somebody_else_minds_is_left_to_them(before, tmp_path):
+def test_foreign_signal_handlers_are_kept(before, tmp_path):
     code = f"import signal; signal.signal(signal.SIGINT, signal.{before})\n"
     code += "from pqpp_cli.entry import main; main(['--version'])\n"
     code += "print(signal.getsignal(signal.SIGINT).name)"

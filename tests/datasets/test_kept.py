@@ -107,11 +107,11 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     prompts = load_benchmark(str(folder), split="train")
     assert add_saved_images(prompts, str(folder)).split == "train"
     (tmp_path / "3.png").write_text("a web page")
-    with pytest.raises(FileError, match=r"3\.png could not be read"):
+    with pytest.raises(FileError, match=r"3\.png cannot be read"):
         write_benchmark(built, tmp_path / "b", extras=Extras(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
-    with pytest.raises(FileError, match=r"3\.png is outside .*; copy the file into it"):
+    with pytest.raises(FileError, match=r"3\.png is outside .*; copy the file into this folder"):
         write_benchmark(built, tmp_path / "b", extras=Extras(images="bytes"))
     assert not (tmp_path / "b").exists()
 

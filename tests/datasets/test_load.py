@@ -35,7 +35,7 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
         load_benchmark("saved", data_dir="x")
     state = Path("plain/state.json")
     state.write_text(state.read_text().replace("data-", "../saved/train/data-"))
-    with pytest.raises(PqppError, match="copy the file into it"):
+    with pytest.raises(PqppError, match="copy the file into this folder"):
         load_benchmark("plain")
     for damaged in ("{}", '{"_data_files": [{"filename": 3}]}', "["):
         state.write_text(damaged)

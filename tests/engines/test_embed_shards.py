@@ -45,7 +45,7 @@ def embed(study, file, output, *more):
 def test_images_and_texts_to_an_index_and_a_run(study, capsys):
     images = ["--column", "image", "--image-dir", str(study / "images")]
     assert embed(study, "images.parquet", "embedded", *images) == 0
-    assert "2 rows with an error" in capsys.readouterr().err
+    assert "rows with an error (column `error`): 2" in capsys.readouterr().err
     found = pq.read_table(study / "embedded")
     assert "bad.png" in found["error"][7].as_py() and found["embedding"][7].as_py() is None
     encoder = ImageTextEncoder(str(study / "clip"), device="cpu")
@@ -93,7 +93,7 @@ def test_killed_in_a_shard_it_goes_on_and_ends_alike(study, tmp_path, workers, c
     (first,) = (tmp_path / "cut").glob("part-*")
     begun = first.stat().st_mtime_ns
     assert main([*words, str(tmp_path / "cut"), "--workers", workers]) == 0
-    assert "2 of 3 shards" in (said := capsys.readouterr().err) and "already there" in said
+    assert "2 of 3 shards" in (said := capsys.readouterr().err) and "already existed" in said
     assert first.stat().st_mtime_ns == begun
     assert main([*words, str(tmp_path / "whole")]) == 0
     cut, whole = (

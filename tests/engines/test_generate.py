@@ -143,7 +143,7 @@ def test_a_prompt_is_never_run_as_a_command(tmp_path):
     assert not (tmp_path / "owned").exists()
 
 
-def test_killed_at_any_time_and_run_again_it_ends_alike(tmp_path):
+def test_rerun_after_kills_gives_the_same_files(tmp_path):
     rows = "\n".join(f"p{n},a photo of {n} dogs" for n in range(6))
     (tmp_path / "prompts.csv").write_text(f"prompt_id,prompt\n{rows}\n")
     words = ["generate", "--command", COMMAND, "--model-name", "drawn", "--file",

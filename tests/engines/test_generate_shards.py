@@ -64,7 +64,7 @@ def words(prompts, output, *more):
 def test_killed_at_any_time_and_with_workers_it_ends_alike(prompts, tmp_path, capsys):
     assert main(words(prompts, tmp_path / "whole")) == 0
     said = capsys.readouterr().err
-    assert "4 of 4 shards" in said and "(11 rows)" in said and "2 rows with an error" in said
+    assert "4 of 4 shards" in said and "(11 rows)" in said and "(column `error`): 2" in said
     cut = tmp_path / "cut"
     for wanted in (1, 5):
         command = [sys.executable, "-m", "pqpp_cli.main", *words(prompts, cut)]
@@ -106,7 +106,7 @@ def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
         "it is refused",
         "by a rule",
         "the prompt is blank",
-        "the prompt_id '../e' cannot be a folder's name",
+        "the prompt_id '../e' cannot be a folder name",
         "duplicate prompt_id a",
     ]
     assert [one.name for one in tmp_path.rglob("*.png")] == ["drawn_0.png"]

@@ -85,7 +85,7 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
     (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *lines]) + "\n")
     (tmp_path / "p.csv").write_text("prompt_id,prompt\n7,a dog by the sea\n8,red\n9,a xylophone\n")
     encoder = str(save_text_encoder(tmp_path / "encoder"))
-    for way in (["--words"], ["--encoder", encoder, "--least-likeness", "-1"]):
+    for way in (["--words"], ["--encoder", encoder, "--threshold", "-1"]):
         capsys.readouterr()
         words = ["search", "labels", "captions.csv", "--file", "p.csv", *way]
         assert main([*words, "--output", "candidates.csv"]) == 0

@@ -56,7 +56,7 @@ def test_shards_hold_the_run_of_the_whole(study, capsys):
     assert "loaded_index" not in vars(pickle.loads(pickle.dumps(job)))
 
 
-def test_killed_at_any_time_and_run_again_it_ends_alike(study):
+def test_rerun_after_kills_gives_the_same_files(study):
     assert main(words(study, "whole")) == 0
     for wanted in (1, 4):
         command = [sys.executable, "-m", "pqpp_cli.main", *words(study, "cut")]
@@ -76,7 +76,7 @@ def test_faults_of_queries_are_rows(study, capsys):
     table = pa.table({"prompt_id": list("abcdefg"), "prompt": texts, "embedding": embeddings})
     pq.write_table(table, study / "q.parquet")
     assert main(words(study, "out")) == 0
-    assert "5 rows with an error" in capsys.readouterr().err
+    assert "rows with an error (column `error`): 5" in capsys.readouterr().err
     rows = pq.read_table(study / "out").to_pylist()
     assert [(row["query_id"], row["rank"]) for row in rows] == [
         *(("a", n) for n in range(1, 6)),

@@ -23,7 +23,7 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
     assert [row["rewritten"] for row in rows] == ["a dog on a couch", "a horse"]
     assert not rows[0]["changed"] and rows[0]["best"] == "a dog on a couch"
     assert "0 of 2 rewritten; 0 with a better candidate; 1 candidate" in err
-    assert "ranked only; --entailment MODEL accepts the best ones" in err
+    assert "add --entailment MODEL" in err
     [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
     assert kept["reason"] == "perhaps lost: dog" and kept["original"] == "a dog on a couch"
 
@@ -105,7 +105,7 @@ def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_pa
         assert main([*words, "--max-calls", "2"]) == 2
         error = capsys.readouterr().err
         assert "1 calls are needed, but 0 are left" in error
-        assert "the rest is unchanged" in error
+        assert "later prompts are unchanged" in error
         assert len((tmp_path / "kept.jsonl").read_text().splitlines()) == 1
         assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
         server.faults = [None, 401]

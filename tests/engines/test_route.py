@@ -301,13 +301,13 @@ def test_the_command_makes_and_asks_a_router(tmp_path, capsys, monkeypatch):
     assert main(fit) == 2 and "--overwrite" in capsys.readouterr().err
     (tmp_path / "few.txt").write_text("\n".join(PROMPTS[:40]))
     assert main([*fit[:9], "few.txt", "--output", "other"]) == 0
-    assert "40 prompts are few" in capsys.readouterr().err
+    assert "with 40 calibration prompts" in capsys.readouterr().err
     assert main(["route", "predict", "router", "--file", "mine.txt", "--output", "out.jsonl"]) == 0
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert sum(row["route"] == "sdxl" for row in rows) == 75
     assert main(["route", "predict", "router", "a dog"]) == 0
     assert "a dog" in capsys.readouterr().out
     assert main([*fit[:5], "1", *fit[6:]]) == 2
-    assert "--cost: give 2 values, one per target" in capsys.readouterr().err
+    assert "--cost must have one value per target: expected 2" in capsys.readouterr().err
     assert main(["route", "predict", "nowhere", "a dog"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

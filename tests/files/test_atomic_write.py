@@ -29,7 +29,7 @@ def write(folder, text):
         (new / "config.json").write_text(text)
 
 
-def test_a_link_stays_a_link(tmp_path):
+def test_links_are_kept(tmp_path):
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")
     write_file(tmp_path / "link.txt", "new")
@@ -41,7 +41,7 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "far" / "absent.txt").read_text() == "new"
 
 
-def test_links_in_a_circle_are_refused(tmp_path):
+def test_circular_links_are_refused(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     for write_to in (check_output, lambda path: write_file(path, "x"), lambda p: write(p, "x")):
@@ -66,7 +66,7 @@ def test_a_thousand_folders_in_one_another(tmp_path):
         folder.rmdir()
 
 
-def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+def test_pipes_are_written_to(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     said = []
@@ -94,19 +94,19 @@ sys.exit(main(["predict", *["a cat"] * 500, "--predictor", "mean_word_length", "
 
 @pytest.mark.skipif(os.name == "nt", reason="limits are a thing of Unix")
 @pytest.mark.parametrize("kind", ["file", "folder", "command"])
-def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
+def test_full_disk_error_names_the_output(tmp_path, kind):
     words = [sys.executable, "-c", FULL, kind]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     line = done.stderr.splitlines()[-1]
-    assert "larger than a file may be here" in line
+    assert "exceeds the size limit" in line
     assert "it" in line and ".pqpp-" not in line and names(tmp_path) == []
     if kind == "command":
         assert done.returncode == 2 and done.stderr.count("\n") == 1
-        assert line.startswith("pqpp: error: it: larger")
+        assert line.startswith("pqpp: error: it: the file exceeds")
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError])
-def test_an_interruption_while_writing_leaves_the_old_folder(tmp_path, interruption):
+def test_interrupted_write_keeps_the_old_folder(tmp_path, interruption):
     write(tmp_path / "model", "old")
     with pytest.raises(interruption), atomic_folder(tmp_path / "model", FILES) as new:
         (new / "config.json").write_text("half")
@@ -115,7 +115,7 @@ def test_an_interruption_while_writing_leaves_the_old_folder(tmp_path, interrupt
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_many_at_once_leave_one_and_lose_nothing(tmp_path):
+def test_concurrent_writers_leave_one_result(tmp_path):
     faults, late, place = [], [], tmp_path / "model"
 
     def work(number):
@@ -143,10 +143,10 @@ def test_many_at_once_leave_one_and_lose_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
-def test_foreign_files_stay(tmp_path, when):
+def test_folders_with_other_files_are_refused(tmp_path, when):
     write(tmp_path / "model", "old")
     mine = tmp_path / "model" / "notes.txt"
-    said = r"has other files \(notes.txt\); name a new folder"
+    said = r"has other files \(notes.txt\); name another folder"
     if when == "before":
         mine.write_text("mine")
         with pytest.raises(FileError, match=said):
@@ -166,7 +166,7 @@ with atomic_write("a.txt") as beside:
 """
 
 
-def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path, monkeypatch):
+def test_temporary_files_of_killed_runs_are_removed(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("old")
     subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path)
     (litter,) = (name for name in names(tmp_path) if name != "a.txt")
@@ -184,7 +184,7 @@ def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path,
         assert not (tmp_path / litter).exists() and living.exists() and mine.exists()
 
 
-def test_an_output_is_no_input(tmp_path):
+def test_output_must_not_be_an_input(tmp_path):
     (tmp_path / "a.csv").write_text("x")
     (tmp_path / "link.csv").symlink_to("a.csv")
     os.link(tmp_path / "a.csv", tmp_path / "hard.csv")
@@ -205,5 +205,5 @@ def test_outputs_that_cannot_be_written(tmp_path, monkeypatch):
     check_output(tmp_path / "new" / "b.csv")
     assert names(tmp_path) == ["a.csv"]
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(FileError, match="cannot be written to; name another folder"):
+    with pytest.raises(FileError, match="no permission to write to"):
         check_output(tmp_path / "new" / "b.csv")

@@ -71,7 +71,7 @@ IN_SHARDS = ("line.csv.gz", "lines.csv.gz", "often.parquet", "lists.parquet")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("shards", [(), ("--workers", "1", "--output", "out")])
-def test_little_files_take_little_memory(tmp_path, name, shards):
+def test_packed_files_respect_the_memory_limit(tmp_path, name, shards):
     most, lifted = "67,108,864", []
     if shards and name not in IN_SHARDS:
         pytest.skip("not read in shards, or nothing much in one")
@@ -85,18 +85,18 @@ def test_little_files_take_little_memory(tmp_path, name, shards):
         done = subprocess.run(words, cwd=tmp_path, stdin=zeros, stderr=subprocess.PIPE, timeout=99)
     called = "standard input" if name == "-" else name
     called = f"file://{tmp_path / name}" if shards else called
-    said = f"pqpp: error: {called}: more than {most} bytes when unpacked; raise --max-bytes\n"
+    said = f"pqpp: error: {called} unpacks to more than {most} bytes; raise --max-bytes\n"
     assert (done.returncode, done.stderr.decode()) == (2, said)
 
 
-def test_a_line_where_there_is_no_memory(tmp_path):
+def test_out_of_memory_is_one_line(tmp_path):
     (tmp_path / "a.json").write_bytes(b"[" + b"[]," * 12_000_000 + b"1]")
     words = [sys.executable, "-c", CHILD, "predict", "--predictor=n_words", "--file", "a.json"]
     done = subprocess.run(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and done.stderr.startswith("pqpp: error: out of memory; ")
 
 
-def test_little_is_reserved_for_a_little_file(tmp_path):
+def test_small_files_reserve_little_memory(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"prompt\na cat\n"))
     tracemalloc.start()
     assert read_table(tmp_path / "a.csv.gz").columns == {"prompt": ["a cat"]}
@@ -105,7 +105,7 @@ def test_little_is_reserved_for_a_little_file(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv", "a.parquet"])
-def test_a_shard_is_bounded_and_not_the_file(tmp_path, name, monkeypatch):
+def test_size_limit_applies_to_a_shard(tmp_path, name, monkeypatch):
     source, prompts = tmp_path / name, [f"a cat {n:04}" for n in range(1000)]
     if name == "a.parquet":
         pa.parquet.write_table(pa.table({"prompt": prompts}), source, row_group_size=100)
@@ -119,11 +119,11 @@ def test_a_shard_is_bounded_and_not_the_file(tmp_path, name, monkeypatch):
         find_shards(str(source), 1000)[0].read()
 
 
-def test_the_bound_of_a_command_ends_with_it(tmp_path, monkeypatch, capsys):
+def test_max_bytes_is_restored_after_a_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"prompt\na cat\n"))
     words = ("predict", "--file", str(tmp_path / "a.csv.gz"), "--predictor=n_words")
     assert [main((*words, "--max-bytes", "9")), main(words)] == [2, 0]
     monkeypatch.setenv("PQPP_MAX_BYTES", "many")
     assert main(words) == 2
-    assert "PQPP_MAX_BYTES is 'many'; write a number" in capsys.readouterr().err
+    assert "PQPP_MAX_BYTES is 'many'; it must be a number" in capsys.readouterr().err
     assert main((*words, "--max-bytes", "99")) == 0 and os.environ["PQPP_MAX_BYTES"] == "many"

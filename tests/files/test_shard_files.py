@@ -32,7 +32,7 @@ def joined(source, size=100_000):
     st.integers(1, 5),
     st.sampled_from([".csv", ".csv.gz"]),
 )
-def test_a_csv_in_shards_has_the_cells_of_the_whole(rows, end, size, suffix):
+def test_csv_shards_have_the_cells_of_the_file(rows, end, size, suffix):
     text = io.StringIO()
     writer = csv.writer(text, lineterminator=end)
     writer.writerow(["x", "y", "z"][: len(rows[0]) if rows else 1])
@@ -55,7 +55,7 @@ def test_a_csv_in_shards_has_the_cells_of_the_whole(rows, end, size, suffix):
         assert max(one.rows for one in find_shards(str(path), size)) <= size
 
 
-def test_blank_lines_are_rows_in_a_file_of_one_column_alone(tmp_path):
+def test_blank_csv_lines_are_rows_only_with_one_column(tmp_path):
     (tmp_path / "one.csv").write_text("n\n\na\n\n\nb\n\n\n")
     (tmp_path / "two.csv").write_text("n;m\n\n1;2\n\n3;4\n\n")
     assert joined(tmp_path / "one.csv", 2) == {"n": ["", "a", "", "", "b"]}
@@ -78,7 +78,7 @@ def test_a_damaged_csv_is_refused_before_work_begins(content, said, tmp_path):
         find_shards(str(path))
 
 
-def test_files_of_another_kind_among_the_input_are_refused(tmp_path):
+def test_input_files_of_other_schemas_are_refused(tmp_path):
     pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.parquet")
     nothing = pa.table({"n": pa.array([None], pa.null())})
     pq.write_table(nothing, tmp_path / "b.parquet")  # no row has a value: of any type
@@ -94,7 +94,7 @@ def test_files_of_another_kind_among_the_input_are_refused(tmp_path):
         find_shards(str(tmp_path / "twice.parquet"))
 
 
-def test_half_written_files_are_no_input(tmp_path):
+def test_hidden_files_are_not_input(tmp_path):
     pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.parquet")
     (tmp_path / ".b.parquet").write_text("half")
     (tmp_path / "_b.parquet").write_text("half")
@@ -117,27 +117,27 @@ def bad_text(*texts):
     return pa.Array.from_buffers(pa.string(), len(found), found.buffers())
 
 
-def test_text_that_is_no_utf_8_is_a_row_with_an_error(tmp_path, capsys):
+def test_invalid_utf8_gives_a_row_with_an_error(tmp_path, capsys):
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"prompt": bad_text(b"a cat", BAD), "by": bad_text(BAD, b"me")}), path)
     words = ["predict", "--file", str(path), "--predictor", "n_words", "--workers", "1"]
     assert main([*words, "--output", str(tmp_path / "out")]) == 0
-    assert "1 row with an error" in capsys.readouterr().err
+    assert "rows with an error (column `error`): 1" in capsys.readouterr().err
     found = pq.read_table(tmp_path / "out").to_pydict()
     assert found["error"] == [None, "the prompt is not UTF-8"]
     assert found["prompt"] == ["a cat", "caf\ufffd"] and found["by"] == ["caf\ufffd", "me"]
 
 
-def test_texts_of_kinds_of_columns():
+def test_get_texts_of_all_column_types():
     encoded = pa.array(["a", None, "a"]).dictionary_encode()
     assert get_texts(pa.table({"n": encoded}), "n")[0] == ["a", "", "a"]
     large = pa.table({"n": pa.array(["a"], pa.large_string())})
     assert get_texts(large, "n") == (["a"], [None])
-    assert get_texts(pa.table({"n": [1]}), "n")[1] == ["the n is a int, not a text"]
+    assert get_texts(pa.table({"n": [1]}), "n")[1] == ["the n is not text (int)"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_job_that_is_refused_leaves_nothing_behind(workers, tmp_path):
+def test_refused_job_writes_nothing(workers, tmp_path):
     pq.write_table(pa.table({"n": [1, 2, 3]}), tmp_path / "n.parquet")
     shards = find_shards(str(tmp_path / "n.parquet"), 1)
     with pytest.raises(FileError, match="no such column"):
@@ -146,7 +146,7 @@ def test_a_job_that_is_refused_leaves_nothing_behind(workers, tmp_path):
     assert run_shards(doubled, shards, tmp_path / "out", {"a": 2}).shards == 3
 
 
-def test_files_of_other_file_systems_are_cut_alike(tmp_path):
+def test_shards_on_other_file_systems_are_the_same(tmp_path):
     """As `hf://` is one."""
     import fsspec
 

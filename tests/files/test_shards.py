@@ -41,7 +41,7 @@ def test_shards_hold_each_row_once_and_in_order(rows, group, size, parts):
         assert sorted(s.name for one in shares for s in one) == [s.name for s in shards]
 
 
-def test_a_rerun_does_what_is_missing_and_gives_the_same_bytes(tmp_path):
+def test_rerun_writes_missing_shards_only(tmp_path):
     shards = find_shards(write(tmp_path / "n.parquet", range(10)), 3)
     assert run_shards(doubled, shards, tmp_path / "out", {}) == ShardSummary(4, 0, 10, 0)
     whole = contents(tmp_path / "out")
@@ -51,7 +51,7 @@ def test_a_rerun_does_what_is_missing_and_gives_the_same_bytes(tmp_path):
     assert pq.read_table(tmp_path / "out")["n"].to_pylist() == [2 * n for n in range(10)]
 
 
-def test_shares_and_workers_give_the_bytes_of_one_run(tmp_path):
+def test_shares_and_workers_do_not_change_the_output(tmp_path):
     shards = find_shards(write(tmp_path / "n.parquet", range(20)), 3)
     run_shards(doubled, shards, tmp_path / "one", {})
     run_shards(doubled, shards, tmp_path / "two", {}, share="0/2", workers=2)
@@ -59,7 +59,7 @@ def test_shares_and_workers_give_the_bytes_of_one_run(tmp_path):
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
-def test_a_killed_worker_is_told_and_what_is_done_stays(tmp_path):
+def test_killed_worker_is_one_line_and_outputs_stay(tmp_path):
     shards = find_shards(write(tmp_path / "n.parquet", range(8)), 2)
     with pytest.raises(FileError, match="a worker was killed"):
         run_shards(ends_hard, shards, tmp_path / "out", {}, workers=2)
@@ -69,10 +69,10 @@ def test_a_killed_worker_is_told_and_what_is_done_stays(tmp_path):
     assert len(contents(tmp_path / "out")) == 5
 
 
-def test_a_folder_holds_one_job(tmp_path):
+def test_folder_of_another_job_is_refused(tmp_path):
     path = write(tmp_path / "n.parquet", range(4))
     run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
-    with pytest.raises(FileError, match="was written with model a, not b; name a new folder"):
+    with pytest.raises(FileError, match="was written with model = a, not b; name a new folder"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "b"})
     with pytest.raises(FileError, match="other rows or shards"):
         run_shards(doubled, find_shards(path, 3), tmp_path / "out", {"model": "a"})
@@ -89,7 +89,7 @@ def test_a_folder_holds_one_job(tmp_path):
         run_shards(doubled, find_shards(path, 2), tmp_path / "mine", {})
 
 
-def test_inputs_that_are_none(tmp_path):
+def test_invalid_inputs_are_refused(tmp_path):
     write(tmp_path / "a.parquet", [1])
     pq.write_table(pa.table({"m": [1]}), tmp_path / "b.parquet")
     (tmp_path / "in").mkdir()
@@ -102,15 +102,15 @@ def test_inputs_that_are_none(tmp_path):
         find_shards("nowhere://x")
 
 
-def test_an_input_that_has_shrunk_is_told(tmp_path):
+def test_shrunk_input_is_refused(tmp_path):
     path = write(tmp_path / "n.parquet", range(4))
     shards = find_shards(path, 2)
     write(tmp_path / "n.parquet", range(3))
-    with pytest.raises(FileError, match="since the job began; use a new folder"):
+    with pytest.raises(FileError, match="since the job began; start a new job"):
         run_shards(doubled, shards, tmp_path / "out", {})
 
 
-def test_an_input_with_other_values_is_another_job(tmp_path):
+def test_changed_input_is_another_job(tmp_path):
     path = write(tmp_path / "n.parquet", [1, 2, 3])
     run_shards(doubled, find_shards(path, 2), tmp_path / "out", {})
     write(tmp_path / "n.parquet", [7, 8, 9])
@@ -118,7 +118,7 @@ def test_an_input_with_other_values_is_another_job(tmp_path):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {})
 
 
-def test_errors_of_what_was_there_are_counted_and_a_damaged_output_is_told(tmp_path):
+def test_errors_in_existing_outputs_are_counted(tmp_path):
     def job(table):
         return table.append_column("error", pa.array([None, "bad"]))
 
@@ -127,7 +127,7 @@ def test_errors_of_what_was_there_are_counted_and_a_damaged_output_is_told(tmp_p
     (tmp_path / "out" / shards[0].name).unlink()
     assert run_shards(job, shards, tmp_path / "out", {}) == ShardSummary(1, 2, 2, 3)
     (tmp_path / "out" / shards[0].name).write_text("no")
-    with pytest.raises(FileError, match=r"is damaged .*; remove the file and run again"):
+    with pytest.raises(FileError, match=r"is damaged .*; delete this file"):
         run_shards(job, shards, tmp_path / "out", {})
 
 

@@ -17,7 +17,7 @@ def memory():
     files.store.clear()
 
 
-def test_inputs_and_outputs_lie_anywhere_with_the_bytes_of_a_folder(memory, tmp_path):
+def test_output_in_object_stores_equals_a_folder(memory, tmp_path):
     with memory.open("/in/n.parquet", "wb") as file:
         pq.write_table(pa.table({"n": range(10)}), file)
     shards = find_shards("memory://in/n.parquet", 3)
@@ -28,13 +28,13 @@ def test_inputs_and_outputs_lie_anywhere_with_the_bytes_of_a_folder(memory, tmp_
     run_shards(doubled, shards, tmp_path, {"a": 1})
     remote = {path.rpartition("/")[2]: memory.cat(path) for path in memory.ls("/out", detail=False)}
     assert remote == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(FileError, match=r"memory://out was written with a 1, not 2"):
+    with pytest.raises(FileError, match=r"memory://out was written with a = 1, not 2"):
         run_shards(doubled, shards, "memory://out", {"a": 2})
     with pytest.raises(FileError, match=r"memory://in contains an input"):
         run_shards(doubled, shards, "memory://in", {})
 
 
-def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(memory):
+def test_failed_jobs_and_second_writers_write_nothing(memory):
     def fails(table):
         raise FileError("in the middle")
 
@@ -52,6 +52,6 @@ def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(
     assert memory.cat(f"/out/{shards[0].name}") == b"the other's"
 
 
-def test_a_repository_of_the_hub_takes_no_shards():
+def test_hub_repositories_are_refused_as_output():
     with pytest.raises(FileError, match="hf upload-large-folder"):
         run_shards(doubled, cut_table(pa.table({"n": [1]}), 1), "hf://datasets/me/out", {})

@@ -14,7 +14,7 @@ def blas_threads():
     return {one["num_threads"] for one in pools if one["user_api"] == "blas"}
 
 
-def test_one_thread_within_and_as_many_as_before_again():
+def test_blas_threads_are_limited_and_restored():
     with threadpoolctl.threadpool_limits(3, "blas"):
         before = blas_threads()
         with limit_blas_threads():

@@ -41,7 +41,7 @@ def templates(monkeypatch):
     return use
 
 
-def test_every_value_stays_in_its_place(templates):
+def test_values_cannot_change_the_card_layout(templates):
     templates(one=TEMPLATE)
     text = render_card("one", value=NASTY, rates={"seed": 0, "rate": 1e-3})
     _, front, body = text.split("---\n", 2)

@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 from support.local_hub import DEFAULT_ACCOUNTS
 
 from pqpp_datasets.export.export import export
-from pqpp_hub.eval_results import BenchmarkTask, make_entry, render_results
+from pqpp_hub.eval_results import BenchmarkTask, make_result, render_results
 from pqpp_models.measures.predictor import MeasurePredictor
 
 TARGETS = 9
@@ -64,7 +64,7 @@ def test_tasks_of_a_pushed_benchmark(shared, benchmark):
     assert about["tasks"][0] == first
 
 
-def test_submitted_by_anybody_ranked_and_verified(shared, benchmark, push, pqpp, tmp_path):
+def test_submitted_results_are_ranked_and_verified(shared, benchmark, push, pqpp, tmp_path):
     """The entry is what scipy says; a claim that does not hold is told."""
     from datasets import load_dataset
 
@@ -104,20 +104,20 @@ def test_submitted_by_anybody_ranked_and_verified(shared, benchmark, push, pqpp,
     lie = tmp_path / "n_words" / path
     lie.parent.mkdir()
     task = BenchmarkTask("sample", "test", "mean_rr")
-    lie.write_text(render_results([make_entry(task, benchmark, 0.99)]))
+    lie.write_text(render_results([make_result(task, benchmark, 0.99)]))
     lie.with_name("broken.yaml").write_text("- dataset: {id: 3}")
     pqpp("models", "push", tmp_path / "n_words", own)
     named = ("--models", f"{own},{theirs}")
     page = tmp_path / "board.html"
     told = pqpp("leaderboard", benchmark, "--verify", *named, "--report", page)
     assert f"{own} reports 0.990 on mean_rr; recomputed: " in told.stderr
-    assert f"{own}: .eval_results/broken.yaml has no valid results; left out" in told.stderr
+    assert f"{own}: .eval_results/broken.yaml has no valid results" in told.stderr
     assert "95% intervals" in told.stdout and "Difference from " in told.stdout
     text = page.read_text("utf-8")
     assert "Kendall&#39;s τ, highest first" in text and "Predicted vs. true" in text
     space = f"{shared.owner}/board"
     dry = pqpp("leaderboard", benchmark, "--space", space, "--dry-run")
-    assert f"would make the repository {space}" in dry.stdout
+    assert f"would create the repository {space}" in dry.stdout
     pqpp("leaderboard", benchmark, "--space", space)
     assert shared.hub.hub.store.repositories["space", space].sdk == "static"
     files = files_of(shared, "space", space)

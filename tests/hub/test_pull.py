@@ -46,19 +46,19 @@ def unreachable(monkeypatch):
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
 
 
-def test_who_answers_is_reached(monkeypatch):
+def test_reachable_host(monkeypatch):
     monkeypatch.setattr(pull, "REACHED_SECONDS", 60.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert pull.is_reachable(f"http://127.0.0.1:{server.getsockname()[1]}/x")
     assert not pull.is_reachable(NOBODY)
 
 
-def test_a_name_that_is_looked_up_for_ever_is_not_waited_for(looked_up_for_ever):
+def test_slow_name_lookup_times_out(looked_up_for_ever):
     assert not pull.is_reachable("https://example.invalid")
     assert looked_up_for_ever == []
 
 
-def test_offline_mode_asks_nobody(monkeypatch):
+def test_offline_mode_makes_no_request(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("asked"))
@@ -72,14 +72,14 @@ def test_offline_mode_asks_nobody(monkeypatch):
         ("predict", "a cat", "--predictor", "nobody/nothing"),
     ],
 )
-def test_an_unknown_name_is_not_asked_for_again_and_again(unreachable, slept, words, capsys):
+def test_unknown_host_is_not_retried(unreachable, slept, words, capsys):
     assert main(words) == 2
     assert slept == []
     (line,) = capsys.readouterr().err.splitlines()
-    assert "nobody/nothing" in line and "is not in the cache and the Hub cannot be reached" in line
+    assert "nobody/nothing" in line and "is not cached and the Hub cannot be reached" in line
 
 
-def test_pinned_files_name_where_a_copy_goes(monkeypatch, tmp_path, cache, looked_up_for_ever):
+def test_download_error_names_the_local_folder(monkeypatch, tmp_path, cache, looked_up_for_ever):
     from datasets import load_dataset
 
     monkeypatch.delenv("PQPP_DATA_DIR", raising=False)
@@ -93,7 +93,7 @@ def test_pinned_files_name_where_a_copy_goes(monkeypatch, tmp_path, cache, looke
     assert "PQPP_DATA_DIR" in said and "data_dir=" in said and "\n" not in said
 
 
-def test_a_repository_is_looked_at_before_a_model_is_built(shared, tmp_path):
+def test_repository_is_checked_before_the_model(shared, tmp_path):
     """What a folder is asked, a name on the Hub is asked too, of what was fetched."""
     pytest.importorskip("torch", reason="encoders need torch")
     from support.tiny_models import save_text_encoder

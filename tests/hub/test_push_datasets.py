@@ -59,7 +59,7 @@ def without(folder, name):
     mark.write_text("".join(f"{n}\n" for n in mark.read_text().splitlines() if n != name))
 
 
-def test_folder_that_is_not_as_it_was_written_is_not_pushed(folder, push, shared):
+def test_modified_folder_is_not_pushed(folder, push, shared):
     push(folder)
     shard = folder / "data/sample/test-00000-of-00001.parquet"
     data = shard.read_bytes()
@@ -94,7 +94,7 @@ OWN = ("data/train-00000-of-00001.parquet", "data/mine/train-00000-of-00001.parq
 
 
 @pytest.mark.parametrize("listed", [None, "", "/etc/passwd\n../x\nREADME.md\n\x00\xff\n"])
-def test_files_of_the_users_own_stay_whatever_they_are_called(folder, push, shared, listed):
+def test_foreign_files_in_the_repository_are_kept(folder, push, shared, listed):
     code = "from huggingface_hub import CommitOperationAdd, HfApi\napi = HfApi()\n"
     code += "api.create_repo('tester/bench', repo_type='dataset')\n"
     texts = {**dict.fromkeys(OWN, "mine"), **({} if listed is None else {MARK: listed})}

@@ -58,7 +58,7 @@ def test_space_as_evaluate_and_gradio_want_it(shared, push, printed):
 def test_several_and_all(shared, push):
     assert push("ndcg", "hbpp", shared.owner).value == 0
     assert set(spaces(shared)) == {f"{shared.owner}/ndcg", f"{shared.owner}/hbpp"}
-    assert push("all", shared.owner, "--dry-run").stdout.count("would make") == (
+    assert push("all", shared.owner, "--dry-run").stdout.count("would create") == (
         len(list_metrics()) - 2
     )
     assert push("all", shared.owner).value == 0

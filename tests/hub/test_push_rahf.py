@@ -46,7 +46,7 @@ def run(shared, tmp_path):
 
 
 @pytest.mark.parametrize("token", ["hf_secret\n", "hf_secret\u00e9", "hf_secret\r\nX: y"])
-def test_a_token_that_is_none_is_never_said(run, shared, token):
+def test_malformed_token_is_never_printed(run, shared, token):
     load = f"result = said(load, '{shared.owner}/none', token={token!r})"
     kind, text = run(f"{LOADERS['RAHF']}\n{load}")
     assert kind == "ModelError" and "access token, which is malformed" in text
@@ -64,14 +64,14 @@ def test_a_token_that_is_none_is_never_said(run, shared, token):
         ("hf_tester", "does not exist or is private"),
     ],
 )
-def test_what_cannot_be_had_is_told_by_the_hubs_reason(run, shared, loader, token, reason):
+def test_load_errors_give_the_hubs_reason(run, shared, loader, token, reason):
     load = f"result = said(load, '{shared.owner}/none')"
     kind, text = run(f"{LOADERS[loader]}\n{load}", token)
     assert kind == "ModelError" and "\n" not in text
     assert reason in text and "valid model identifier" not in text
 
 
-def test_texts_of_a_client_are_shown_of_folders_only(tmp_path):
+def test_client_messages_are_shown_only_for_folders(tmp_path):
     error = ValueError("no vision_config in\nhf_secret")
     assert explain_failure(error, str(tmp_path)) == "no vision_config in hf_secret"
     said = explain_failure(error, str(tmp_path), "a/b")

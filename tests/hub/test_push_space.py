@@ -32,7 +32,7 @@ def text_of(shared, repository, name):
 def test_the_shipped_one(shared, push):
     name = f"{shared.owner}/demo"
     dry = push("--space", name, "--dry-run")
-    would = [f"would make the repository {name}", *(f"would add {file}" for file in FILES)]
+    would = [f"would create the repository {name}", *(f"would add {file}" for file in FILES)]
     assert dry.stdout.splitlines() == [*would, "dry run: nothing was written"]
     assert not repositories(shared)
     done = push("--space", name, "--private").stdout.splitlines()
@@ -61,7 +61,7 @@ def test_a_folder_beside_its_model(shared, push):
     model, name = f"{shared.owner}/model", f"{shared.owner}/page"
     refused = push(str(folder), "--space", name)
     assert refused.value == 2 and f"push {folder} OWNER/REPOSITORY --space {name}" in refused.stderr
-    assert push(str(folder), model, "--space", name, "--dry-run").stdout.count("would make") == 2
+    assert push(str(folder), model, "--space", name, "--dry-run").stdout.count("would create") == 2
     assert not repositories(shared)
     assert push(str(folder), model, "--space", name).value == 0
     assert set(repositories(shared)) == {("model", model), ("space", name)}

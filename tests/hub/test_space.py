@@ -8,7 +8,7 @@ from pqpp_files.extras import list_pins
 from pqpp_hub import space
 
 
-def test_a_defect_is_told_without_what_was_typed(caplog):
+def test_page_errors_do_not_contain_the_input(caplog):
     def fail(text):
         raise KeyError(text)
 

@@ -53,8 +53,8 @@ def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
     code = "import datasets; print(datasets.load.value)"
     done = run_python(code, tmp_path)
     assert done.stdout.strip() == "1", done.stderr
-    assert "pqpp could not register itself with pqpp_datasets.registration (" in done.stderr
-    assert "by hand: from pqpp_datasets.registration import register; register()" in done.stderr
+    assert "pqpp_datasets.registration could not be registered (" in done.stderr
+    assert "or run: from pqpp_datasets.registration import register; register()" in done.stderr
 
 
 @pytest.mark.parametrize("version", ["", "__version__ = '1.0'\n"])
@@ -82,7 +82,7 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
     code = f"import sys; sys.modules['pqpp_{name}.registration'] = None\n"
     done = run_python(f"{code}import {library}; print('alive')", tmp_path)
     assert done.stdout.strip() == "alive", done.stderr
-    assert f"register itself with pqpp_{name}.registration (" in done.stderr
+    assert f"pqpp_{name}.registration could not be registered (" in done.stderr
     status = "from pathlib import Path; from pqpp_hub.start_up import get_status as status\n"
     done = run_python(f"{code}{status}print(status(Path('.')))", tmp_path)
     first, second, *more = done.stdout.splitlines()
@@ -106,10 +106,10 @@ def test_off_survives_an_installation(tmp_path, monkeypatch):
             (tmp_path / name).write_text(text)
         pqpp_autoload.start()
 
-    autoload.switch_off(tmp_path)
+    autoload.disable_autoload(tmp_path)
     installed_again()
     assert arranged == [] and "autoload is off in" in autoload.get_status(tmp_path).splitlines()[0]
-    autoload.switch_on(tmp_path)
+    autoload.enable_autoload(tmp_path)
     installed_again()
     assert arranged and "autoload is on in" in autoload.get_status(tmp_path).splitlines()[0]
 

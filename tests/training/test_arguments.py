@@ -55,7 +55,7 @@ def test_values_that_are_not_allowed(flags, message, tmp_path, monkeypatch):
     ("content", "message"),
     [
         ("learning_rat: 1", "did you mean 'learning_rate'"),
-        ("- seed", "has no `name: value` lines"),
+        ("- seed", "must have `name: value` lines"),
         ("seed: 1.5", "`seed` is 1.5"),
         ("model: 3", "`model` is 3"),
     ],
@@ -104,7 +104,7 @@ def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, 
         at = needed.index(f"--{name}") if f"--{name}" in needed else len(needed)
         others = needed[:at] + needed[at + 2 :]
         for value, said in wrong[what].items():
-            with pytest.raises(PqppError, match=f"`{name}` is .{value}.[;,] .*{said}") as caught:
+            with pytest.raises(PqppError, match=f"`{name}`.*{said}") as caught:
                 parse_recipe(kind, "", "", [*others, f"--{name}", value])
             assert "\n" not in str(caught.value)
 
@@ -122,11 +122,11 @@ def test_every_recipe_of_a_script_is_accepted(script):
         ("learning_rate: .inf", "`learning_rate` is inf; it must be a finite number"),
         ("seed: .inf", "`seed` is inf; it must be a whole number"),
         ("seed: " + "9" * 5000, "is not YAML"),
-        ("seed: " + "9" * 400, "is not YAML"),
+        ("seed: " + "9" * 400, "must be a 64-bit integer"),
         ("model: " + "[" * 20_000, "is not YAML .maximum recursion"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is not YAML"),
         ("#" * 1_000_001, "is larger than 1,000,000 bytes"),
-        ("x" * 1000 + ": 3", "in the recipe"),
+        ("x" * 1000 + ": 3", "unknown option"),
     ],
 )
 def test_hostile_files_end_in_one_short_line(content, message, tmp_path):
@@ -156,12 +156,12 @@ def test_settings_in_settings_and_what_is_required():
     given = {"inner": {"layers": [1, 2.0], "rate": "1e-3"}, "weights": {"a": 1}, "captions": "x"}
     recipe = build_recipe(Outer, given)
     assert recipe.inner == Inner(layers=(1, 2), rate=1e-3) and recipe.weights == {"a": 1.0}
-    with pytest.raises(PqppError, match="`captions` is missing: file of captions"):
+    with pytest.raises(PqppError, match="`captions` is required: file of captions"):
         build_recipe(Outer, {})
     for inner, message in (
-        ({"layer": [1]}, "option `layer` in the recipe; did you mean 'layers'"),
+        ({"layer": [1]}, "option `layer`; did you mean 'layers'"),
         ({"layers": ["x"]}, r"`inner.layers` is \['x'\]; it must be a list of whole numbers"),
-        ({"rate": 1}, r"`inner` is incomplete \(.*layers.*\)"),
+        ({"rate": 1}, r"`inner.layers` is missing"),
         (3, "`inner` is 3; it must be a group of settings"),
     ):
         with pytest.raises(PqppError, match=message):

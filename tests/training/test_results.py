@@ -241,7 +241,7 @@ def run_in_main(script, *flags):
 @pytest.mark.parametrize("script_name", ["text_ensemble", "static"])
 def test_scripts_of_text_predictors_refuse_what_is_missing(script_name, tmp_path, capsys):
     assert run_in_main(script_name, "--output", tmp_path / "out") == 2
-    assert "error: --captions is missing: captions of the collection" in capsys.readouterr().err
+    assert "error: --captions is required: captions of the collection" in capsys.readouterr().err
     if script_name == "static":
         assert run_in_main(script_name, "--captions", __file__, "--without", "coco") == 2
         assert "error: --without is 'coco'; choose one of agiqa, " in capsys.readouterr().err
@@ -256,7 +256,7 @@ def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):
     flags += ["--subset", "none"]
     assert run_in_main("text_ensemble", *flags) == 2
     said = capsys.readouterr().err  # a long path is shortened in its middle
-    assert "error: --captions is '" in said and "captions.txt'; no such file" in said
+    assert "error: --captions: no such file '" in said and "captions.txt'; check" in said
     captions.write_text("two red birds\n")
     small = save_text_encoder(tmp_path / "small")  # the recipe wants layer 6
     assert run_in_main("text_ensemble", *flags, "--model", small) == 2

@@ -51,7 +51,7 @@ def test_what_a_training_died_of_is_told(error, said):
     assert "\n" not in str(caught.value)
 
 
-def test_a_finished_model_is_not_replaced_unasked(tmp_path):
+def test_existing_predictor_is_replaced_only_with_overwrite(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     check_model_folder(RunOptions(output_dir=str(tmp_path)), "bert")

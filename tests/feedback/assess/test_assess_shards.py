@@ -80,9 +80,9 @@ def test_faults_of_prompts_and_images_are_rows(prompts, tmp_path):
                       "", "", "", "4/glide_0.png", "4/sdxl_0.png"]  # fmt: skip
     assert [row["error"] for row in found if row["error"]] == [
         "the image is missing: the prompt has no image",
-        "the image was not looked for: the prompt_id '../images' cannot be a folder's name",
+        "the image was not looked for: the prompt_id '../images' cannot be a folder name",
         "the image was not looked for: duplicate prompt_id 5",
-        "the image was not looked for: the prompt_id is a NoneType, not a text",
+        "the image was not looked for: the prompt_id is missing",
         "the image was not looked for: the prompt is blank",
         "cannot read the image (UnidentifiedImageError)",
     ]

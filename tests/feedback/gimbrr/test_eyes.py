@@ -137,7 +137,7 @@ def test_the_command_assesses_and_scores_again_without_models(study, eyes, capsy
     ]
     again = ["assess", "gimbrr", "--evidence", str(table), "--output", str(study / "w.parquet")]
     assert main(["assess", "vistar", *again[2:]]) == 2  # which saw none of it
-    assert "has no verdict of vistar" in capsys.readouterr().err
+    assert "has no verdicts of vistar" in capsys.readouterr().err
     assert not (study / "w.parquet").exists()
     assert main(again) == 0
     assert (study / "w.parquet").read_bytes() == table.read_bytes()

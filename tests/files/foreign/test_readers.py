@@ -31,7 +31,7 @@ def deep(times):
         (b'{"a":' * 70 + b"1" + b"}" * 70, "nested too deeply"),
     ],
 )
-def test_what_is_no_json_is_told_in_a_line(content, reason, tmp_path):
+def test_invalid_json_is_one_line(content, reason, tmp_path):
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(FileError, match=rf"a\.json is not JSON \(.*{reason}.*; remove it") as said:
         read_json(tmp_path / "a.json", remedy="remove it")
@@ -41,14 +41,14 @@ def test_what_is_no_json_is_told_in_a_line(content, reason, tmp_path):
 @pytest.mark.parametrize(
     "text",
     ["a: &b [1]\nc: *b", "a: !!python/object/apply:os.system [ls]", "- 2001-99-99", "[" * 5000,
-     "a: !!int ''", "a: !!binary 'é'", "\x00", "? [1]: 2\n? {}", f"0x{1:060}"],
+     "a: !!int ''", "a: !!binary 'é'", "\x00", "? [1]: 2\n? {}"],
 )  # fmt: skip
-def test_what_is_no_plain_yaml_is_told_in_a_line(text):
+def test_invalid_yaml_is_one_line(text):
     with pytest.raises(FileError, match=r"^a text is not YAML \(.+\); check its syntax$"):
         parse_yaml(text, "a text")
 
 
-def test_a_header_of_npy_without_its_bracket_is_one_line(tmp_path):
+def test_damaged_npy_header_is_one_line(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((3, 2)))
     content = (tmp_path / "a.npy").read_bytes()
     for odd in (b"(3, 2,", b"(3, 2}", b"(3, ))", b"(-3,2)", b"(9,99)"):
@@ -92,7 +92,7 @@ READERS = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_files_end_in_a_line_and_warn_of_nothing(name, tmp_path):
+def test_damaged_arrays_are_one_line_without_warnings(name, tmp_path):
     save, read = READERS[name]
     path, draw, refused = tmp_path / name, random.Random(name), 0
     save(path)

@@ -7,7 +7,7 @@ import pytest
 
 from pqpp_cli.main import main
 from pqpp_datasets.export.export import export
-from pqpp_hub.eval_results import BenchmarkTask, get_path, list_tasks, make_entry, render_results
+from pqpp_hub.eval_results import BenchmarkTask, get_path, load_tasks, make_result, render_results
 from pqpp_hub.push import HubError
 
 TASK = BenchmarkTask("sample", "test", "mean_hbpp")
@@ -18,7 +18,7 @@ def downloaded(tmp_path):
     def make(name, value, task=TASK, **told):
         path = tmp_path / "results" / name / get_path("owner/toy")
         path.parent.mkdir(parents=True)
-        path.write_text(render_results([make_entry(task, "owner/toy", value, **told)]))
+        path.write_text(render_results([make_result(task, "owner/toy", value, **told)]))
         return tmp_path / "results"
 
     return make
@@ -60,7 +60,7 @@ def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_
     downloaded("by_hand", 0.25)
     task = BenchmarkTask("sample", "test", "mean_p10")
     path = tmp_path / "results" / "by_hand" / get_path("owner/toy")
-    path.write_text(path.read_text() + render_results([make_entry(task, "owner/toy", 0.35)]))
+    path.write_text(path.read_text() + render_results([make_result(task, "owner/toy", 0.35)]))
     page = tmp_path / "page.html"
     assert main(["leaderboard", str(tmp_path / "results"), "--report", str(page)]) == 0
     assert "<title>Leaderboard of owner/toy: sample, test split</title>" in page.read_text("utf-8")
@@ -75,5 +75,5 @@ def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_
 @pytest.mark.parametrize("tasks", ["5", "[1, {id: [2]}]"])
 def test_tasks_of_another_form_are_told(tasks, tmp_path):
     (tmp_path / "eval.yaml").write_text(f"name: toy\ntasks: {tasks}\n")
-    with pytest.raises(HubError, match=r"no eval\.yaml with tasks of pqpp"):
-        list_tasks(str(tmp_path))
+    with pytest.raises(HubError, match=r"no eval\.yaml with pqpp tasks"):
+        load_tasks(str(tmp_path))

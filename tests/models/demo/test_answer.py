@@ -63,7 +63,7 @@ def test_a_pasted_table_is_read_as_one_and_keeps_its_columns(static):
     taken = csv_of(static.render("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
     assert taken[:3] == ["prompt", "alignment", "alignment_predicted"]
     assert read_pasted_text("a cat, quickly\nprompt") == {"prompt": ["a cat, quickly", "prompt"]}
-    with pytest.raises(FileError, match="the table, line 3: 1 cells, but the header has 2"):
+    with pytest.raises(FileError, match="the table, line 3: expected 2 cells, got 1"):
         read_pasted_text("prompt,id\na cat,1\na dog")
 
 

@@ -1,4 +1,4 @@
-"""Terminal output in which foreign text cannot move the cursor or change the state."""
+"""A text stream that makes control characters in output visible."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ _OF_BARS = "\x1b[A"
 
 
 class SafeStream:
-    r"""A text stream in which control characters are visible and have no effect.
+    r"""A text stream that escapes control characters, so that text cannot control the terminal.
 
     Args:
         stream: The underlying stream.
-        is_needed: Whether a failing stream is an error, unlike a stream of notes.
+        is_needed: Whether to raise the errors of the underlying stream.
 
     Example:
         >>> import io
@@ -31,7 +31,7 @@ class SafeStream:
         self._is_needed = is_needed
 
     def write(self, text: str) -> None:
-        """Write a text."""
+        """Write a text; after an error, discard further output."""
         is_a_bars = not text.strip("\n\r").replace(_OF_BARS, "")
         try:
             self.stream.write(text if is_a_bars else visible(text, "\n\r\t"))
@@ -41,7 +41,7 @@ class SafeStream:
                 raise
 
     def discard_output(self) -> None:
-        """Discard everything from now on."""
+        """Redirect the stream to the null device."""
         with contextlib.suppress(OSError):  # if it is closed
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
 
