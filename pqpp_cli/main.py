@@ -112,7 +112,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         names = [globals_.get("__name__", "").partition(".")[0] for globals_ in frames]
         ran = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
         error.__traceback__ = None  # frees what filled the memory
-        status, lines = _describe_error(error, kind, ran[-1] in _MODEL_LIBRARIES)
+        status, lines = _describe(error, kind, ran[-1] in _MODEL_LIBRARIES)
         try:
             sys.stdout.flush()
         except OSError:
@@ -129,9 +129,7 @@ class _ClosedOutput(io.TextIOBase):
         raise OSError(errno.EBADF, "closed; redirect it to a file", "standard output")
 
 
-def _describe_error(
-    error: BaseException, kind: type | None, is_models: bool
-) -> tuple[int, list[str]]:
+def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
     """Return the exit status of an error and the lines to print.
 
     `is_models` is true if the error comes from a library that runs models.

@@ -26,8 +26,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
     """Return a path with `~` and `~NAME` expanded.
 
     Raises:
-        FileError: The user does not exist, the path contains a NUL character, or it has more than
-            500 parts.
+        FileError: The user does not exist, or the path contains a NUL character.
 
     Example:
         >>> expand("a/b").as_posix()
@@ -38,8 +37,6 @@ def expand(path: str | os.PathLike[str]) -> Path:
     """
     if "\0" in str(path):
         raise FileError(f"{path!s}: a path cannot contain a NUL character; remove the character")
-    if len(Path(path).parts) > 500:
-        raise FileError(f"{path!s:.60}... is more than 500 folders deep; choose another path")
     try:
         return Path(path).expanduser()
     except RuntimeError:

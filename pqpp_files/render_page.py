@@ -36,13 +36,9 @@ def load_templates(*folders: Path) -> Environment:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
-        loader=FileSystemLoader([*folders, PARTS]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = Environment(loader=FileSystemLoader([*folders, PARTS]), autoescape=True)
+    environment.undefined = StrictUndefined
+    environment.trim_blocks = environment.lstrip_blocks = True
     environment.filters["pluralize"] = pluralize
     environment.filters["figure"] = lambda x: "-" if x is None or x != x else f"{x:.3f}"
     return environment

@@ -56,8 +56,6 @@ def test_a_thousand_folders_in_one_another(tmp_path):
     os.mkfifo(folders[9] / "pipe")
     with pytest.raises(FileError, match="is a pipe or a device; remove it"):
         walk_files(tmp_path)
-    with pytest.raises(FileError, match="more than 500 folders deep"):
-        check_output(folders[-1] / "a.csv")
     with pytest.raises(FileError, match="has other files"):
         check_output_folder(folders[9], ["pipe", "d"])
     (folders[9] / "pipe").unlink()
