@@ -14,8 +14,8 @@ from typing import Any
 
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import FileError
+from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json, read_bounded
-from pqpp_files.visible import visible
 
 _AGAIN = "save or download the model again"
 # Keys by which transformers loads another model, even a pickle.
@@ -70,7 +70,7 @@ def check_foreign_folder(folder: Path) -> None:
     if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
         own.append(own[0].parents[1] / "blobs")
     for path in _list_files(folder):
-        where = visible(str(path))
+        where = escape_controls(str(path))
         if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
             raise ModelError(
                 f"{where} links to a file outside its folder; replace the link with the file"
@@ -97,7 +97,7 @@ def _list_files(folder: Path) -> list[Path]:
 
 def _check_json(path: Path) -> None:
     """Refuse a JSON file that names code, a repository, a path or an address."""
-    where, is_ours = visible(str(path)), False
+    where, is_ours = escape_controls(str(path)), False
     for value in iterate_mappings(path):
         # A number is the id of a tokenizer's word.
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
@@ -135,7 +135,7 @@ def read_foreign_json(path: Path) -> Any:
 
 def _check_size(path: Path, content: bytes) -> bytes:
     if len(content) > _MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ModelError(f"{visible(str(path))} is larger than any known model's; {_AGAIN}")
+        raise ModelError(f"{escape_controls(str(path))} is larger than any known model's; {_AGAIN}")
     return content
 
 
@@ -179,7 +179,7 @@ def read_header(path: Path) -> tuple[int, int]:
         header = parse_json(content)
         lora = (header.get("__metadata__") or {}).get(_LORA, "")
         if not _IS_LORA.fullmatch(lora):
-            raise ModelError(f"{visible(str(path))}: {_LORA!r} has patterns; remove it")
+            raise ModelError(f"{escape_controls(str(path))}: {_LORA!r} has patterns; remove it")
         return len(header), path.stat().st_size
     except (AttributeError, FileError, TypeError):
         return 0, 0

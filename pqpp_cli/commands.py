@@ -241,7 +241,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error on one line and exit with status 2."""
-        from pqpp_files.visible import visible
+        from pqpp_files.escape import escape_controls
 
         words = [*takewhile("--".__ne__, self._words)]
         flags = [word.partition("=")[0] for word in words if re.match(r"--\S+$", word)]
@@ -255,4 +255,4 @@ class Parser(argparse.ArgumentParser):
             found = re.search(r"^  pqpp.*[^\\\n]$", self.epilog or "", re.MULTILINE)
             message = f"missing: {missing}" + (f"; for example:{found[0][1:]}" if found else "")
         message = self._describe_unknown(unknown[0]) if unknown else message
-        self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: error: {escape_controls(message)}; see {self.prog} --help\n")

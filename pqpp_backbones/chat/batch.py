@@ -17,8 +17,8 @@ from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_reply, read
 from pqpp_backbones.chat.models import Endpoint
 from pqpp_backbones.chat.service import FREE, BoundedClient
 from pqpp_backbones.errors import ServiceError
+from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.visible import visible
 
 _PATH: Any = "/v1/chat/completions"
 _MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # per uploaded file
@@ -133,7 +133,8 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
                 ledger.record_cost(call, 0.0)
         raise refusal
     for file, calls in files.items():
-        with tqdm(desc=visible(f"batch {batches[file]}"), total=len(calls), disable=None) as bar:
+        label = escape_controls(f"batch {batches[file]}")
+        with tqdm(desc=label, total=len(calls), disable=None) as bar:
             while (batch := client.batches.retrieve(batches[file])).status not in _ENDED:
                 bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
                 time.sleep(_SECONDS)
@@ -157,7 +158,7 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
             ledger.record_cost(call, 0.0)
         if calls:
             said = f"batch {batch.id} ({batch.status}) has no reply to {len(calls)} of {asked}"
-            said = f"{chat.url}: {visible(f'{said} questions ({why[:200]})')}; "
+            said = f"{chat.url}: {escape_controls(f'{said} questions ({why[:200]})')}; "
             if len(calls) == asked:
                 raise ServiceError(f"{said}run again later, or remove --batch")
             warnings.warn(f"{said}these are sent one by one, at full price", stacklevel=2)

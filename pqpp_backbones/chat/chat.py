@@ -12,10 +12,10 @@ from typing import Any
 
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
+from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.hashes import hash_parts
-from pqpp_files.visible import visible
 
 CHARACTERS_A_TOKEN = 3.0
 """A conservative estimate, used before a reply reports the number of tokens."""
@@ -311,7 +311,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     if not text.strip():
         ended = choice.get("finish_reason") or "no reason given"
         why = f"the model refused: {refusal}" if refusal else f"the message has no text ({ended})"
-        return Reply("", asked, said, None, visible(why)[:200])
+        return Reply("", asked, said, None, escape_controls(why)[:200])
     try:  # present only if requested and supported
         told = choice["logprobs"]["content"] if answers else []
         thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1

@@ -19,11 +19,11 @@ from pqpp_backbones.chat.chat import (
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.errors import PqppError
+from pqpp_files.escape import escape_controls
 from pqpp_files.extras import needing
 from pqpp_files.foreign.images import open_image
 from pqpp_files.options.option import Options, get_fields, option
 from pqpp_files.options.recipe import build_recipe
-from pqpp_files.visible import visible
 
 KEY = "PQPP_CHAT_KEY"
 """The environment variable of the key, which is never logged, shown or saved."""
@@ -80,7 +80,7 @@ class Endpoint(Chat):
         try:
             reply = read_completion(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
-            said = visible(str(completion))[:200]
+            said = escape_controls(str(completion))[:200]
             line = f"{self.url}: the reply is not a chat completion ({said}); check the address"
             raise ServiceError(line) from None
         self.budget.record_cost(call, request, reply, self.name)

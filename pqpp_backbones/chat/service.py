@@ -17,7 +17,7 @@ from openai.types.chat import ChatCompletionChunk
 
 from pqpp_backbones.chat.chat import Budget, parse_reply
 from pqpp_backbones.errors import ServiceError
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 
 _LARGEST = 60_000_000  # bytes, like an image of 4096 x 4096 in base64
 # Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
@@ -120,7 +120,8 @@ class Service:
         except AssertionError:  # the stream had no chunk
             return {"choices": []}, self._wire.now.call
         except openai.APIError as error:
-            raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
+            why = escape_controls(str(error))
+            raise ServiceError(f"{self.url}: {why}; try again later") from None
         except (ValueError, TypeError, AttributeError):
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
@@ -150,11 +151,11 @@ class Service:
         if isinstance(error, openai.APIStatusError):
             status, message = error.status_code, error.message.partition(" - ")[2]
             parts = map(str, filter(None, (message or error.body, error.code, error.param)))
-            said = visible(self.hide_key(" ".join(" ".join(parts).split())))[:200]
+            said = escape_controls(self.hide_key(" ".join(" ".join(parts).split())))[:200]
             line = f"{self.url}: status {status}, {said}; check the address, the model "
             return ServiceError(f"{line}{model!r} and the variable {self.key_env}", status, said)
         cause = error.__cause__
-        why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
+        why = f"{type(cause).__name__}: {escape_controls(str(cause))}"[:200]
         tries = f"{self.tries} tries of up to {self.timeout:g} s"
         return ServiceError(f"{self.url}: no reply in {tries} ({why}); try again later")
 

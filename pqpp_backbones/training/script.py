@@ -8,10 +8,10 @@ from typing import Any
 from pqpp_backbones.errors import ModelError
 from pqpp_files.atomic_write import get_full_errno
 from pqpp_files.errors import PqppError
+from pqpp_files.escape import escape_controls
 from pqpp_files.options.flags import to_flags
 from pqpp_files.options.option import Options
 from pqpp_files.options.recipe import parse_recipe
-from pqpp_files.visible import visible
 
 
 def run_script(
@@ -91,5 +91,5 @@ def run_main(main: Callable[[], Any]) -> None:
     try:
         main()
     except (PqppError, OSError) as error:
-        print(f"error: {visible(str(error))}", file=sys.stderr)
+        print(f"error: {escape_controls(str(error))}", file=sys.stderr)
         sys.exit(2)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_datasets.target_columns import is_mean
-from pqpp_files.visible import visible
 from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, pair_values
 from pqpp_models.bench.tables import get_interval, list_columns
 
@@ -107,7 +106,7 @@ def make_scatter_panel(
     across = Axis.fit(predicted, LEFT, RIGHT)
     up = Axis.fit(true, BOTTOM, TOP)
     groups = group_by_prediction(predicted, true)
-    words = f"{visible(predictions.predictor)}, {title}: true against predicted values of "
+    words = f"{predictions.predictor}, {title}: true against predicted values of "
     words += f"{len(true)} prompts."
     if groups:
         words += (
@@ -209,7 +208,7 @@ def make_space_panels(
         for word, values in (("true", true), ("predicted", predicted)):
             title, known = f"{titles[result.label]}, {word}", ~np.isnan(values)
             xs, ys = (Axis.fit(side, 4, _SIDE - 4).scale(side) for side in space[known].T)
-            caption = f"{visible(predictions.predictor)}, t-SNE: {known.sum()} prompts by {title}"
+            caption = f"{predictions.predictor}, t-SNE: {known.sum()} prompts by {title}"
             values = values[known]
             edges: Any = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
             fifth = np.searchsorted(edges, values, side="left")
@@ -271,7 +270,7 @@ def rank_rows(
     axis = Axis.fit([0.0, *chain(*intervals), *values], 2.0, 98.0)
     rows = [
         {
-            "name": visible(getattr(figure, "title", figure.predictor)),
+            "name": getattr(figure, "title", figure.predictor),
             "where": f"published, {figure.split}" if isinstance(figure, PublishedResult) else "",
             "value": value,
             "interval": interval,

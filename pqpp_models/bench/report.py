@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from pqpp_files.names import how_many
 from pqpp_files.render_page import render_page
-from pqpp_files.visible import visible
 from pqpp_models.bench.charts import (
     MOST_POINTS,
     find_main_column,
@@ -63,23 +62,21 @@ def render_report(
         The page as one file, with charts inside.
     """
     results, split = run.results, run.split
-    titles = {
-        r.label: visible(format_heading(r, split.targets.get(r.target))) for r in reversed(results)
-    }
+    titles = {r.label: format_heading(r, split.targets.get(r.target)) for r in reversed(results)}
     label, fitted_rows = find_main_column(results, published), count_fitted_rows(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
         if spaces and name in spaces:
-            pictures[visible(name)] = make_space_panels(
+            pictures[name] = make_space_panels(
                 predictions, spaces[name], run.references, results, titles
             )
         own = [result for result in results if result.predictor == name]
         if all(math.isnan(r.pearson) and math.isnan(r.kendall) for r in own):
-            without.append(visible(name))
+            without.append(name)
             continue
         in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
-        panels[visible(format_name(name, fitted_rows.get(name)))] = [
+        panels[format_name(name, fitted_rows.get(name))] = [
             make_scatter_panel(
                 predictions,
                 result,
@@ -95,20 +92,20 @@ def render_report(
     ranking = rank_rows(results, published, label, coefficient)
     return render_page(
         Path(__file__).with_name("report.html"),
-        title=visible(title),
-        name=visible(split.config),
-        split=visible(split.name),
+        title=title,
+        name=split.config,
+        split=split.name,
         generated=split.is_generated,
-        summary=[visible(s) for s in summary] or summarise(results, published, titles),
+        summary=list(summary) or summarise(results, published, titles),
         ranking={**ranking, "title": titles.get(label, "")},
         measures=_make_tables(results, published, titles),
-        baseline=visible(str(results[0].baseline)) if results else "",
+        baseline=str(results[0].baseline) if results else "",
         headings=DIFFERENCE_HEADINGS,
         differences=[
-            (visible(name), titles.get(column, column), *rest)
+            (name, titles.get(column, column), *rest)
             for name, column, *rest in list_differences(results)
         ],
-        notes=[visible(line) for line in list_notes(results, published, True)],
+        notes=list_notes(results, published, True),
         most_points=MOST_POINTS,
         predictors=panels,
         without=without,
@@ -134,7 +131,7 @@ def _make_tables(
             kept = [
                 n for n in range(len(block.labels)) if not key or any(row.cells[n] for row in rows)
             ]
-            lines = [(visible(r.title), r.key == FITTED, [r.cells[n] for n in kept]) for r in rows]
+            lines = [(r.title, r.key == FITTED, [r.cells[n] for n in kept]) for r in rows]
             headings = [titles[block.labels[n]] for n in kept]
             if headings:
                 tables.append({"caption": caption, "headings": headings, "rows": lines})
@@ -178,12 +175,10 @@ def list_extremes(
     is_known = ~np.isnan(values + true)
     order = [i for i in np.argsort(-sign * values, kind="stable") if is_known[i]]
     count = min(count, len(order) // 2)  # a prompt is in one of the two lists
-    shown = {
-        i: visible(" ".join(prompts[i].split())) for i in (*order[:count], *order[::-1][:count])
-    }
+    shown = {i: " ".join(prompts[i].split()) for i in (*order[:count], *order[::-1][:count])}
     rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
     return {
-        "predictor": visible(predictions.predictor),
+        "predictor": predictions.predictor,
         "title": titles.get(target, target),
         "note": _DIRECTIONS[predictions.higher_is],
         "easiest": rows[:count],
@@ -223,9 +218,9 @@ def summarise(
             lines += [] if line in lines else [line]
             continue
         interval = " (95% interval {:.3f} to {:.3f})".format(*ends) if ends else ""
-        others = [f"; {visible(r.predictor)} follows with r = {r.pearson:.3f}" for r in known[1:2]]
+        others = [f"; {r.predictor} follows with r = {r.pearson:.3f}" for r in known[1:2]]
         line = (
-            f"{visible(best.predictor)} predicts {titles[label]}{' best' if others else ''}: "
+            f"{best.predictor} predicts {titles[label]}{' best' if others else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
         figures = [row for row in select_same_release(own, published) if row.label == label]
@@ -238,8 +233,8 @@ def summarise(
         lines.append(line)
     lines += [
         f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {part} of "
-        f"{visible(first.config)}{release}. Pearson's r and Kendall's τ measure agreement with the "
+        f"{first.config}{release}. Pearson's r and Kendall's τ measure agreement with the "
         "true values: 1 is perfect, 0 is none.",
-        *(f"{visible(line)}." for line in note_few_prompts(results)),
+        *(f"{line}." for line in note_few_prompts(results)),
     ]
-    return [*lines, *(f"{visible(line)}." for line in note_fitted_rows(results))]
+    return [*lines, *(f"{line}." for line in note_fitted_rows(results))]

@@ -21,8 +21,8 @@ from pqpp_datasets.target_columns import (
     get_measure,
     sort_targets,
 )
+from pqpp_files.escape import escape_cell, escape_controls
 from pqpp_files.render_page import BarCell, render_table
-from pqpp_files.visible import escape_cell, visible
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
     COMPARISON_NOTE,
@@ -398,7 +398,7 @@ class BenchTable(pd.DataFrame):
         limits = (low, high) if high > low else None
         rows = []
         for row in self.to_dict("records"):
-            cells: list[Any] = [visible(row["predictor"]), visible(row["label"]), f"{row['n']:,}"]
+            cells: list[Any] = [row["predictor"], row["label"], f"{row['n']:,}"]
             for name in COEFFICIENTS:
                 ends_of = (row[f"{name}_ci_{end}"] for end in ("low", "high"))
                 pattern = "{:.3f}" + " [{:.2f}, {:.2f}]".format(*ends_of)
@@ -406,7 +406,7 @@ class BenchTable(pd.DataFrame):
             rows.append(cells)
         headings = ("predictor", "target", "prompts", "Pearson [95%]", "Kendall [95%]")
         data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
-        return str(render_table(headings, rows, visible(data)))
+        return str(render_table(headings, rows, data))
 
 
 def format_results(
@@ -445,7 +445,7 @@ def format_results(
     from tabulate import SEPARATING_LINE, tabulate
 
     form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
-    shown = escape_cell if style == "markdown" else visible
+    shown = escape_cell if style == "markdown" else escape_controls
     parts = []  # a block per measure keeps the table within 80 columns
     for block in make_tables(results, published):
         lines: list[Any] = []
@@ -502,7 +502,8 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
         name = block.measure
         measure = get_measure(name) if name not in ("automatic", "other") else None
         tasks.setdefault(measure.task if measure else name, []).append(block)
-    lines = [f"% {visible(' '.join(line.split()))}" for line in list_notes(results, published)]
+    notes = (escape_controls(" ".join(line.split())) for line in list_notes(results, published))
+    lines = [f"% {note}" for note in notes]
     lines.append(r"% \usepackage{booktabs,graphicx}")
     for task, blocks in tasks.items():
         at = f"{_slugify(results[0].config)}-{_slugify(results[0].split)}-{task}"
@@ -571,6 +572,7 @@ def _slugify(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    shown = "".join(_ESCAPES.get(letter, letter) for letter in visible(" ".join(text.split())))
+    text = escape_controls(" ".join(text.split()))
+    shown = "".join(_ESCAPES.get(letter, letter) for letter in text)
     # After the end of a row, LaTeX would read these as its options.
     return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown

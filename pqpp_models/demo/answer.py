@@ -16,7 +16,6 @@ from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
 from pqpp_files.render_page import BarCell, render_page, render_table
 from pqpp_files.table_formats import is_header
-from pqpp_files.visible import visible
 from pqpp_files.write_table import format_table
 from pqpp_models.bench.protocol import group_by_key
 from pqpp_models.errors import PredictorError
@@ -184,16 +183,16 @@ class AnswerRenderer:
             pairs = (((get_measure(n) or n), _make_bar(columns, n, row)) for n in names)
             far = columns.get("out_of_domain", [False] * len(prompts))[row]
             card = {
-                "prompt": visible(explanation.prompt),
+                "prompt": explanation.prompt,
                 "verdict": verdicts[row] if verdicts else None,
                 "out_of_domain": bool(far),
-                "ignored": visible(unsaid[row]),
+                "ignored": unsaid[row],
                 "groups": [
                     {"title": getattr(of, "title", of), "bars": bars, "limits": bars[0].limits}
                     for of, bars in group_by_key(pairs).items()
                 ],
                 "words": explanation.as_html() if explanation.changes else "",
-                "changes": [(visible(one.phrase), one.change) for one in explanation.changes],
+                "changes": [(one.phrase, one.change) for one in explanation.changes],
             }
             cards.append(card)
         measures = list(filter(None, map(get_measure, sort_targets(filter(get_measure, columns)))))
@@ -231,7 +230,7 @@ def _make_table(
         bars = ([_make_bar(columns, target, row) for target in targets] for row in range(count))
         rows = [
             (
-                visible(prompt) + (" (far)" if is_far else ""),
+                prompt + (" (far)" if is_far else ""),
                 *(BarCell.make(bar.value, bar.limits, "{:.3f}") for bar in some),
             )
             for prompt, is_far, some in zip(columns["prompt"], far, bars, strict=False)

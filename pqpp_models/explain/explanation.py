@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 from pqpp_models.targets import find_range
 
 if TYPE_CHECKING:
@@ -102,13 +102,13 @@ class Explanation:
         parts = []
         for text, change in self.iterate_pieces():
             if change is None:
-                parts.append(Markup("{}").format(visible(text, "\n\t")))
+                parts.append(Markup("{}").format(escape_controls(text, "\n\t")))
                 continue
             strength = self.get_strength(change)
             ends = zip(_PAPER, _RAISES if strength > 0 else _LOWERS, strict=True)
             mixed = (round(n + abs(strength) * (e - n)) for n, e in ends)
             colour = "#" + "".join(f"{channel:02x}" for channel in mixed)
-            parts.append(mark.format(colour, visible(text), change))
+            parts.append(mark.format(colour, escape_controls(text), change))
         return Markup('<div class="words" dir="auto">{}</div>').format(Markup("").join(parts))
 
     _repr_html_ = as_html

@@ -17,7 +17,7 @@ import numpy as np
 
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import explain_target
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 from pqpp_models.predict import predict_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import to_prompt_list
@@ -111,7 +111,7 @@ class PromptVerdict:
         rank = _describe_rank(self.easier_than_people + cost)
         if skill.name == "negation":  # its plain text has the opposite meaning
             return f"say what is there instead: without the negation, easier than {rank}"
-        return f"“{visible(skill.plain)}” would be easier than {rank}"
+        return f"“{escape_controls(skill.plain)}” would be easier than {rank}"
 
     def __str__(self) -> str:
         """Return what a terminal shows."""
@@ -163,7 +163,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         headings = "prompt", "verdict", "easier than (of 100 prompts by people)"
         rows = (
             (
-                visible(one.prompt),
+                one.prompt,
                 one.sentence,
                 BarCell.make(one.easier_than_people, (0, 100), "{:.0f}"),
                 BarCell.make(one.easier_than_captions, None, "{:.0f}"),
@@ -284,7 +284,7 @@ def _phrase_verdict(
 ) -> tuple[str, str]:
     """Return the level and the sentence of a verdict."""
     if why:
-        return "unknown", visible(f"no verdict: {why}")
+        return "unknown", escape_controls(f"no verdict: {why}")
     if math.isnan(rank):
         return "", ""
     shown = round(rank)
@@ -298,7 +298,7 @@ def _phrase_verdict(
     is_easy = shown >= HARDNESS[2][0]
     if named:
         link = ", though it " if is_easy else ": "
-        return level, visible(f"{level}{link}{' and '.join(named)}")
+        return level, escape_controls(f"{level}{link}{' and '.join(named)}")
     return level, f"{level}: asks for nothing hard" if is_easy else level
 
 
