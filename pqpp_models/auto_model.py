@@ -71,7 +71,9 @@ class PromptPerformanceModel(PreTrainedModel):
     def __init__(self, config: PromptPerformanceConfig, predictor: Predictor | None = None) -> None:
         super().__init__(config)
         if predictor is None:
-            raise PredictorError("a configuration has no weights; use from_pretrained")
+            raise PredictorError(
+                "a configuration has no weights; load the model with from_pretrained"
+            )
         self.predictor = predictor
 
     @property

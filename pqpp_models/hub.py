@@ -67,9 +67,8 @@ def push_to_hub(
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
             raise PredictorError(
-                f"this {loaded.title} has learned none of {', '.join(loaded.targets)} (no "
-                "better than chance in cross-validation); fit it to more prompts, or push it "
-                "with `anyway`"
+                f"{loaded.title} was no better than chance on {', '.join(loaded.targets)} in "
+                "cross-validation; fit it to more prompts, or set `anyway`"
             )
         files = list_endpoint_files(loaded) | dict(extra_files or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)

@@ -33,7 +33,9 @@ class PromptPerformancePredictionPipeline(Pipeline):
     def _build_predictor(self) -> TorchPredictor:
         predictor_type = getattr(self.model.config, "predictor_type", None)
         if predictor_type is None:
-            raise PredictorError(f"{type(self.model).__name__} is no predictor; name a predictor")
+            raise PredictorError(
+                f"{type(self.model).__name__} is not a predictor; use a model of pqpp"
+            )
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = get_predictor_class(predictor_type)
         processor = self.processor if self.processor is not None else self.tokenizer

@@ -173,8 +173,8 @@ class PredictShard:
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, but shards have only text; use a "
-                "predictor of text, such as static"
+                f"{self.predictor} needs {predictor.inputs}, but shards contain only text; use a "
+                "text predictor such as static"
             )
         return predictor
 
@@ -202,7 +202,9 @@ class PredictShard:
             added = {f"{name}_predicted": values for name, values in added.items()}
         added[ERROR] = pa.array(errors, pa.string())
         if ERROR in table.column_names:
-            raise PredictorError(f"the input already has a column {ERROR!r}; rename the column")
+            raise PredictorError(
+                f"the input has a column {ERROR!r}, as the output will; rename the column"
+            )
         for name, values in added.items():
             table = table.append_column(name, values)
         return table

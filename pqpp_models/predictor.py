@@ -222,8 +222,8 @@ class Predictor(ABC):
             return self._render_card()
         except Exception as error:  # `details` may come from a foreign configuration
             raise ModelError(
-                f"no card can be written from the configuration of {self.title} "
-                f"({to_line(error)}); correct its `details`"
+                f"the card of {self.title} cannot be written ({to_line(error)}); correct `details` "
+                "in its configuration"
             ) from error
 
     @classmethod
@@ -258,12 +258,12 @@ class Predictor(ABC):
         there |= {"<model>_images" for name in there if name.endswith("_images")}
         for group in self.required_columns:
             if there.isdisjoint(group):
-                remedy = "pass rows with this column to the predictor's `predict` in Python"
+                remedy = "pass rows with this column to `predict` in Python"
                 if self.inputs == "text+images":
-                    remedy = "set `image_dir` to the folder of its images"
+                    remedy = "set `image_dir` to the folder of the images"
                 raise PredictorError(
-                    f"{self.title} needs a column {' or '.join(group)}, which {where} does not "
-                    f"have; {remedy}"
+                    f"{self.title} needs a column {' or '.join(group)}, but {where} has none; "
+                    f"{remedy}"
                 )
 
     def get_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -333,7 +333,7 @@ class Predictor(ABC):
         [[3.0]]
         """
         if uncertainty and not self.has_uncertainty:
-            raise PredictorError(f"{self.title} has no uncertainty; use another, such as static")
+            raise PredictorError(f"{self.title} does not estimate uncertainty; use static or ridge")
         chosen = self.get_columns(targets)
         shape = (len(rows), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
@@ -343,10 +343,9 @@ class Predictor(ABC):
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
-                "%s: this %s was no better than chance in cross-validation; do not rely on this "
-                "prediction",
-                ", ".join(unlearned),
+                "%s was no better than chance on %s in cross-validation; do not rely on its values",
                 self.title,
+                ", ".join(unlearned),
             )
         # Products of a few rows are too small for threads.
         with limit_blas_threads() if len(rows) > _FEW else contextlib.nullcontext():
@@ -447,12 +446,12 @@ class Predictor(ABC):
 
         if self.inputs != "text":
             raise PredictorError(
-                f"{self.title} needs {self.inputs}, but only text can be explained; use a "
-                "predictor of text, such as static"
+                f"{self.title} needs {self.inputs}, but only text can be explained; use a text "
+                "predictor such as static"
             )
         chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
-            raise PredictorError(f"{len(chosen)} targets are given; name one target to explain")
+            raise PredictorError(f"explain needs one target; got {len(chosen)}")
         read = parse_prompts(prompts)
         contents = [prompt.content for prompt in read]
         left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
@@ -482,7 +481,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("static").embed(["a red cat", "a dog"]).shape[0]
         2
         """
-        raise PredictorError(f"{self.title} has no embeddings; use a predictor like static")
+        raise PredictorError(f"{self.title} does not embed prompts; use static or ridge")
 
     @property
     def has_space(self) -> bool:
@@ -507,9 +506,9 @@ class Predictor(ABC):
         Raises:
             PredictorError: it is not shipped with weights.
         """
-        made = f"train it with {cls.made_by}, or " if cls.made_by else ""
+        made = f"create one with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"{name} has no shipped weights; {made}give a folder (./{name}) or OWNER/REPOSITORY"
+            f"{name} has no shipped weights; {made}use a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod

@@ -127,7 +127,7 @@ def load_dataset_rows(
         raise BenchmarkError(f"{dataset} has no prompts; add at least one row")
     for number, prompt in enumerate(rows["prompt"][:], 1):
         if not isinstance(prompt, str):
-            fault = f"{column} is {prompt!r}, but must be text; remove the row"
+            fault = f"{column} must be text; got {prompt!r}"
             raise BenchmarkError(f"`dataset` {dataset}, row {number}: {fault}")
     return rows, split
 
@@ -165,7 +165,9 @@ def _load_split(
         taken = named or (names[0] if len(names) == 1 else None)
         if taken not in names:
             asked = "`split` is missing" if taken is None else f"`split` {taken} does not exist"
-            raise BenchmarkError(f"{asked}; the splits of {dataset} are {', '.join(names)}")
+            raise BenchmarkError(
+                f"{asked}; choose from the splits of {dataset}: {', '.join(names)}"
+            )
         return taken, named
 
     options = {name: index for name, index in folders.items() if index is not None}
@@ -181,7 +183,7 @@ def _load_split(
         taken, named = choose(parts)
         return parts[taken], named
     if split is not None:
-        raise BenchmarkError(f"`split` {split}: {dataset} has no splits; remove `split`")
+        raise BenchmarkError(f"{dataset} has no splits; remove `split`")
     return parts, None
 
 

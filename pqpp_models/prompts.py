@@ -35,7 +35,7 @@ def read_prompts(rows: Any) -> list[str]:
     """
     one = rows.get(COLUMN) if isinstance(rows, Mapping) else rows
     if isinstance(one, str):
-        raise PredictorError(f"`rows` is one prompt, not a list; write [{one[:20]!r}]")
+        raise PredictorError(f"`rows` must be a list; write [{one[:20]!r}]")
     columns, values = _find_column_names(rows), rows
     if columns is None:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
@@ -47,14 +47,12 @@ def read_prompts(rows: Any) -> list[str]:
     else:
         named = ", ".join(map(str, columns)) or "none"
         raise PredictorError(
-            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the column with the texts"
+            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the column of prompts"
         )
     for index, value in enumerate(values):
         if not isinstance(value, str):
-            kind = "missing" if value is None else f"{value!r:.40}, not a string"
-            raise PredictorError(
-                f"the prompt at index {index} is {kind}; name the texts '{COLUMN}', or remove it"
-            )
+            shown = "missing" if value is None else f"{value!r:.40}, not a string"
+            raise PredictorError(f"the prompt at index {index} is {shown}; correct or remove it")
     return list(values)
 
 
@@ -68,7 +66,7 @@ def to_prompt_list(prompts: Any) -> Any:
     (['a cat'], ['a dog'])
     """
     if isinstance(prompts, str) and is_table_name(prompts):
-        way = f"give its column of prompts as a list, or run pqpp predict --file {prompts}"
+        way = f"pass a list of prompts, or run pqpp predict --file {prompts}"
         raise PredictorError(f"{prompts!r} is the name of a file, not a prompt; {way}")
     return [prompts] if isinstance(prompts, str) else prompts
 
@@ -116,8 +114,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
         for name in columns:
             if not isinstance(row, Mapping) or row.get(name) is None:
                 raise PredictorError(
-                    f"the row at index {index} has no {name!r}; {reader} needs rows with "
-                    f"{', '.join(columns)}"
+                    f"the row at index {index} has no {name!r}; {reader} needs {', '.join(columns)}"
                 )
     read_prompts(read)
     return read

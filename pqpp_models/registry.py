@@ -113,7 +113,7 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
     parts = split_names(names) if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
-        raise PredictorError("no predictor is named; `pqpp models list` lists all")
+        raise PredictorError("no predictor is given; choose from pqpp models list")
     members = (member for name in stripped for member in GROUPS.get(name, (name,)))
     return tuple(dict.fromkeys(members))
 
@@ -139,13 +139,13 @@ def pull_predictor_folder(
         ModelError, PredictorError: The name is a file, or unknown.
     """
     if folder.is_file():
-        raise ModelError(f"{folder} is a file; give the folder that contains {CONFIG}")
+        raise ModelError(f"{folder} is a file; use the folder that contains {CONFIG}")
     if is_repository_id(name):
         from pqpp_hub.pull import pull_files
 
         return pull_files(name, FILES, revision, cache_dir, token, ModelError)
     if "/" in name or os.sep in name:
-        raise ModelError(f"no folder {folder}; check the path")
+        raise ModelError(f"the folder {folder} does not exist; check the path")
     raise unknown_predictor_error(name)
 
 
@@ -159,8 +159,8 @@ def load_predictor_folder(folder: Path) -> Any:
     predictor_type = config["predictor_type"]
     if predictor_type not in PREDICTORS:
         raise ModelError(
-            f"{folder / CONFIG} is of type {predictor_type!r:.60}, which is not registered; "
-            "register the type, or upgrade pqpp"
+            f"{folder / CONFIG}: the type {predictor_type!r:.60} is not registered; upgrade pqpp, "
+            "or register the type"
         )
     try:
         tensors = read_tensors(folder, config)
@@ -176,8 +176,8 @@ def load_predictor_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
-            f"{folder} has no usable {predictor_type!r} predictor ({to_line(error)}); save or "
-            "download it again"
+            f"{folder}: the {predictor_type} predictor cannot be loaded ({to_line(error)}); save "
+            "or download it again"
         ) from error
     return loaded
 

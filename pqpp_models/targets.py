@@ -100,10 +100,8 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
     >>> check_limits(["flux_rating"], {"flux_rating": [5, 1]})
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: the limits of 'flux_rating' are [5, 1]; give the ...
+    pqpp_models.errors.PredictorError: `limits` of 'flux_rating' must be ...
     """
-    if limits is not None and not isinstance(limits, Mapping):
-        raise PredictorError(f"`limits` is {limits!r:.60}; it must map each target to two numbers")
     for name, pair in (limits or {}).items():
         try:
             low, high = (float(limit) for limit in pair)
@@ -111,7 +109,7 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
             low = high = np.nan
         if not low < high or not np.isfinite(high - low):
             raise PredictorError(
-                f"the limits of {name!r:.60} are {pair!r:.60}; give the lowest and highest value"
+                f"`limits` of {name!r:.60} must be the lowest and highest value; got {pair!r:.60}"
             )
     _check_finite(targets, limits)
 
@@ -182,7 +180,7 @@ def _check_finite(
     for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
         if not is_finite:
             raise PredictorError(
-                f"target {name!r} has no known range; give its lowest and highest value in `limits`"
+                f"target {name!r} has no known range; set its lowest and highest value in `limits`"
             )
     return low, high
 
@@ -223,15 +221,15 @@ def resolve_targets(
             text = f"{text[:60]} ..." if len(text) > 60 else text
             if available is not None and is_target(text):
                 raise PredictorError(
-                    f"target {text!r} is not predicted here; available: {', '.join(available)}"
+                    f"target {text!r} is not available; choose from {', '.join(available)}"
                 )
             others = f"write <model>_<measure> with one of the measures {', '.join(MEASURES)}"
-            rest = others if available is None else f"available: {', '.join(available)}"
+            rest = others if available is None else f"choose from {', '.join(available)}"
             raise PredictorError(f"unknown target {text!r}; {did_you_mean(text, known, rest)}")
         chosen.append(text)
     if not chosen:
-        raise PredictorError(f"no target is named; choose from {', '.join(known)}")
+        raise PredictorError(f"no target is given; choose from {', '.join(known)}")
     repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
-        raise PredictorError(f"duplicate targets: {', '.join(repeated)}; name each target once")
+        raise PredictorError(f"duplicate targets: {', '.join(repeated)}; list each target once")
     return tuple(chosen)

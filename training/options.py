@@ -94,5 +94,5 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
         """Refuse options that leave outputs untrained, too."""
         super().__post_init__()
         if self.joint_first >= self.num_train_epochs:
-            first = f"`joint_first` is {self.joint_first}, of {self.num_train_epochs} epochs in all"
-            raise PqppError(f"{first}; lower `joint_first`, so that all outputs are trained")
+            least = f"less than `num_train_epochs` ({self.num_train_epochs})"
+            raise PqppError(f"`joint_first` must be {least}; got {self.joint_first}")

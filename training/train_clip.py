@@ -41,11 +41,11 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
     measures = {target.rpartition("_")[2] for target in recipe.targets}
     if recipe.task == "generation" and len(measures) > 1:
         raise PqppError(
-            f"`targets` are {', '.join(recipe.targets)}; an image has one score, so name targets "
-            "of one measure"
+            f"`targets` must be of one measure, since an image has one score; got "
+            f"{', '.join(recipe.targets)}"
         )
     if wrong := [name for name in recipe.targets if get_task(name) != recipe.task]:
-        raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; change `task`")
+        raise PqppError(f"{wrong[0]!r} is not a target of `task` {recipe.task!r}; change `task`")
     rows = replace(rows, limits=get_common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
     return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)
@@ -74,8 +74,8 @@ def train(recipe: ClipRecipe) -> Outcome:
     known = np.flatnonzero(~np.isnan(training.labels))
     if not len(known):
         raise PqppError(
-            "no image has a label; add a column <model>_hbpp (or another measure) or, "
-            "for the retrieval task, <model>_relevance"
+            "no image has a label; add a column like <model>_hbpp, or <model>_relevance for "
+            "retrieval"
         )
     set_seed(recipe.seed)
     model = ClipForPerformancePrediction.from_backbone(

@@ -53,8 +53,8 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
     variant = loaded.model.config.variant
     if variant != recipe.variant:
-        of_model = f"{recipe.model} has the variant {variant!r}"
-        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; set it to {variant!r}")
+        of_model = f"that of {recipe.model}"
+        raise PqppError(f"`variant` must be {variant!r}, {of_model}; got {recipe.variant!r}")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor

@@ -1,4 +1,4 @@
-"""OpenAI's batches: requests that are answered within a day, at half the price."""
+"""Requests to OpenAI's batch API, which replies within a day at half the price."""
 
 import contextlib
 import itertools
@@ -28,19 +28,18 @@ _ENDED = ("completed", "failed", "expired", "cancelled")
 
 
 def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
-    """Send all questions without a reply in the ledger as batches, and wait for the replies.
+    """Fetch the replies to all requests as batches, and record them in the ledger.
 
-    The first question is sent alone at the full price: its error names the parameters that the
-    service refuses. Each call is recorded with the id of its uploaded file, with which a later run
-    finds the batch of a stopped run. A question that fails in a batch costs nothing; `Endpoint.ask`
-    sends it alone.
+    The first request is sent alone, at the full price, to learn which parameters the service
+    refuses. A stopped run continues with the batches that the ledger records. Requests that fail in
+    a batch cost nothing and have no reply in the ledger.
 
     Args:
-        chat: The endpoint; its ledger has a file.
-        requests: The questions, read once.
+        chat: The endpoint, whose ledger must be a file.
+        requests: The requests; those with a reply in the ledger are skipped.
 
     Raises:
-        ServiceError: The questions may exceed the budget, or the service refuses them.
+        ServiceError: The requests may exceed the budget, or the service refuses them.
     """
     budget, ledger, service = chat.budget, chat.budget.ledger, chat.service
     with ledger.lock():
@@ -74,12 +73,12 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
         except openai.APIError as error:
             refusal = service.explain(error, chat.name)
             if refusal.status in (404, 405):
-                raise ServiceError(f"{chat.url} does not accept batches; remove --batch") from None
+                raise ServiceError(f"{chat.url} does not accept batches; remove `batch`") from None
             raise refusal from None
         except ServiceError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError):
-            raise ServiceError(f"{chat.url}: unreadable batch reply; check the address") from None
+            raise ServiceError(f"{chat.url}: cannot read the replies; check the address") from None
 
 
 def _is_in_batch(line: Mapping[str, Any]) -> bool:
@@ -87,7 +86,7 @@ def _is_in_batch(line: Mapping[str, Any]) -> bool:
 
 
 def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str, float]) -> None:
-    """Upload the questions in files that services accept, and record their calls."""
+    """Upload the requests in files, and record a call for each."""
     data, keys = bytearray(), list[str]()
     for raw in itertools.chain(spool, [b""]):
         line = parse_json(raw or b"{}", "a question")
@@ -108,7 +107,7 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
 
 
 def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[str, ...]]) -> None:
-    """Start the batches of uploaded files that have none, wait for all, and record their costs."""
+    """Start a batch for each uploaded file, and record the replies and costs."""
     ledger, files, refusal = chat.budget.ledger, dict[str, dict[str, int]](), None
     with ledger.lock():  # so that another run does not start them too
         for call, line in enumerate(ledger.lines):
@@ -160,5 +159,5 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
             said = f"batch {batch.id} ({batch.status}) has no reply to {len(calls)} of {asked}"
             said = f"{chat.url}: {escape_controls(f'{said} questions ({why[:200]})')}; "
             if len(calls) == asked:
-                raise ServiceError(f"{said}run again later, or remove --batch")
-            warnings.warn(f"{said}these are sent one by one, at full price", stacklevel=2)
+                raise ServiceError(f"{said}try again later, or remove `batch`")
+            warnings.warn(f"{said}sending those questions one by one at full price", stacklevel=2)

@@ -35,10 +35,9 @@ class Endpoint(Chat):
     Args:
         url: The address up to `/v1`, like `http://localhost:8000/v1`.
         model: The model's name there.
-        budget: The limit on spending; default: no limit. A reply in its ledger's file is not
-            requested again.
-        batch: Whether `prepare` fetches the replies to all questions as a batch, at half the price;
-            the ledger must have a file.
+        budget: The limit on spending; default: no limit.
+        batch: Whether `prepare` fetches all replies as a batch, at half the price; the ledger must
+            be a file.
         **patience: `timeout` and `tries` of `Service`.
 
     Raises:
@@ -67,7 +66,7 @@ class Endpoint(Chat):
         self.url, self.max_parallel, self.batch = self.service.url, 8, batch
 
     def prepare(self, requests: Iterable[Request]) -> None:
-        """See `Chat.prepare`; with `batch` the replies are fetched too."""
+        """Check the budget, and fetch the replies if `batch` is set."""
         if not self.batch:
             return super().prepare(requests)
         from pqpp_backbones.chat.batch import fetch_replies
@@ -95,7 +94,7 @@ class LocalChat(Chat):
 
     Args:
         model: A transformers model in evaluation mode, on its device.
-        processor: Its processor, or its tokenizer if it reads no images; it has a chat template.
+        processor: Its processor, or its tokenizer if it does not accept images.
         name: The model's name in results.
         budget: The limit on spending; default: no limit.
     """
@@ -108,10 +107,10 @@ class LocalChat(Chat):
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
-            raise ServiceError(f"{self.name} has no chat template; name a chat model")
+            raise ServiceError(f"{self.name} has no chat template; use a chat model")
         images = hasattr(self.processor, "image_processor")
         if request.image is not None and not images:
-            raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
+            raise ServiceError(f"{self.name} does not accept images; use a vision-language model")
 
         call = self.budget.record_call(self.budget.get_max_cost(request, self.name), **fields)
         messages: list[dict[str, Any]] = [
@@ -171,7 +170,7 @@ def load_local_chat(
         budget: The limit on spending; default: no limit.
         device: The device; None for the default.
         dtype: The number format.
-        images: Whether it must accept images.
+        images: Whether the model must accept images.
 
     Raises:
         ModelError: The model is not available or is of another type.
@@ -179,11 +178,11 @@ def load_local_chat(
     Example:
         >>> load_local_chat("no-such-folder")
         Traceback (most recent call last):
-        pqpp_backbones.errors.ModelError: a local chat model: no-such-folder is ...
+        pqpp_backbones.errors.ModelError: chat model: no-such-folder is ...
     """
     from pqpp_backbones.pretrained import load_model
 
-    what = "a local vision-language model" if images else "a local chat model"
+    what = "vision-language model" if images else "chat model"
     loaded = load_model(name, _SEEING if images else _get_class, what, device, dtype)
     revision = f"{loaded.identity.name}@{loaded.identity.revision}"
     return LocalChat(loaded.model, loaded.processor, revision, budget)
@@ -226,10 +225,10 @@ class ChatOptions(Options):
 
     @classmethod
     def from_environment(cls, chat_model: str) -> Self:
-        """Return the options of environment variables like PQPP_CHAT_URL and PQPP_MAX_CALLS.
+        """Read the options from environment variables like PQPP_CHAT_URL.
 
         Args:
-            chat_model: The model if no variable names one.
+            chat_model: The model if PQPP_CHAT_MODEL is not set.
         """
         values = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
         given: dict[str, Any] = {name: text for name, text in values.items() if text}
@@ -244,25 +243,26 @@ class ChatOptions(Options):
         self.make_budget()
 
     def make_budget(self) -> Budget:
-        """Return a budget with these limits."""
+        """Return the budget that the options describe."""
         prices = {}
         for text in self.prices:
             match = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
             if not match:
-                raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
+                raise PqppError(f"`prices` must be [MODEL=]IN,OUT, like 0.15,0.6; got {text!r:.60}")
             prices[match[1] or ""] = float(match[2]), float(match[3])
         if self.max_cost is not None and not prices:
-            raise PqppError("`max_cost` needs `prices`; set `prices` to IN,OUT per million tokens")
+            raise PqppError("`max_cost` needs `prices`; set the prices of a million tokens")
         return Budget(self.max_calls, self.max_cost, prices, ledger=Ledger(self.ledger))
 
     def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:
-        """Return the model at the endpoint or, without an endpoint, in this process.
+        """Return the model at the endpoint, or a local model if no endpoint is set.
 
         Args:
             place: As in `load_local_chat`, like `images`.
 
         Raises:
-            ServiceError: The endpoint's address is invalid, or the model does not exist.
+            ServiceError: The address of the endpoint is invalid.
+            ModelError: The local model cannot be loaded.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget, batch=self.batch)

@@ -50,7 +50,7 @@ def check_unfinished(folder: Path, recipe: Options, patterns: Sequence[str] | No
     wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)
     if not wanted and folder.is_dir() and any(folder.iterdir()):
         raise PqppError(
-            f"{folder} contains an earlier result; add `overwrite`, or name another folder"
+            f"{folder} contains an earlier result; set `overwrite`, or choose another folder"
         )
 
 

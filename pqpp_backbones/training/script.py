@@ -71,8 +71,8 @@ def explain_crash() -> Iterator[None]:
     except Exception as error:
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             raise ModelError(
-                "out of memory; lower per_device_train_batch_size and raise "
-                "gradient_accumulation_steps"
+                "out of memory; lower `per_device_train_batch_size` and raise "
+                "`gradient_accumulation_steps`"
             ) from error
         if get_full_errno(error):
             named, said = getattr(error, "filename", None), getattr(error, "strerror", None)

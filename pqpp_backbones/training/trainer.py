@@ -127,7 +127,7 @@ class PerformanceTrainer(Trainer):
         start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
             fault = f"`resume_from_checkpoint`: {start} is not a complete checkpoint"
-            raise PqppError(f"{fault}; name another checkpoint")
+            raise PqppError(f"{fault}; choose another checkpoint")
         before = TrainerState()
         if start:
             with _explain_damage(start):
@@ -273,7 +273,7 @@ def _find_best_epoch(history: Sequence[dict[str, float]], primary: str) -> int:
 
 
 def _explain_damage(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
-    remedy = "remove it to resume from an older checkpoint or to start again"
+    remedy = "delete it to resume from an older checkpoint, or to start again"
     return explain(f"{checkpoint} is damaged", remedy, PqppError)
 
 

@@ -94,7 +94,7 @@ def bench_runs(
         answered = {query: run[query] for query in qrels if run.get(query)}
         if not answered:
             raise PredictorError(
-                f"{name} has no query_id of ConQA, such as {min(qrels)}; use the ids of ConQA"
+                f"{name} has results for no query of ConQA; use its query_id, such as {min(qrels)}"
             )
         if silent := len(qrels) - len(answered):
             notes.append(f"{name} has no results for {silent} queries; they count as 0")

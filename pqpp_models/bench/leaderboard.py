@@ -153,14 +153,14 @@ def write_results(
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
-            "these rows have no split, but a task needs one; save the rows as FOLDER/test.csv"
+            "leaderboard results need the name of a split; save the rows as FOLDER/test.csv"
         )
     entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
     if not entries_by_name:
-        raise PredictorError("; ".join(lines) or "no results to write")
+        raise PredictorError("; ".join(lines) or "there are no results to write; add predictors")
     paths = {name: Path(folder) / _to_folder_name(name) for name in entries_by_name}
     if len(set(paths.values())) < len(paths):
-        raise PredictorError(f"two of {', '.join(paths)} would share a folder; run one at a time")
+        raise PredictorError(f"{', '.join(paths)}: two share a folder; evaluate one at a time")
     files = []
     for name, entries in entries_by_name.items():
         files.append(paths[name] / get_path(dataset))
@@ -206,7 +206,9 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         lines += refused
         entries += by_model.get(model, [])
     if not entries:
-        raise PredictorError("; ".join(lines) or f"{model} predicts no target of {dataset}")
+        raise PredictorError(
+            "; ".join(lines) or f"{model} predicts no target of {dataset}; choose another model"
+        )
     return render_results(entries), lines
 
 
@@ -309,15 +311,16 @@ def read_leaderboard(
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
-                f"{source} has results on {', '.join(named)}; set `benchmark` to one of these"
+                f"{source} has results of several benchmarks; set `benchmark` to one of: "
+                f"{', '.join(named)}"
             )
         name = benchmark or next(iter(named), name)
     else:
         listed, notes = list_on_hub(name, models)
     entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
-        how = "write results with `pqpp bench --eval-results` or `pqpp models submit`"
-        raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
+        how = "write them with pqpp bench --eval-results or pqpp models submit"
+        raise PredictorError(f"{source} has no results of pqpp; {'; '.join(notes) or how}")
     results = [to_result(listing.entry, task, called) for called, listing, task in entries]
     task = entries[0][2]
     rows = Split(None, task.config or name, task.split)

@@ -49,7 +49,7 @@ def find_scoring_function(name: str) -> TextScores | None:
     """
     if name.lower().endswith(_NOT_READ):
         raise PredictorError(
-            f"{name}: pickles can run code and are not read; give a function as MODULE:FUNCTION"
+            f"{name} is a pickle, which could run code; use a function, written MODULE:FUNCTION"
         )
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
         return import_function(name)
@@ -90,14 +90,14 @@ def import_function(name: str) -> TextScores:
             value = getattr(value, part)
     except Exception as error:  # a user's module may raise anything
         raise PredictorError(
-            f"{name} cannot be imported ({to_line(error)}); write MODULE:FUNCTION, and run "
-            "it in the folder of MODULE.py"
+            f"{name} cannot be imported ({to_line(error)}); write MODULE:FUNCTION, and start "
+            "Python or pqpp in the folder of MODULE.py"
         ) from error
     finally:
         sys.path.remove(here)
     if not callable(value):
         kind = type(value).__name__
-        raise PredictorError(f"{name} is a {kind}, not a function; name a scoring function")
+        raise PredictorError(f"{name} is a {kind}, not a function; use a scoring function")
     return value
 
 
@@ -114,7 +114,7 @@ def load_classifier(name: str) -> TextScores:
     loaded = load_model(name, "AutoModelForSequenceClassification", "text classifier")
     labels = loaded.model.config.num_labels
     if labels != 1:
-        raise PredictorError(f"{name} has {labels} labels; use a model trained with one label")
+        raise PredictorError(f"{name} has {labels} labels; use a model with one label")
 
     ask = TextClassificationPipeline(
         model=loaded.model,
@@ -177,7 +177,7 @@ class FunctionPredictor(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Raise an error: there is no checkpoint to load."""
-        raise PredictorError(f"a {cls.name} has no checkpoint; pass the table or the function")
+        raise PredictorError(f"a {cls.name} cannot be loaded; create it from its table or function")
 
 
 class TablePredictor(FunctionPredictor):
@@ -236,7 +236,7 @@ def load_any_predictor(name: str) -> Predictor:
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
         return TablePredictor(path, column)
     if name.lower().removesuffix(".gz").endswith(TABLES):
-        raise PredictorError(f"{name} is a table; name its column of predictions: {name}:COLUMN")
+        raise PredictorError(f"{name} is a table; add its column of predictions: {name}:COLUMN")
     scores = find_scoring_function(name)
     return FunctionPredictor(scores, name) if scores else Predictor.from_pretrained(name)
 
@@ -290,7 +290,7 @@ def join_by_prompt(
     key = next((name for name in KEYS if name in table and name in rows), None)
     if key is None:
         raise PredictorError(
-            f"{table_name} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
+            f"{table_name} has no column {' or '.join(KEYS)} (columns: {', '.join(table)}); add one"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]
@@ -298,7 +298,7 @@ def join_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"{table_name} shares no {key} with the {len(means)} prompts of this split; use the "
-            "split that they were computed on"
+            f"{table_name} has the {key} of none of the {len(means)} prompts of this split; use a "
+            "table of this split"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

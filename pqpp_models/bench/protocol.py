@@ -187,7 +187,7 @@ def predict_all(
         if not own:
             raise PredictorError(
                 f"{name} predicts {', '.join(predictor.targets)}, not {', '.join(targets)}; "
-                f"remove {name}, or name other targets"
+                f"remove {name}, or choose other targets"
             )
         asked = tuple(dict.fromkeys(own.values()))
         values = predictor.predict(rows, asked, inner)
@@ -373,12 +373,12 @@ def compare_with_baseline(
     by_name = {prediction.predictor: prediction for prediction in predictions}
     if baseline not in by_name:
         raise PredictorError(
-            f"the baseline {baseline!r} is not one of the predictors ({', '.join(by_name)}); add it"
+            f"the baseline {baseline!r} is not one of the predictors {', '.join(by_name)}; add it"
         )
     fitted = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
     if fitted:
         raise PredictorError(
-            f"the baseline {baseline!r} was fitted to {fitted} of these rows; name another baseline"
+            f"the baseline {baseline!r} was fitted to {fitted} of these rows; choose another one"
         )
     signs = {
         (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known_signs)
@@ -482,12 +482,12 @@ def list_experiment_columns(
         cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":
         raise PredictorError(
-            f"these rows have no source besides {fitted_to}, which the predictors were fitted "
-            "to; use a configuration with more sources, like pqpp"
+            f"all rows are from {fitted_to}, to which the predictors were fitted; use a dataset "
+            "with other sources, such as pqpp"
         )
     if not cells:
         raise PredictorError(
-            f"the table {name!r} has no column for {', '.join(targets)}; name other targets"
+            f"the table {name!r} has no column for {', '.join(targets)}; choose other targets"
         )
     return cells
 

@@ -114,7 +114,9 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     groups = ([t for t in of_models if get_measure(t) == measure] for measure in measures)
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
-        raise PredictorError(f"routing needs two targets, but got {', '.join(targets)}; name two")
+        raise PredictorError(
+            f"routing needs the targets of two generators; got {', '.join(targets)}"
+        )
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)
     return weak, strong
@@ -140,7 +142,7 @@ def run_routing(
     values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}
     kept = np.flatnonzero(~np.isnan(values[weak]) & ~np.isnan(values[strong]))
     if not len(kept):
-        raise PredictorError(f"no row has values of both {weak} and {strong}; name other targets")
+        raise PredictorError(f"no row has values of both {weak} and {strong}; choose other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
     builds = replace_fitted_predictors(predictors, rows, (weak, strong))

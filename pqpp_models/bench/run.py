@@ -214,8 +214,8 @@ def select_predictors(
     kept = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not kept:
         raise PredictorError(
-            f"no default predictor predicts {', '.join(targets)}; fit a predictor with "
-            "pqpp fit and name it in `predictors`"
+            f"no default predictor predicts {', '.join(targets)}; fit one with pqpp fit, and add "
+            "it to `predictors`"
         )
     others = {name: one for name, one in predictors.items() if name not in kept}
     lines = [f"skipped {n}: it predicts only {', '.join(p.targets)}" for n, p in others.items()]
@@ -281,7 +281,7 @@ def load_predictors(
             continue
         loaded[name] = predictor
     if not loaded:
-        raise PredictorError("no default predictor can be loaded; name a predictor in `predictors`")
+        raise PredictorError("no default predictor can be loaded; choose others with `predictors`")
     return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 
@@ -337,7 +337,7 @@ def bench(
         named = {"dataset": rows} if rows else {}
         rows, options = open_split(split=split, **named, **options).rows, {}
     if options:
-        raise PredictorError(f"`{next(iter(options))}` conflicts with `rows`; remove either")
+        raise PredictorError(f"`{next(iter(options))}` conflicts with `rows`; remove one of them")
     data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():
@@ -412,7 +412,7 @@ def list_metric_columns(
     if not cells:
         raise PredictorError(
             f"no column is a metric for {', '.join(targets)} (columns with numbers: "
-            f"{', '.join(columns) or 'none'}); name columns MODEL_METRIC, like sdxl_hpsv2"
+            f"{', '.join(columns) or 'none'}); rename one to MODEL_METRIC, like sdxl_hpsv2"
         )
     return cells
 

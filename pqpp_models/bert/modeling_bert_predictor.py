@@ -57,13 +57,15 @@ class BertPredictorConfig(PredictorConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         """Check the pooling and name the outputs after their targets."""
         if self.pooling not in POOLINGS:
-            raise ValueError(f"`pooling` is {self.pooling!r}; choose from {', '.join(POOLINGS)}")
+            raise ValueError(
+                f"`pooling` must be one of {', '.join(POOLINGS)}; got {self.pooling!r}"
+            )
         super().__post_init__(**kwargs)
         assert self.targets is not None
         if self.target_weights is not None and len(self.target_weights) != len(self.targets):
             raise ValueError(
-                f"`target_weights` has {len(self.target_weights)} values; give one for each of the "
-                f"{len(self.targets)} targets"
+                f"`target_weights` must have {len(self.targets)} values, one per target; got "
+                f"{len(self.target_weights)}"
             )
         self.id2label = dict(enumerate(self.targets))
         self.label2id = {target: index for index, target in enumerate(self.targets)}

@@ -71,13 +71,13 @@ class ClipPredictorConfig(PredictorConfig):
         for name, allowed in (("task", TASKS), ("aggregation", AGGREGATIONS)):
             if getattr(self, name) not in allowed:
                 raise ValueError(
-                    f"`{name}` is {getattr(self, name)!r}; set it to one of {', '.join(allowed)}"
+                    f"`{name}` must be one of {', '.join(allowed)}; got {getattr(self, name)!r}"
                 )
         default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
         self.targets = list(self.targets or default)
         wrong = [target for target in self.targets if get_task(target) != self.task]
         if wrong:
-            raise ValueError(f"{wrong[0]!r} is not a target of the task {self.task!r}")
+            raise ValueError(f"{wrong[0]!r} is not a target of `task` {self.task!r}; change `task`")
         super().__post_init__(**kwargs)
 
 

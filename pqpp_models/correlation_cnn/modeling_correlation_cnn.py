@@ -50,7 +50,7 @@ class CorrelationCnnConfig(PredictorConfig):
         """Check the sizes."""
         for name in ("channels", "matrix_size", "hidden_size", "pooled_size"):
             if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` is {getattr(self, name)}; it must be 1 or more")
+                raise ValueError(f"`{name}` must be 1 or more; got {getattr(self, name)}")
         self.targets = list(self.targets or ["mean_p10"])
         super().__post_init__(**kwargs)
 

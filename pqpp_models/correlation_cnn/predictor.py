@@ -111,16 +111,16 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
         matrices = _read_matrices(row, index)
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
             raise PredictorError(
-                f"the row at index {index} has a matrix of shape {matrices.shape}; give {_ALLOWED}"
+                f"the row at index {index} has a matrix of shape {matrices.shape}; use {_ALLOWED}"
             )
         if len(matrices) != channels:
             raise PredictorError(
-                f"the row at index {index} has {len(matrices)} matrices; the predictor needs "
-                f"{channels}, one per retrieval model"
+                f"the row at index {index} has {len(matrices)} matrices, but the predictor's "
+                f"`channels` is {channels}"
             )
         if not np.isfinite(matrices).all():
             raise PredictorError(
-                f"the row at index {index} has similarities that are not finite; remove the row"
+                f"the row at index {index} has similarities of NaN or infinity; remove the row"
             )
         stacked[index] = pad_or_crop(matrices, size)
     return stacked
@@ -139,6 +139,6 @@ def _read_matrices(row: Any, index: int) -> NDArray[np.float32]:
             return np.stack([pad_or_crop(m[None], max(map(len, matrices)))[0] for m in matrices])
     except (TypeError, ValueError):
         raise PredictorError(
-            f"the row at index {index} has ragged or unreadable numbers; give {_ALLOWED}"
+            f"the row at index {index} has ragged or unreadable numbers; use {_ALLOWED}"
         ) from None
-    raise PredictorError(f"the row at index {index} has no similarities; give {_ALLOWED}")
+    raise PredictorError(f"the row at index {index} has no similarities; add {_ALLOWED}")

@@ -84,7 +84,7 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
         columns["prompt"] = table.texts("prompt")
     kept = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
     if not kept:
-        raise PredictorError("there is no prompt; type a prompt, or paste several, one per line")
+        raise PredictorError("no prompt was entered; type a prompt, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
         raise PredictorError(
             f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; paste fewer, or run: "
@@ -93,8 +93,8 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
     for row in kept:
         if len(columns["prompt"][row]) > LONGEST:
             raise PredictorError(
-                f"prompt {row + 1} has {len(columns['prompt'][row]):,} characters, the limit is "
-                f"{LONGEST:,}; shorten it"
+                f"prompt {row + 1} has {len(columns['prompt'][row]):,} characters; shorten it to "
+                f"{LONGEST:,}"
             )
     return {name: [cells[row] for row in kept] for name, cells in columns.items()}
 

@@ -165,12 +165,12 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
         ['README.md', 'app.py', 'requirements.txt']
     """
     if not is_repository_id(repo_id):
-        raise pqpp_hub.HubError(f"{repo_id!r} is not a valid Space name; write OWNER/NAME")
+        raise pqpp_hub.HubError(f"the name of a Space must be OWNER/NAME; got {repo_id!r}")
     is_known = name in PREDICTORS or folder is not None
     if not is_known and (expand(name).exists() or not is_repository_id(name)):
         raise pqpp_hub.HubError(
-            f"a Space cannot read {name} on this machine; push both: pqpp models push {name} "
-            f"OWNER/REPOSITORY --space {repo_id}"
+            f"a Space cannot read {name}, which is not on the Hub; push the predictor with "
+            f"its Space: pqpp models push {name} OWNER/REPOSITORY --space {repo_id}"
         )
     files = build_predictor_space(name, folder)
     message = f"Upload the page of {name} with pqpp"

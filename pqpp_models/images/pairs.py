@@ -145,8 +145,8 @@ def read_pairs(
             pairs += [(image, index, model, at, label) for at, (image, label) in enumerate(labels)]
         if len(pairs) == before:
             raise PredictorError(
-                f"the row at index {index} has no image for {task}; give a list of images in "
-                "<model>_images or images"
+                f"the row at index {index} has no image for {task}; add a list of images in the "
+                "column <model>_images or images"
             )
     columns = list(zip(*pairs, strict=True)) or [()] * 5
     return Pairs(
@@ -219,8 +219,8 @@ def aggregate(
         if (counts == 0).any():
             row = int(np.flatnonzero(counts == 0)[0])
             raise PredictorError(
-                f"the row at index {row} has no images to predict {target!r} from; give "
-                f"lists of images in {'<model>' if wanted == 'mean' else wanted}_images or images"
+                f"the row at index {row} has no images for {target!r}; add a list of images in the "
+                f"column {'<model>' if wanted == 'mean' else wanted}_images or images"
             )
         predicted[:, column] = sums / counts
     return predicted

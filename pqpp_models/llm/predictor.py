@@ -127,7 +127,7 @@ class LlmPredictor(Predictor):
         known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
-                f"{few[0]}: {known[few[0]].sum()} prompts have a score; a fit needs {FEWEST}"
+                f"{few[0]} needs scores of at least {FEWEST} prompts; got {known[few[0]].sum()}"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
@@ -143,7 +143,7 @@ class LlmPredictor(Predictor):
             levels = fitted.predict(asked, target, progress)[:, 0]
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
-                raise PredictorError(f"{chat.name} does not rate {target}; use another model")
+                raise PredictorError(f"{chat.name} gave no ratings of {target}; use another model")
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
             ends = find_range(target) or (limits or {}).get(target) or ends
@@ -164,8 +164,8 @@ class LlmPredictor(Predictor):
         options = ChatOptions.from_environment(self.chat_model)
         if not (options.chat_url or os.environ.get("PQPP_CHAT_MODEL")):  # a folder names no model
             raise PredictorError(
-                f"llm needs the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to its "
-                "endpoint, or PQPP_CHAT_MODEL to its folder or OWNER/REPOSITORY"
+                f"llm needs the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to an "
+                "endpoint, or PQPP_CHAT_MODEL to a folder or OWNER/REPOSITORY"
             )
         return options.open_chat(options.chat_model or "", options.make_budget())
 
@@ -183,7 +183,11 @@ class LlmPredictor(Predictor):
             self._known |= zip(new, pool.map(self._get_level, new), strict=True)
         levels = np.array([[self._known[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
-            _log.warning("%s gave no digit in %d replies; these are NaN", self.chat.name, lacking)
+            _log.warning(
+                "%s: %d replies contain no digit, so their predictions are NaN",
+                self.chat.name,
+                lacking,
+            )
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(first + slope * levels, low, high)
 
@@ -223,11 +227,11 @@ class LlmPredictor(Predictor):
     def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         if not isinstance(self.chat_model, str):
-            raise TypeError("'chat_model' is not text")
+            raise TypeError("'chat_model' must be a string")
         for target, scale in self.scales.items():
             self._to_request("a cat", target)
             if not np.isfinite(scale).all() or len(scale) != 4:
-                raise ValueError(f"the scale of {target} is invalid")
+                raise ValueError(f"the scale of {target} must be four finite numbers")
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         own = {name: vars(self)[name] for name in ("chat_model", "prompts", "examples")}

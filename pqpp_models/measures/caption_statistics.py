@@ -88,7 +88,7 @@ class CaptionStatistics:
                 holders[term].append(n_documents)
             n_documents += bool(counts)
         if not often:
-            raise PredictorError("the captions have no words; give captions with words")
+            raise PredictorError("the captions contain no words; use captions in English")
         terms = tuple(sorted(often))
         document = np.array([often[term].total() for term in terms], np.int64)
         totals = (sum(times * n for times, n in often[term].items()) for term in terms)

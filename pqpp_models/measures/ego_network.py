@@ -195,7 +195,7 @@ def score_prompts(
     """
     if aggregation not in AGGREGATIONS:
         raise PredictorError(
-            f"`aggregation` is {aggregation!r}; it must be one of {', '.join(AGGREGATIONS)}"
+            f"`aggregation` must be one of {', '.join(AGGREGATIONS)}; got {aggregation!r}"
         )
     aggregate = getattr(np, aggregation)
     rows = [split_network_words(prompt) for prompt in prompts]

@@ -37,11 +37,11 @@ def _guard_reading(resource: str) -> Iterator[None]:
             yield
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
             if refused := _REFUSED.search(str(error)):
-                line = f"NLTK refuses {resource!r} at {refused[1]}: others can change the files"
+                line = f"NLTK refuses {resource!r} in {refused[1]}, where others can change files"
                 raise PredictorError(f"{line}; run: chmod -R go-w '{refused[1]}'") from None
-            reason = f"cannot be read ({type(error).__name__}); delete it"
+            reason = f"cannot be read ({type(error).__name__}); delete {resource!r}"
             if isinstance(error, LookupError):
-                reason = "is missing in NLTK_DATA and NLTK's own folders"
+                reason = "is not in NLTK_DATA or NLTK's own folders"
             raise PredictorError(f"NLTK data {resource!r} {reason}; run: {DOWNLOAD}") from None
 
 
@@ -61,8 +61,8 @@ def load_tokenizer() -> Callable[[str], list[str]]:
         if _REFUSED.search(str(error)):
             raise
         _log.warning(
-            "words are counted without NLTK's punkt_tab (off by one or two in 7 of PQPP's first "
-            f"8,000 prompts); for exact counts run: {DOWNLOAD}"
+            "NLTK's punkt_tab is missing, so a few counts of words are off by one or two; run: "
+            f"{DOWNLOAD}"
         )
         split = NLTKWordTokenizer().tokenize
         return lambda text: [

@@ -97,7 +97,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     top = ranked[:k]
     if top[-1] <= 0:
         raise PredictorError(
-            f"one of the top {k} scores is {top[-1]:g}; SMV needs scores above 0, like 1 + cosine"
+            f"SMV needs scores above 0, like 1 + cosine; the lowest of the top {k} is {top[-1]:g}"
         )
     # The mean of equal scores may have a rounding error, so return 0 exactly.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
@@ -148,7 +148,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     """
     ranked = _sort_descending(scores)
     if ranked[0] <= 0:
-        raise PredictorError(f"the best score is {ranked[0]:g}; n_sigma needs scores above 0")
+        raise PredictorError(f"n_sigma needs scores above 0; the highest is {ranked[0]:g}")
     near = ranked[ranked >= share * ranked[0]]
     return float(np.sqrt(_variance(near)) / np.sqrt(query_length))
 
@@ -335,7 +335,7 @@ def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
     """Return the indices of the best k scores, the best first."""
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise PredictorError("`scores` has values that are not finite; remove these results")
+        raise PredictorError("`scores` contains NaN or infinity; remove those results")
     return np.argsort(-values, kind="stable")[:k]
 
 
@@ -363,7 +363,7 @@ def _divide(value: float, collection_score: float) -> float:
 def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
     array = np.asarray(embeddings, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise PredictorError("`embeddings` has values that are not finite; remove these results")
+        raise PredictorError("`embeddings` contains NaN or infinity; remove those results")
     length = np.linalg.norm(array, axis=-1, keepdims=True)
     unit = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
     return unit[_rank_best(scores, k)]

@@ -37,11 +37,11 @@ class WordVectors:
         array = np.asarray(vectors, dtype=np.float32)
         if array.ndim != 2 or len(array) != len(words) or array.size == 0:
             raise PredictorError(
-                f"`vectors` has shape {array.shape}; for {len(words)} words it must be "
-                f"({len(words)}, dimensions)"
+                f"`vectors` must have the shape ({len(words)}, dimensions), one row per word; got "
+                f"{array.shape}"
             )
         if not np.isfinite(array).all():
-            raise PredictorError("`vectors` has values that are not finite; remove these words")
+            raise PredictorError("`vectors` contains NaN or infinity; remove those words")
         first = {word: index for index, word in reversed(list(enumerate(words)))}
         if len(first) < len(words):
             kept = sorted(first.values())
@@ -88,7 +88,7 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     target = expand(path)
     read = _read_binary if target.suffix.lower() == ".bin" else _read_text
     remedy = "use a word2vec file: .bin, or text in .vec or .txt"
-    with explain(f"{target}: no usable file of word vectors", remedy, PredictorError):
+    with explain(f"{target}: word vectors cannot be read", remedy, PredictorError):
         words, rows = read(target)
     try:
         return WordVectors(words, np.array(rows, dtype=np.float32))

@@ -80,15 +80,13 @@ class FittedRows:
         try:
             content = path.read_bytes()
             if hash_parts([content]) != facts["sha256"]:
-                raise ValueError("its SHA-256 differs")
+                raise ValueError(f"it does not match the SHA-256 in {CONFIG}")
             hashes = load_tensors(content, path.name)[_TENSOR]
             if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
-                raise ValueError(f"its tensor is {hashes.dtype} of shape {hashes.shape}")
+                raise ValueError(f"its hashes are {hashes.dtype} of shape {hashes.shape}")
         except (OSError, KeyError, ValueError, TypeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise ModelError(
-                f"{path} is missing, damaged or from another {CONFIG} ({reason:.80}); {_REMEDY}"
-            ) from None
+            raise ModelError(f"{path} cannot be used ({reason:.80}); {_REMEDY}") from None
         return cls(hashes)
 
 
@@ -226,12 +224,12 @@ class TrainingRecord:
         targets = config.get("targets", [])
         if not all(name in targets and find_mean_parts(name, targets) for name in means):
             raise ModelError(
-                f"{folder / CONFIG}: {MEANS!r} is {means!r:.60}, not a list of targets that are "
-                f"means of other targets; {_REMEDY}"
+                f"{folder / CONFIG}: {MEANS!r} must be a list of mean targets; got {means!r:.60}; "
+                f"{_REMEDY}"
             )
         if build is not None and not (isinstance(build, str) and build):
             raise ModelError(
-                f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, not the name of a "
-                f"predictor; {_REMEDY}"
+                f"{folder / CONFIG}: {TRAIN_BUILD!r} must name a predictor; got {build!r:.60}; "
+                f"{_REMEDY}"
             )
         return cls(FittedRows.read(folder, config), tuple(means), build)

@@ -150,7 +150,7 @@ class CalibratedPredictor(Predictor):
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
-            raise ValueError("some of its numbers are not finite")
+            raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
         """Return the arrays of the calibration and the known words by name."""
@@ -168,7 +168,7 @@ def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
     try:
         return resolve_targets(names if isinstance(names, list) else [])
     except PredictorError as error:
-        raise ModelError(f"{folder / CONFIG} has no list of targets: {error}") from None
+        raise ModelError(f"{folder / CONFIG}, 'targets': {error}") from None
 
 
 def read_calibration(

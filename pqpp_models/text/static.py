@@ -22,8 +22,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.errors import ModelError
+from pqpp_backbones.checkpoint import Tensors
 from pqpp_models import registry
 from pqpp_models.targets import ALIGNMENT, TARGETS
 from pqpp_models.text.alignment import AlignmentModel, compute_features, compute_lengths
@@ -421,15 +420,12 @@ class StaticPredictor(CalibratedPredictor):
             or len(sizes) > 1
             or UNKNOWN_PIECE not in vocabulary
         ):
-            raise ModelError(
-                f"{folder / CONFIG} has no usable 'max_pieces', 'captions' or {_FEWER!r}, "
-                "or its vocabulary does not fit the word pieces; save or download the "
-                "predictor again"
-            )
+            fields = f"'max_pieces', 'captions', {_FEWER!r} or the vocabulary"
+            raise ValueError(f"{fields} is invalid")
         network = strip_prefix("network.", tensors)
         pairs = None
         if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
-            raise ModelError(f"{folder} lacks the piece pairs or their layer; download it again")
+            raise ValueError("piece pairs or their layer are missing")
         if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)

@@ -73,7 +73,9 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
             known = ", ".join(dict.fromkeys(sources)) or "none"
-            raise PqppError(f"`source` is {recipe.source!r}; the sources of {split} are {known}")
+            raise PqppError(
+                f"`source` must be a source of {split} ({known}); got {recipe.source!r}"
+            )
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -82,13 +84,13 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     recipe.targets = recipe.targets or list(drop_single_means(known))
     if not recipe.targets:
         raise PqppError(
-            f"{recipe.dataset} has no column <model>_<measure>; set `targets` to one or more of: "
+            f"{recipe.dataset} has no column <model>_<measure>; choose `targets` from "
             f"{', '.join(table.column_names)[:200]}"
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
-        named, there = ", ".join(missing), ", ".join(table.column_names)
-        raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; its columns: {there}")
+        named, there = " or ".join(missing), ", ".join(table.column_names)
+        raise PqppError(f"{recipe.dataset}, {split}: no column {named} (columns: {there})")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _find_targets(table, recipe.targets, split, limits)
     return Rows(read_prompts(table), targets, table, own_limits)
@@ -107,7 +109,8 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
     if known and "image_dir" in known.options:
         raise PqppError(
-            f"{known.name} has no images; set `image_dir` to their folder (from {known.images})"
+            f"{known.name} does not include its images; download them from {known.images}, and set "
+            "`image_dir` to their folder"
         )
     return {}
 
@@ -124,14 +127,14 @@ def _find_targets(
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
         if lowest < low or highest > high:
             raise PqppError(
-                f"{name} in {split} is from {lowest:g} to {highest:g}; it must be "
-                f"from {low:g} to {high:g}"
+                f"{name} must be from {low:g} to {high:g}; in {split} it is from {lowest:g} to "
+                f"{highest:g}"
             )
         measure = get_measure(name)
         if measure is None or measure.transform == "observed":
             own_limits[name] = ends = limits.get(name) or (lowest, highest)
             if ends[0] == ends[1]:
-                raise PqppError(f"{name} is {ends[0]:g} in every row; give values that differ")
+                raise PqppError(f"{name} is {ends[0]:g} in every row; use values that differ")
     return values, own_limits
 
 
@@ -142,7 +145,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name} of {split} has type {feature}; give numbers or empty cells")
+        raise PqppError(f"column {name} of {split} must be numeric, not {feature}")
     return column
 
 

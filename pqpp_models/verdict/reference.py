@@ -60,7 +60,7 @@ def read_reference(predictor: Any) -> VerdictReference:
     """
     record = predictor.details.get(REFERENCE)
     if record is None:
-        raise PredictorError(f"{predictor.title} has no reference for verdicts; use static")
+        raise PredictorError(f"{predictor.title} has no reference ranks for verdicts; use static")
     try:
         shares = np.array([record["captions"], record["people"]], dtype=np.float64)
         is_rising = np.isfinite(shares).all() and (np.diff(shares) >= 0).all()
@@ -69,6 +69,5 @@ def read_reference(predictor: Any) -> VerdictReference:
     except (TypeError, ValueError, LookupError):
         pass
     raise PredictorError(
-        f"the reference of {predictor.title} is not 101 rising quantiles of two sets of prompts; "
-        "save or download the predictor again"
+        f"the reference ranks of {predictor.title} are damaged; save or download it again"
     )

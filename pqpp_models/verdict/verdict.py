@@ -87,8 +87,8 @@ class PromptVerdict:
         """The ranks in words; empty if unknown."""
         if math.isnan(self.easier_than_people):
             return ""
-        people, captions = map(_describe_rank, (self.easier_than_people, self.easier_than_captions))
-        return f"easier than {people} prompts by people ({captions} photo captions)"
+        people, captions = self.easier_than_people, self.easier_than_captions
+        return f"easier than {people:.0f} of 100 prompts by people ({captions:.0f} photo captions)"
 
     @property
     def caveat(self) -> str:
@@ -108,7 +108,7 @@ class PromptVerdict:
         if self.skill is None:
             return ""
         skill, cost = self.costs[0]
-        rank = _describe_rank(self.easier_than_people + cost)
+        rank = f"{self.easier_than_people + cost:.0f} of 100"
         if skill.name == "negation":  # its plain text has the opposite meaning
             return f"say what is there instead: without the negation, easier than {rank}"
         return f"“{escape_controls(skill.plain)}” would be easier than {rank}"
@@ -304,10 +304,3 @@ def _phrase_verdict(
 
 def _round(number: float) -> float | None:
     return None if math.isnan(number) else round(number, 1)
-
-
-def _describe_rank(rank: float) -> str:
-    """Describe a rank in words."""
-    if round(rank) < 1:
-        return "fewer than 1 of 100"
-    return "more than 99 of 100" if round(rank) > 99 else f"{rank:.0f} of 100"

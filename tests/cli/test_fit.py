@@ -80,7 +80,7 @@ def test_a_finished_model_is_not_replaced_unasked(capsys, monkeypatch):
     ("arguments", "said"),
     [
         (("rates.csv", "--targets", "nope"), "--targets nope: rates.csv has no such column"),
-        (("few.csv", "--targets", "match_rate"), "a fit needs 20"),
+        (("few.csv", "--targets", "match_rate"), "at least 20 prompts"),
     ],
 )
 def test_what_it_cannot_use_ends_in_one_line(arguments, said, capsys):

@@ -93,8 +93,8 @@ def test_listed_benchmarks_tell_their_targets_before_they_are_read():
 @pytest.mark.parametrize(
     ("columns", "targets", "said"),
     [
-        ({}, ["glide_hbpp"], "has no column glide_hbpp; its columns: prompt"),
-        ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"is from 7 to 7; it must be from 1 to 5"),
+        ({}, ["glide_hbpp"], "no column glide_hbpp .columns: prompt"),
+        ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"must be from 1 to 5; .* from 7 to 7"),
     ],
 )
 def test_targets_that_the_data_does_not_have(script, tmp_path, cache, columns, targets, said):

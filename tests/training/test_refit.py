@@ -71,7 +71,7 @@ def test_the_other_build_is_shown_beside(files):
             "ridge",
             {},
             PqppError,
-            "scores on held-out rows; name a predictor that was fitted to the train split only",
+            "was fitted to and scored without",
         ),
         (SCORES, "static", {}, PqppError, "is not a 'static' predictor"),
         (SCORES, "ridge", {"train_split": "train"}, PqppError, "training on validation too"),

@@ -68,7 +68,7 @@ class Postings:
         if len(self.starts) != len(self.words) + 1 or self.starts[-1] != len(self.captions):
             raise ValueError("the arrays of the postings do not match")
         if len(self.captions) and self.captions.max() >= len(self.keys):
-            raise ValueError("the postings name a caption that does not exist")
+            raise ValueError("the postings refer to a caption that does not exist")
 
     @classmethod
     def build(cls, captions: Sequence[str]) -> Postings:

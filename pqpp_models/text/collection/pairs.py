@@ -48,7 +48,7 @@ class PiecePairs:
         """Check the tables, and find the most common pieces."""
         is_sized = (len(self.cells), self.cells.dtype) == (1 << _BITS, np.uint8)
         if not is_sized or not (self.scaling.deviation > 0).all():
-            raise ValueError("the table of pairs, or its scaling, is invalid")
+            raise ValueError("the table of piece pairs, or its scaling, is invalid")
         self._is_common = np.zeros(len(self.pieces), bool)
         self._is_common[np.argsort(-self.pieces.astype(np.int64), kind="stable")[:_COMMON]] = True
 

@@ -19,7 +19,6 @@ from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
-from pqpp_files.names import how_many
 from pqpp_files.paths import expand
 from pqpp_files.threads import limit_blas_threads
 from pqpp_metrics.functional.correlation import spearman_qpp
@@ -285,23 +284,25 @@ def fit(
     names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
-        raise PredictorError(f"{len(ids)} ids for {len(prompts)} prompts; give one per prompt")
+        raise PredictorError(
+            f"`ids` must have one value per prompt ({len(prompts)}); got {len(ids)}"
+        )
     columns = np.array(scores, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.shape != (len(prompts), len(names)):
         raise PredictorError(
-            f"`scores` has shape {columns.shape}; for {len(prompts)} prompts and {len(names)} "
-            f"targets it must be ({len(prompts)}, {len(names)})"
+            f"`scores` must have the shape ({len(prompts)}, {len(names)}), prompts and targets; "
+            f"got {columns.shape}"
         )
     if np.isinf(columns).any():
-        raise PredictorError("`scores` has infinite values; remove these rows")
+        raise PredictorError("`scores` contains infinity; remove those rows")
     _, values = _merge_prompts(prompts, columns)
     ranges = _choose_limits(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
     names = list(ranges)
     texts, values = _merge_prompts(prompts, columns)
     if not 2 <= folds <= FEWEST_PROMPTS:
-        raise PredictorError(f"`folds` is {folds}; it must be from 2 to {FEWEST_PROMPTS}")
+        raise PredictorError(f"`folds` must be from 2 to {FEWEST_PROMPTS}; got {folds}")
     network, sentence_encoder = _load_encoder(encoder, base)
     reading = compute_prompt_features(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
@@ -347,7 +348,7 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
             raise PredictorError(
-                f"`encoder` is {name}, a {network.name} predictor; name a {ENCODER} predictor"
+                f"`encoder` must be a {ENCODER} predictor; {name} is a {network.name} predictor"
             )
     else:
         sentence_encoder = SentenceEncoder.load(name)
@@ -356,7 +357,9 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
         network = network if base in network.targets else full
     if base is not None and base not in network.targets:
         targets = ", ".join(network.targets)
-        raise PredictorError(f"`base` is {base!r}, but {network.title} predicts only {targets}")
+        raise PredictorError(
+            f"`base` must be a target of {network.title} ({targets}); got {base!r}"
+        )
     return network, sentence_encoder
 
 
@@ -367,7 +370,7 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(indices) > MOST_PROMPTS:
-        raise PredictorError(f"{len(indices)} prompts are too many; give at most {MOST_PROMPTS}")
+        raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(indices)}")
     at = [indices[texts[row]] for row in rows]
     total, count = np.zeros((2, len(indices), values.shape[1]))
     np.add.at(total, at, np.nan_to_num(values[rows]))
@@ -385,12 +388,12 @@ def _choose_limits(
         known = column[~np.isnan(column)]
         if len(known) < FEWEST_PROMPTS:
             left_out.append(
-                f"target {target!r} has scores for {how_many(len(known), 'prompt')}; a fit needs "
-                f"{FEWEST_PROMPTS} or more"
+                f"target {target!r} needs scores of at least {FEWEST_PROMPTS} prompts; got "
+                f"{len(known)}"
             )
         elif known.min() == known.max():
             left_out.append(
-                f"target {target!r} is {known[0]:g} for every prompt; give scores that differ"
+                f"target {target!r} is {known[0]:g} for every prompt; use scores that differ"
             )
         else:
             low, high = float(known.min()), float(known.max())

@@ -13,8 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.errors import ModelError
+from pqpp_backbones.checkpoint import Tensors
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -207,10 +206,7 @@ class RidgePredictor(CalibratedPredictor):
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
         has_limits = all(low < high for low, high in pairs)
         if not has_limits or (tensors["standard.deviation"] <= 0).any():
-            raise ModelError(
-                f"{folder / CONFIG} has no usable 'limits', or its weights have invalid "
-                "deviations; save or download the predictor again"
-            )
+            raise ValueError("its limits or deviations are invalid")
         base = config.get(_BASE) or {}
         sentence = None
         if _SENTENCE in config:
@@ -250,7 +246,9 @@ def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
     """
     for name in targets:
         if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
-            raise PredictorError(f"{name!r:.60} cannot be a target; remove commas and outer spaces")
+            raise PredictorError(
+                f"{name!r:.60} cannot name a target; remove commas and outer spaces"
+            )
     if not targets or len(set(targets)) < len(targets):
-        raise PredictorError(f"`targets` is {list(targets)}; name one or more, each only once")
+        raise PredictorError(f"`targets` must be one or more different names; got {list(targets)}")
     return tuple(targets)

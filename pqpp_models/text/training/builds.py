@@ -370,10 +370,7 @@ def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
     assert recipe.network is not None
     predictor = Predictor.from_pretrained(recipe.network)
     if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
-        raise PqppError(
-            f"`network`: {predictor.title} is not a static predictor of `alignment`; name "
-            "another predictor"
-        )
+        raise PqppError(f"`network` must be a static predictor of alignment; got {predictor.title}")
     sources = read_studies(recipe.sources_dir, recipe.without)
     scores = predictor.details.setdefault("evaluation", {})
     captions = recipe.read_split(recipe.train_split).prompts

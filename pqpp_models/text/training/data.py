@@ -246,7 +246,7 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError("every caption is blank or a training prompt; give other captions")
+        raise PredictorError("every caption is blank or a training prompt; use other captions")
     return list(kept.values())
 
 
@@ -259,7 +259,7 @@ def read_parti_prompts(path: str) -> list[str]:
     text = Path(path).read_text("utf-8", errors="replace")
     first, *prompts = [line.partition("\t")[0] for line in text.split("\n")]
     if first != "Prompt":
-        raise PredictorError(f"{path} does not begin with 'Prompt'; give the file PartiPrompts.tsv")
+        raise PredictorError(f"{path} is not PartiPrompts; use the file PartiPrompts.tsv")
     return [prompt for prompt in prompts if prompt]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.checkpoint import CONFIG, check_checkpoint_folder, read_config
+from pqpp_backbones.checkpoint import check_checkpoint_folder, read_config
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
@@ -69,7 +69,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
             raise PqppError(
-                f"`fitted_on_train` is {quote(name)}; name a shipped predictor or OWNER/REPOSITORY"
+                "`fitted_on_train` must be a shipped predictor or OWNER/REPOSITORY; got "
+                f"{quote(name)}"
             )
 
     def check_output(self, predictor_type: str) -> None:
@@ -82,7 +83,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise PqppError(f"no prompt of {split} has values of all targets; name fewer targets")
+            raise PqppError(f"no prompt of {split} has values of all targets; choose fewer targets")
         prompts = [normalise_prompt(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
@@ -113,8 +114,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             has_learned |= bool(rows.contains(validation.as_table).any())
         if config["predictor_type"] != predictor_type or not is_scored or has_learned:
             raise PqppError(
-                f"`train_only`: {folder / CONFIG} is not a {predictor_type!r} predictor with "
-                "scores on held-out rows; name a predictor that was fitted to the train split only"
+                f"`train_only` must be a {predictor_type} predictor that was fitted to and scored "
+                f"without {self.validation_split}; {folder} is not"
             )
         return {**scores, "fitted_on": "train"}
 
@@ -179,9 +180,7 @@ class StaticRecipe(TextRecipe):
             if settings.mixed_precision == FORMATS[0]:
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
         if not self.alignment and (self.without or self.leave_one_out):
-            raise PqppError(
-                "`without` and `leave_one_out` need `alignment`; set `alignment`, or remove them"
-            )
+            raise PqppError("`without` and `leave_one_out` need `alignment`; set `alignment`")
 
 
 @dataclass(kw_only=True)
@@ -197,7 +196,9 @@ class EnsembleRecipe(TextRecipe):
         """Check the layers of the kernels."""
         super().__post_init__()
         if other := [one for one in self.fit.kernel_layers if one not in self.layers]:
-            raise PqppError(f"`fit.kernel_layers` has layer {other[0]}; add it to `layers`")
+            raise PqppError(
+                f"layer {other[0]} of `fit.kernel_layers` is not in `layers`; add it to `layers`"
+            )
 
     @property
     def tuned_targets(self) -> list[str]:
