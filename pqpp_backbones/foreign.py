@@ -79,7 +79,7 @@ def check_foreign_folder(folder: Path) -> None:
         if path.name == "adapter_config.json":
             raise ModelError(f"{where} belongs to an adapter; merge the adapter with its model")
         if path.suffix == ".safetensors" and path.is_file():
-            read_header(path)
+            read_safetensors_size(path)
         if path.suffix == ".json" and path.is_file():
             _check_json(path)
 
@@ -160,7 +160,7 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
         left += [inner for inner in value if isinstance(inner, dict | list)]
 
 
-def read_header(path: Path) -> tuple[int, int]:
+def read_safetensors_size(path: Path) -> tuple[int, int]:
     """Return the number of tensors in a safetensors file, and the file's size in bytes.
 
     Both are 0 if the header is damaged.
@@ -194,7 +194,7 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
             model that is larger than the weights.
     """
     files = [path for folder in folders for path in _list_files(folder) if path.is_file()]
-    headers = [read_header(path) for path in files if path.suffix == ".safetensors"]
+    headers = [read_safetensors_size(path) for path in files if path.suffix == ".safetensors"]
     if not headers:
         yield
         return
@@ -215,10 +215,10 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
     thread = threading.get_ident()
     left = 8 * size + _A_TENSOR * (_TIMES * tensors + _MORE)  # a byte may contain eight numbers
 
-    def count(module: Any, name: str, made: Any) -> None:
+    def count(module: Any, name: str, tensor: Any) -> None:
         nonlocal left
-        if threading.get_ident() == thread and made is not None:
-            left -= _A_TENSOR + made.numel()
+        if threading.get_ident() == thread and tensor is not None:
+            left -= _A_TENSOR + tensor.numel()
             if left < 0:
                 raise ModelError(
                     f"{folders[0]}: config.json describes a model that is larger than its weights; "

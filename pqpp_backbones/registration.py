@@ -46,7 +46,7 @@ class Registration:
         with _lock:
             if module.__name__ != _PIPELINES:
                 for model_type, (config, _) in self.models.items():
-                    module.CONFIG_MAPPING.register(model_type, _Deferred.to(config), exist_ok=True)
+                    module.CONFIG_MAPPING.register(model_type, _Deferred.new(config), exist_ok=True)
                 return
             from transformers import AutoModel
 
@@ -54,7 +54,7 @@ class Registration:
             registry = module.PIPELINE_REGISTRY
             for task, (path, kind) in self.pipelines.items():
                 if task not in registry.supported_tasks:
-                    impl = _Deferred.to(path)
+                    impl = _Deferred.new(path)
                     registry.register_pipeline(task, impl, pt_model=AutoModel, type=kind)
                     self._patch_pipeline(task, module)
 
@@ -72,7 +72,7 @@ class Registration:
         def add(module):
             for name, path in (("MODEL_MAPPING", model), ("PROCESSOR_MAPPING", processor)):
                 if path and hasattr(module, name):
-                    getattr(module, name).register(config_class, _Deferred.to(path), exist_ok=True)
+                    getattr(module, name).register(config_class, _Deferred.new(path), exist_ok=True)
 
         for name in ("modeling", "processing"):
             pqpp_autoload.call_when_imported(f"transformers.models.auto.{name}_auto", add)
@@ -97,7 +97,7 @@ class _Deferred(type):
     """A placeholder for a class until it is called or an attribute is read."""
 
     @classmethod
-    def to(mcs, path):
+    def new(mcs, path):
         return mcs(path.partition(":")[2], (), {"_pqpp_path": path})
 
     def __getattr__(cls, name):

@@ -59,7 +59,6 @@ class PromptPerformancePredictionPipeline(Pipeline):
             inputs: A prompt, a mapping, a list of either, or a dataset.
             targets: Names of targets; default: all targets of the predictor.
             batch_size: Rows per forward pass.
-            **kwargs: Not allowed; a misspelled option raises an error.
         """
         self._sanitize_parameters(**kwargs)
         if batch_size is not None and isinstance(self.predictor, TorchPredictor):
@@ -75,9 +74,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
-    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
-        if kwargs:
-            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}; remove it")
+    def _sanitize_parameters(self) -> tuple[dict, dict, dict]:
         return {}, {}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:

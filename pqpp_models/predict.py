@@ -136,7 +136,7 @@ def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
 
 
 @dataclass
-class PredictShard:
+class ShardPredictor:
     """A job of `pqpp_files.shards` that adds predictions to the rows of a shard.
 
     Args:
@@ -155,7 +155,7 @@ class PredictShard:
 
     Example:
         >>> import pyarrow as pa
-        >>> job = PredictShard("n_words")
+        >>> job = ShardPredictor("n_words")
         >>> job(pa.table({"prompt": ["a red cat", ""]})).column_names
         ['prompt', 'score', 'error']
     """

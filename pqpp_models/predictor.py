@@ -26,7 +26,7 @@ from pqpp_models.record.record import (
     TrainingRecord,
     fill_means,
     find_mean_parts,
-    find_means,
+    find_mean_targets,
 )
 from pqpp_models.registration import NUMPY
 from pqpp_models.targets import TARGETS, resolve_targets
@@ -386,7 +386,7 @@ class Predictor(ABC):
             names = tuple(targets or self.targets)
             array = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
             scored = np.asarray(~np.isnan(array).all(axis=1))
-            means = () if self.has_image_means else find_means(names, array)
+            means = () if self.has_image_means else find_mean_targets(names, array)
         fitted, known = FittedRows.from_rows(rows, scored), self.record.rows
         fitted = fitted if known is None else known | fitted
         self.record = replace(self.record, rows=fitted, means=means)

@@ -105,11 +105,11 @@ def load_dataset_rows(
         BenchmarkError: The configuration, split or column does not exist, or a prompt is not text.
         PqppError: The dataset does not exist.
     """
-    from pqpp_backbones.training.reading import report_load_error
+    from pqpp_backbones.training.reading import explain_load_errors
 
     try:
         folders = {"data_dir": data_dir, "image_dir": image_dir}
-        with report_load_error(dataset, "check `dataset`"):
+        with explain_load_errors(dataset, "check `dataset`"):
             rows, split = _load_split(dataset, subset, split, folders, column, usual_splits)
             if keeps_images or image_dir is not None:
                 rows = attach_saved_images(rows, dataset, image_dir)

@@ -91,7 +91,7 @@ def get_limits(
     return ranges[:, 0].copy(), ranges[:, 1].copy()
 
 
-def check_limits(targets: Sequence[str], limits: object) -> None:
+def check_limits(targets: Sequence[str], limits: Limits | None) -> None:
     """Check the limits in a configuration; None is valid.
 
     Raises:

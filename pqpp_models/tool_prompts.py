@@ -78,7 +78,7 @@ def _read_json(value: Any) -> list[Any]:
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):
-        return list(_read_graph(_index_nodes(value["nodes"], value["links"])))
+        return list(_read_graph(_to_api_graph(value["nodes"], value["links"])))
     inner = [one for one in value.values() if isinstance(one, dict)]
     if inner and all("class_type" in one for one in inner):
         return list(_read_graph(value))
@@ -98,7 +98,7 @@ def _read_json(value: Any) -> list[Any]:
     ]
 
 
-def _index_nodes(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
+def _to_api_graph(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
     """Convert a saved ComfyUI graph to the form of its API."""
     origins: dict[Any, Any] = {link[0]: [str(link[1]), link[2]] for link in links}
     graph = {}

@@ -36,7 +36,7 @@ from pqpp_files.errors import PqppError
 from pqpp_hub.card import render_card
 
 
-def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
+def make_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
     """Return a model and its processor: new, from pretrained towers, or from a RAHF model."""
     weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
     fields = {name: getattr(recipe, name) for name in weights}
@@ -120,7 +120,7 @@ def train(recipe: RahfRecipe) -> Outcome:
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)
     validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)
     set_seed(recipe.seed)
-    model, processor = new_model(recipe, training["prompt"][:])
+    model, processor = make_model(recipe, training["prompt"][:])
     shown = partial(
         Examples,
         processor=processor,

@@ -13,7 +13,7 @@ from typing import Any
 import openai
 from tqdm import tqdm
 
-from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_reply, read_completion
+from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_json_reply, read_completion
 from pqpp_backbones.chat.models import Endpoint
 from pqpp_backbones.chat.service import FREE, BoundedClient
 from pqpp_backbones.errors import ServiceError
@@ -43,7 +43,7 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
     """
     budget, ledger, service = chat.budget, chat.budget.ledger, chat.service
     with ledger.lock():
-        seen = {line["key"] for line in ledger.lines if _is_in_batch(line)} | set(ledger.replies)
+        seen = {line["key"] for line in ledger.lines if _is_pending(line)} | set(ledger.replies)
     most, answers = dict[str, float](), dict[str, tuple[str, ...]]()
     first = None
     with tempfile.TemporaryFile() as spool:
@@ -68,10 +68,10 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
         try:
             with BoundedClient(service.timeout, _LARGEST) as wire:
                 client = service.client.with_options(http_client=wire)
-                _upload(chat, client, spool, most)
-                _collect(chat, client, answers)
+                _upload_requests(chat, client, spool, most)
+                _collect_replies(chat, client, answers)
         except openai.APIError as error:
-            refusal = service.explain(error, chat.name)
+            refusal = service.make_error(error, chat.name)
             if refusal.status in (404, 405):
                 raise ServiceError(f"{chat.url} does not accept batches; remove `batch`") from None
             raise refusal from None
@@ -81,11 +81,11 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
             raise ServiceError(f"{chat.url}: cannot read the replies; check the address") from None
 
 
-def _is_in_batch(line: Mapping[str, Any]) -> bool:
+def _is_pending(line: Mapping[str, Any]) -> bool:
     return "file" in line and "paid" not in line
 
 
-def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str, float]) -> None:
+def _upload_requests(chat: Endpoint, client: Any, spool: Any, most: Mapping[str, float]) -> None:
     """Upload the requests in files, and record a call for each."""
     data, keys = bytearray(), list[str]()
     for raw in itertools.chain(spool, [b""]):
@@ -98,20 +98,20 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
             file = client.files.create(file=("questions.jsonl", bytes(data)), purpose="batch").id
             ledger = chat.budget.ledger
             with ledger.lock():
-                entered = {line["key"] for line in ledger.lines if _is_in_batch(line)}
+                entered = {line["key"] for line in ledger.lines if _is_pending(line)}
                 if not entered.union(ledger.replies).issuperset(keys):  # another process sent some
-                    chat.budget.check(len(keys), sum(most[key] for key in keys))
+                    chat.budget.check_total(len(keys), sum(most[key] for key in keys))
                     for key in keys:
                         ledger.record_call(most[key], key=key, file=file)
             data, keys = bytearray(), []
 
 
-def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[str, ...]]) -> None:
+def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[str, ...]]) -> None:
     """Start a batch for each uploaded file, and record the replies and costs."""
     ledger, files, refusal = chat.budget.ledger, dict[str, dict[str, int]](), None
     with ledger.lock():  # so that another run does not start them too
         for call, line in enumerate(ledger.lines):
-            if _is_in_batch(line) and line["key"] in answers:
+            if _is_pending(line) and line["key"] in answers:
                 files.setdefault(line["file"], {})[line["key"]] = call
         batches, seen = dict[str, str](), set[str]()
         for one in client.batches.list(limit=100) if files else ():
@@ -140,7 +140,7 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
         asked, why = len(calls), str(batch.errors or "")
         for name in filter(None, (batch.output_file_id, batch.error_file_id)):
             for text in filter(str.strip, client.files.content(name).text.split("\n")):
-                line = parse_reply(chat.service.hide_key(text))
+                line = parse_json_reply(chat.service.hide_key(text))
                 key, response = line["custom_id"], line.get("response") or {}
                 if response.get("status_code") != 200:
                     why = str(response.get("body") or line.get("error"))

@@ -195,20 +195,20 @@ class Budget:
     price_call: float = 0.0
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
-    def check_calls(self, prices: Iterable[float]) -> None:
+    def check_calls(self, max_costs: Iterable[float]) -> None:
         """Check that calls stay within the budget before any of them is made.
 
         Args:
-            prices: Maximum cost of each call.
+            max_costs: Maximum cost of each call.
 
         Raises:
             ServiceError: The calls may exceed the budget.
         """
         if self.max_calls is None and self.max_cost is None:
             return
-        prices = list(prices)
+        costs = list(max_costs)
         with self.ledger.lock():
-            self.check(len(prices), math.fsum(prices))
+            self.check_total(len(costs), math.fsum(costs))
 
     def get_max_cost(self, request: Request, model: str = "") -> float:
         """Return the maximum cost of a request to a model."""
@@ -222,7 +222,7 @@ class Budget:
     def record_call(self, max_cost: float, **fields: str) -> int:
         """Record a call that is about to be made, and return its number in the ledger."""
         with self.ledger.lock():
-            self.check(1, max_cost)
+            self.check_total(1, max_cost)
             return self.ledger.record_call(max_cost, **fields)
 
     def record_cost(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
@@ -244,19 +244,15 @@ class Budget:
         has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
-    def check(self, calls: int, price: float) -> None:
+    def check_total(self, calls: int, cost: float) -> None:
         """Check that calls stay within the budget, while the ledger is locked."""
-        remedy = "or use fewer rows"
         left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
         if calls > left:
-            raise ServiceError(
-                f"{calls} calls are needed, but {left} are left; raise `max_calls`, {remedy}"
-            )
+            raise ServiceError(f"{calls} calls are needed, but {left} are left; raise `max_calls`")
         money = math.inf if self.max_cost is None else self.max_cost - self.ledger.spent
-        if price > money + 1e-12:
+        if cost > money + 1e-12:
             raise ServiceError(
-                f"{calls} calls may cost {price:.4g}, but {money:.4g} is left; raise `max_cost`, "
-                f"{remedy}"
+                f"{calls} calls may cost {cost:.4g}, but {money:.4g} is left; raise `max_cost`"
             )
 
 
@@ -271,7 +267,7 @@ MOST_TOLD = 20
 """The number of likeliest first tokens that are searched for an answer: the endpoints' limit."""
 
 
-def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
+def sum_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
     """Return the probability of each answer, summed over the tokens that spell it in any case.
 
     Args:
@@ -279,7 +275,7 @@ def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dic
         answers: The answers in lower case.
 
     Example:
-        >>> to_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
+        >>> sum_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
         {'yes': 0.7, 'no': 0.0}
     """
     probs = dict.fromkeys(answers, 0.0)
@@ -320,20 +316,20 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
         thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
         first = next(one for one in told[thought:] if one["token"].strip() or not thought)
         top = first["top_logprobs"]
-        probs = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
+        probs = top and sum_probs([(t["token"], float(t["logprob"])) for t in top], answers)
     except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
         probs = None
     return Reply(text, asked, said, probs)
 
 
-def parse_reply(text: str) -> Any:
+def parse_json_reply(text: str) -> Any:
     r"""Parse a reply as JSON; a fenced code block around it is allowed.
 
     Raises:
         ValueError: The reply is not JSON.
 
     Example:
-        >>> parse_reply('```json\n{"a": 1}\n```')
+        >>> parse_json_reply('```json\n{"a": 1}\n```')
         {'a': 1}
     """
     text = text.strip()

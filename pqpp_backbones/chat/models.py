@@ -14,7 +14,7 @@ from pqpp_backbones.chat.chat import (
     Request,
     read_completion,
     strip_thinking,
-    to_probs,
+    sum_probs,
 )
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
@@ -150,7 +150,7 @@ class LocalChat(Chat):
         if request.answers:
             top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
-            probs = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
+            probs = sum_probs(zip(words, top.values.tolist(), strict=True), request.answers)
         reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, probs)
         self.budget.record_cost(call, request, reply, self.name)
         return reply
@@ -183,12 +183,12 @@ def load_local_chat(
     from pqpp_backbones.pretrained import load_model
 
     what = "vision-language model" if images else "chat model"
-    loaded = load_model(name, _SEEING if images else _get_class, what, device, dtype)
+    loaded = load_model(name, _SEEING if images else _choose_auto_class, what, device, dtype)
     revision = f"{loaded.identity.name}@{loaded.identity.revision}"
     return LocalChat(loaded.model, loaded.processor, revision, budget)
 
 
-def _get_class(config: Any) -> str:
+def _choose_auto_class(config: Any) -> str:
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
     images = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING

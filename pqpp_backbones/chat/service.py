@@ -15,7 +15,7 @@ import openai
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
 
-from pqpp_backbones.chat.chat import Budget, parse_reply
+from pqpp_backbones.chat.chat import Budget, parse_json_reply
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.escape import escape_controls
 
@@ -105,14 +105,14 @@ class Service:
                 )
                 break
             except openai.APIError as error:
-                refusal = self.explain(error, body.get("model"))
+                refusal = self.make_error(error, body.get("model"))
                 may_name = refusal.status in (400, 422) and not refusal.affects_one_request
                 if not (may_name and self._record_refused(sent, refusal.said)):
                     raise refusal from None
         text = self.hide_key(answer.text)
         try:
             if not text.startswith(("data:", "event:", ":")):
-                return parse_reply(text), self._wire.now.call
+                return parse_json_reply(text), self._wire.now.call
             whole = httpx2.Response(200, text=text)
             chunks = openai.Stream(cast_to=ChatCompletionChunk, response=whole, client=self.client)
             state = ChatCompletionStreamState()
@@ -148,7 +148,7 @@ class Service:
         self.refused |= named
         return bool(named)
 
-    def explain(self, error: openai.APIError, model: Any = None) -> ServiceError:
+    def make_error(self, error: openai.APIError, model: Any = None) -> ServiceError:
         """Convert an error of the client to one of pqpp."""
         if isinstance(error, openai.APIStatusError):
             status, message = error.status_code, error.message.partition(" - ")[2]

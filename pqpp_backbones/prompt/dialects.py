@@ -80,21 +80,21 @@ def cut_command(text: str, removed: Removed) -> str:
     if match and match.end() < len(text):
         removed["command"].append(match[0].strip())
         text = text[match.end() :]
-    return remove(_SENDER, text, removed["command"])
+    return substitute(_SENDER, text, removed["command"])
 
 
 def cut_flags(text: str, removed: Removed) -> str:
     """Remove flags with their values; the words after ``--no`` are unwanted."""
     removed["unwanted"] += [part for match in _WITHOUT.finditer(text) for part in _split(match[1])]
     for pattern in (_WITHOUT, _FLAG):
-        text = remove(pattern, text, removed["flag"], " ")
+        text = substitute(pattern, text, removed["flag"], " ")
     return text
 
 
-def cut_networks(text: str, removed: Removed) -> str:
+def cut_network_tags(text: str, removed: Removed) -> str:
     """Remove names of extra networks and tags that rank images."""
-    text = remove(_NETWORK, text, removed["extra network"], " ")
-    return remove(_SCORE, text, removed["quality"], " ")
+    text = substitute(_NETWORK, text, removed["extra network"], " ")
+    return substitute(_SCORE, text, removed["quality"], " ")
 
 
 def cut_markdown(text: str, removed: Removed) -> str:
@@ -112,7 +112,7 @@ def cut_addresses(text: str, removed: Removed) -> str:
     return _ADDRESS.sub(" ", text)
 
 
-def cut_parts(text: str, removed: Removed) -> str:
+def join_weighted_parts(text: str, removed: Removed) -> str:
     """Join weighted parts, as in ``hot dog::2 are``; drop parts with a negative weight."""
     pieces = _PART.split(text)
     if len(pieces) == 1:
@@ -138,14 +138,14 @@ def cut_weights(text: str, removed: Removed) -> str:
         plain = plain.replace(mark, stand_in)
     # If all text is in capitals, AND is a word.
     if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
-        plain = remove(_JOINED, plain, marks, ", ")
-    plain = remove(_LAST_WEIGHT, plain, marks) if plain != text else plain
+        plain = substitute(_JOINED, plain, marks, ", ")
+    plain = substitute(_LAST_WEIGHT, plain, marks) if plain != text else plain
     plain = _cut_nested((_BRACKETS,), plain, marks, _resolve_schedule)
     plain = _cut_nested((_BRACES,), plain, marks, lambda match: re.split(r"[|,]", match[1])[0])
     plain = _cut_nested((_WEIGHTED, _SIGNED, _DOUBLED), plain, marks, r"\1")
-    plain = remove(_PLUSSES, plain, marks)
+    plain = substitute(_PLUSSES, plain, marks)
     if plain != text or abs(plain.count("(") - plain.count(")")) > 1:
-        plain = remove(_ROUND, plain, marks)
+        plain = substitute(_ROUND, plain, marks)
     if plain == text:
         return text
     for mark, stand_in in _ESCAPED.items():
@@ -162,16 +162,16 @@ def _resolve_schedule(match: re.Match[str]) -> str:
     return schedule[1] if schedule else first
 
 
-def read_tags(text: str, removed: Removed) -> str:
+def rewrite_tags(text: str, removed: Removed) -> str:
     """Rewrite tags as words: ``2girls, long_hair`` becomes ``2 girls, long hair``."""
-    text = remove(_TAG, text, removed["tag"], r"\1 \2")
-    return remove(_UNDERSCORES, text, removed["tag"], lambda match: match[0].replace("_", " "))
+    text = substitute(_TAG, text, removed["tag"], r"\1 \2")
+    return substitute(_UNDERSCORES, text, removed["tag"], lambda match: match[0].replace("_", " "))
 
 
 Instead = str | Callable[[re.Match[str]], str]
 
 
-def remove(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
+def substitute(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
     """Replace each match, and record the replaced text; a long text is recorded as ``…``."""
 
     def record(match: re.Match[str]) -> str:
@@ -189,7 +189,7 @@ def _cut_nested(
     for _ in range(_MOST_NESTED):
         before = text
         for pattern in patterns:
-            text = remove(pattern, text, marks, instead)
+            text = substitute(pattern, text, marks, instead)
         if text == before:
             break
     return text
@@ -198,6 +198,6 @@ def _cut_nested(
 FRAME = (cut_settings, cut_command, cut_flags)
 """Functions that remove what surrounds a whole prompt, in order."""
 SYNTAX = (
-    cut_networks, cut_markdown, cut_addresses, cut_parts, cut_weights, read_tags,
+    cut_network_tags, cut_markdown, cut_addresses, join_weighted_parts, cut_weights, rewrite_tags,
 )  # fmt: skip
 """Functions that remove marks inside a prompt, but not the marked words."""

@@ -73,7 +73,7 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     tokens = list(_tokenize(content))
     things = list(_find_things(tokens))
     found = []
-    for first, last, edits in sorted(_find_cuts(content, tokens, things))[:_MOST]:
+    for first, last, edits in sorted(_find_removable_phrases(content, tokens, things))[:_MOST]:
         rest = _apply_edits(content, edits)
         if any(letter.isalnum() for letter in rest) and rest != content:
             found.append(Omission(content[first:last], first, last, rest))
@@ -153,7 +153,7 @@ def _find_things(tokens: list[_Token]) -> Iterator[range]:
         at = max(end, at + 1)
 
 
-def _find_cuts(
+def _find_removable_phrases(
     content: str, tokens: list[_Token], things: list[range]
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
     """Yield the position of each removable phrase, and the edits that removal needs."""
@@ -162,7 +162,7 @@ def _find_cuts(
         links = tokens[things[at - 1][-1] + 1 : thing[0]] if at else tokens[: thing[0]]
         negations = [one for one in links if one.text.lower() in ("without", "not")]
         negation = begins if begins.text.lower() == "no" else next(iter(negations), None)
-        yield (negation or head).start, head.end, _get_edits(tokens, things, at)
+        yield (negation or head).start, head.end, _get_removal_edits(tokens, things, at)
         if negation is None:
             yield from _find_modifiers(content, tokens, thing)
     beginnings = {thing[0] for thing in things}
@@ -178,7 +178,7 @@ def _find_cuts(
             yield token.start, token.end, [(token.start, token.end, "and")]
 
 
-def _get_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
+def _get_removal_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
     """Return the edits that removing a noun phrase needs."""
     thing = things[at]
     begins, last = tokens[thing[0]], tokens[thing[-1]]

@@ -74,10 +74,10 @@ def _read_number(tokens: list[str], at: int) -> tuple[int | None, int]:
         return _LARGE[token], 1
     if token not in _SMALL or (token == "one" and tokens[at + 1 : at + 2] in ([], ["of"])):
         return None, 1
-    return _read_words(tokens, at)
+    return _read_number_words(tokens, at)
 
 
-def _read_words(tokens: list[str], at: int) -> tuple[int, int]:
+def _read_number_words(tokens: list[str], at: int) -> tuple[int, int]:
     """Read a number in words: "two hundred and twenty five"."""
     total = part = 0
     place = at

@@ -155,9 +155,9 @@ class Prompt:
             rest = _EMOJI.sub(" ", rest)
         rest = _cut_tails(_cut_request(rest, taken), taken)
         if _REPEATED.search(rest):  # one word three times in a row becomes one
-            from pqpp_backbones.prompt.dialects import remove
+            from pqpp_backbones.prompt.dialects import substitute
 
-            rest = remove(_REPEATED, rest, taken["repetition"], r"\1")
+            rest = substitute(_REPEATED, rest, taken["repetition"], r"\1")
 
         def unmask(piece: str) -> str:
             return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)

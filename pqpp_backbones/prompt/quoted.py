@@ -11,7 +11,7 @@ _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»
 _MOST = 400
 
 
-def _to_regex(pair: str, length: str) -> str:
+def _make_regex(pair: str, length: str) -> str:
     """Return a pattern of quoted text, from its opening and closing marks."""
     inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
@@ -23,7 +23,7 @@ _SINGLE = [
     rf"'(?<!\w')(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"‘(?<!\w‘)(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
 ]
-QUOTED = re.compile("|".join([*(_to_regex(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
+QUOTED = re.compile("|".join([*(_make_regex(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
 """A quotation: its marks and, in the one group that matched, its text.
 
 Each alternative begins with its mark, so that a text without marks is searched fast.
@@ -54,7 +54,7 @@ _BARE = re.compile(
 )
 """A text without quotation marks, in the one group that matched."""
 _WRAPPED = re.compile(
-    "|".join(_to_regex(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
+    "|".join(_make_regex(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
     + r"|'(?=\S)([^\n]+)'|```([^`]+)```"
 )
 _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")

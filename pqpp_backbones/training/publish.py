@@ -54,14 +54,14 @@ def check_unfinished(folder: Path, recipe: Options, patterns: Sequence[str] | No
         )
 
 
-def check_push(recipe: Options) -> None:
+def check_push_access(recipe: Options) -> None:
     """Check with the Hub that it will accept the model, before the training; nothing is written.
 
     Raises:
         HubError: The Hub cannot be reached, or the token may not write there.
 
     Example:
-        >>> check_push(HubOptions(push_to_hub=False))
+        >>> check_push_access(HubOptions(push_to_hub=False))
     """
     if isinstance(recipe, HubOptions) and recipe.push_to_hub:
         assert recipe.hub_model_id is not None
@@ -96,11 +96,11 @@ def describe_run(
         "data": dict(data),
         **asdict(outcome),
         "validation": {k: round(v, 6) for k, v in outcome.validation.items()},
-        "versions": get_versions(),
+        "versions": get_library_versions(),
     }
 
 
-def get_versions() -> dict[str, str]:
+def get_library_versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that are used and installed."""
     known = {"python": platform.python_version()}
     for name in _LIBRARIES:

@@ -19,7 +19,7 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 
 from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.options import OptimisationOptions, diverged_error
-from pqpp_backbones.training.publish import check_push
+from pqpp_backbones.training.publish import check_push_access
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError, PqppError, explain
 from pqpp_files.foreign.arrays import load_tensors
@@ -123,7 +123,7 @@ class PerformanceTrainer(Trainer):
         """
         folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
         if self.is_world_process_zero():
-            check_push(self.recipe)
+            check_push_access(self.recipe)
         start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
             fault = f"`resume_from_checkpoint`: {start} is not a complete checkpoint"

@@ -1,7 +1,7 @@
 """A benchmark's leaderboard: the results in models' repositories, as a table and a page.
 
 A result on the Hub is Kendall's tau-b; its notes contain the other figures as text, which
-`make_entries` writes and `to_result` parses.
+`make_entries` writes and `parse_result` parses.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from pqpp_models.bench.protocol import (
 )
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
-from pqpp_models.bench.split import ALL_ROWS, Comparison, Split
+from pqpp_models.bench.split import ALL_ROWS, ComparedPredictors, Split
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
 from pqpp_models.registry import PREDICTORS
@@ -101,14 +101,14 @@ def make_entries(
     return entries, lines
 
 
-def to_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
+def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
     """Convert an entry to a result; numbers missing from its notes are NaN, and `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
         >>> task = BenchmarkTask(None, "test", "mean_rr")
         >>> kept = EvalResultEntry("a/b", task.id, 0.5, notes="kendall_qpp 0.5 [0.4, 0.6]; n 80")
-        >>> found = to_result(kept, task, "mine")
+        >>> found = parse_result(kept, task, "mine")
         >>> found.kendall, found.kendall_ci_low, found.n, found.pearson
         (0.5, 0.4, 80, nan)
     """
@@ -321,10 +321,10 @@ def read_leaderboard(
     if not entries:
         how = "write them with pqpp bench --eval-results or pqpp models submit"
         raise PredictorError(f"{source} has no results of pqpp; {'; '.join(notes) or how}")
-    results = [to_result(listing.entry, task, called) for called, listing, task in entries]
+    results = [parse_result(listing.entry, task, called) for called, listing, task in entries]
     task = entries[0][2]
     rows = Split(None, task.config or name, task.split)
-    run = BenchRun(rows, {}, _sort_results(results), [], {}, Comparison({}, {}, []))
+    run = BenchRun(rows, {}, _sort_results(results), [], {}, ComparedPredictors({}, {}, []))
     notes += [
         f"{listing.model}: from an open pull request, {listing.pull_request}"
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()

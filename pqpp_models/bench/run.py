@@ -35,7 +35,7 @@ from pqpp_models.bench.protocol import (
     predict_all,
     read_published,
 )
-from pqpp_models.bench.split import Comparison, Split, replace_fitted_predictors
+from pqpp_models.bench.split import ComparedPredictors, Split, replace_fitted_predictors
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompt_rows import load_dataset_rows
@@ -59,7 +59,7 @@ class BenchRun:
     results: list[Result]
     predictions: list[Predictions]
     references: Mapping[str, Sequence[float | None]]
-    builds: Comparison
+    builds: ComparedPredictors
 
     def with_tests(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
         """Return the run with every result tested against a baseline or its substitute.

@@ -121,7 +121,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedPredictors:
     """The predictors to compare on some rows.
 
     Attributes:
@@ -153,7 +153,7 @@ def find_fitted_rows(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
 
 def replace_fitted_predictors(
     predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str] = ()
-) -> Comparison:
+) -> ComparedPredictors:
     """Replace predictors that were fitted to some of the rows.
 
     The substitute is the predictor's own version that was fitted to the train split only, if it
@@ -161,7 +161,7 @@ def replace_fitted_predictors(
     have a row. A version that predicts none of the targets, nor a replacement by `find_stand_in`,
     is not used; the predictor is then shown with the number of rows that it was fitted to.
     """
-    builds = Comparison({}, {}, [])
+    builds = ComparedPredictors({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
         if build is not None and build not in predictors and known:

@@ -536,16 +536,16 @@ def _format_tabular(block: Table, results: Sequence[Result]) -> Iterator[str]:
             yield r"\midrule"
         group = row.group
         halves = chain.from_iterable(cell or [Coefficient()] * 2 for cell in row.cells)
-        yield rf"{_escape(row.name)} & {' & '.join(map(_to_latex, halves))} \\"
+        yield rf"{_escape(row.name)} & {' & '.join(map(_format_latex_cell, halves))} \\"
     yield r"\bottomrule"
     yield r"\end{tabular}}"
 
 
-def _to_latex(half: Coefficient) -> str:
-    text = half.text.strip().replace("0.", ".", 1)
+def _format_latex_cell(cell: Coefficient) -> str:
+    text = cell.text.strip().replace("0.", ".", 1)
     digits = text.rstrip("‡†↑↓")
     shown = f"$-${digits[1:]}" if digits.startswith("-") else _escape(digits)
-    return (rf"\textbf{{{shown}}}" if half.best else shown) + _escape(text[len(digits) :])
+    return (rf"\textbf{{{shown}}}" if cell.best else shown) + _escape(text[len(digits) :])
 
 
 def _write_caption(task: str, blocks: Sequence[Table], results, published) -> str:

@@ -93,7 +93,7 @@ class CaptionStatistics:
         document = np.array([often[term].total() for term in terms], np.int64)
         totals = (sum(times * n for times, n in often[term].items()) for term in terms)
         collection = np.array([*totals], np.int64)
-        deviation = np.array([_log_deviation(often[term]) for term in terms], np.float64)
+        deviation = np.array([_compute_log_deviation(often[term]) for term in terms], np.float64)
         numbers = np.concatenate([holders[term] for term in terms]).astype(np.int64)
         postings = np.concatenate([[0], np.cumsum(document)]), numbers
         return cls(terms, document, collection, deviation, n_documents, postings)
@@ -113,7 +113,7 @@ class CaptionStatistics:
         return documents[starts[index] : starts[index + 1]]
 
 
-def _log_deviation(captions: Counter[int]) -> float:
+def _compute_log_deviation(captions: Counter[int]) -> float:
     """Return the standard deviation of the log counts of a term in captions."""
     if len(captions) == 1:
         return 0.0

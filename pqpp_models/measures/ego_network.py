@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from pqpp_files.extras import needing
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures import nltk_resources
-from pqpp_models.measures.measure import Evidence, to_measures
+from pqpp_models.measures.measure import Evidence, make_measures
 from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -68,7 +68,7 @@ class EgoNetworks:
         PredictorError: an argument is out of its range.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> sorted(map(sorted, EgoNetworks(vectors, alpha=1, beta=0.7).build("cat").edges))
+    >>> sorted(map(sorted, EgoNetworks(vectors, alpha=1, beta=0.7).build_network("cat").edges))
     [['car', 'dog'], ['cat', 'dog']]
     """
 
@@ -82,12 +82,12 @@ class EgoNetworks:
             )
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
-        self.graph = lru_cache(_KEPT)(self.build)
+        self.graph = lru_cache(_KEPT)(self.build_network)
         # With the relative threshold, a word's neighbours are the same in every network.
         self._near: dict[int, Neighbours] = {}
         self._values: dict[tuple[str | None, Callable[[Any, str], float]], float] = {}
 
-    def prepare(self, words: Iterable[str]) -> None:
+    def cache_neighbours(self, words: Iterable[str]) -> None:
         """Find the neighbours of many words at once, which is faster."""
         level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
@@ -108,7 +108,7 @@ class EgoNetworks:
             self._near |= near
         return near
 
-    def build(self, word: str) -> Any:
+    def build_network(self, word: str) -> Any:
         """Return the network around a word, a ``networkx.Graph``."""
         with needing("an ego network", "ego-networks"):
             from networkx import Graph
@@ -144,7 +144,7 @@ class EgoNetworks:
         return self._values[key]
 
 
-def _get_nx() -> Any:
+def _get_networkx() -> Any:
     import networkx
 
     return networkx
@@ -199,7 +199,7 @@ def score_prompts(
         )
     aggregate = getattr(np, aggregation)
     rows = [split_network_words(prompt) for prompt in prompts]
-    networks.prepare({word for row in rows for word in row})
+    networks.cache_neighbours({word for row in rows for word in row})
     values = (np.array([networks.get_value(word, measure) for word in row]) for row in rows)
     return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)
 
@@ -211,11 +211,11 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
         math.log(graph.number_of_edges() / graph.degree(ego)) if graph.degree(ego) else 0.0
     ),
     "degree_centrality": lambda graph, ego: graph.degree(ego),
-    "closeness_centrality": lambda graph, ego: _get_nx().closeness_centrality(graph, u=ego),
-    "betweenness_centrality": lambda graph, ego: _get_nx().betweenness_centrality(graph)[ego],
-    "pagerank": lambda graph, ego: _get_nx().pagerank(graph, weight="weight")[ego],
+    "closeness_centrality": lambda graph, ego: _get_networkx().closeness_centrality(graph, u=ego),
+    "betweenness_centrality": lambda graph, ego: _get_networkx().betweenness_centrality(graph)[ego],
+    "pagerank": lambda graph, ego: _get_networkx().pagerank(graph, weight="weight")[ego],
 }
-MEASURES = to_measures(
+MEASURES = make_measures(
     {name: partial(score_prompts, one) for name, one in _GRAPHS.items()},
     nltk=("punkt_tab", "stopwords"),
     evidence=EVIDENCE,

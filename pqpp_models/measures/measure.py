@@ -82,16 +82,16 @@ class Measure(NamedTuple):
 _TOLD = read_json(Path(__file__).with_name("measures.json"))
 
 
-def to_measures(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
+def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
     """Convert functions to measures, with the entries of `measures.json`.
 
     Args:
-        computes: functions by name.
+        functions: functions by name.
         shared: common fields of all `Measure` objects.
     """
     lists = ("nltk", "columns")
     facts: dict[str, dict[str, Any]] = {
         name: {key: tuple(value) if key in lists else value for key, value in _TOLD[name].items()}
-        for name in computes
+        for name in functions
     }
-    return {name: Measure(compute, **facts[name], **shared) for name, compute in computes.items()}
+    return {name: Measure(compute, **facts[name], **shared) for name, compute in functions.items()}

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures.caption_statistics import CaptionStatistics, split_terms
-from pqpp_models.measures.measure import to_measures
+from pqpp_models.measures.measure import make_measures
 from pqpp_models.measures.pre_retrieval import COLLECTION
 
 Scores = NDArray[np.float64]
@@ -380,7 +380,7 @@ def _average_cosines(vectors: Scores) -> float:
 _COLUMNS = ("captions", "scores", "embeddings", "results", "perturbed")
 
 
-def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
+def _make_row_function(function: Callable[..., float]) -> Callable[..., Scores]:
     """Convert a function of result lists to one of rows; NaN for rows without documents.
 
     Args:
@@ -410,7 +410,7 @@ def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
 _OF_SCORES = (nqc, wig, smv, sigma_max, n_sigma, score_variation)
 _OF_LISTS = (autocorrelation, coherence, pair_ratio, query_drift)
 MEASURES = {
-    **to_measures({one.__name__: _apply_to_rows(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
-    **to_measures({"clarity": _apply_to_rows(clarity)}, evidence=COLLECTION),
+    **make_measures({one.__name__: _make_row_function(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
+    **make_measures({"clarity": _make_row_function(clarity)}, evidence=COLLECTION),
 }
 """The measures; each accepts rows, the evidence and its options."""

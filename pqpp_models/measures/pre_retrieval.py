@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics, split_terms
-from pqpp_models.measures.measure import Evidence, to_measures
+from pqpp_models.measures.measure import Evidence, make_measures
 
 Values = NDArray[np.float64]
 
@@ -182,7 +182,7 @@ _OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
     "avg_pmi": _make_aggregate(np.mean, pmi),
     "max_pmi": _make_aggregate(np.max, pmi),
 }
-MEASURES = to_measures(
+MEASURES = make_measures(
     {name: partial(score_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
 )
 """The measures; each accepts prompts and the statistics of the searched collection."""

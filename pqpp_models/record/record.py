@@ -127,7 +127,7 @@ def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
     return parts if len(parts) > 1 else ()
 
 
-def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
+def find_mean_targets(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
     """Return the targets that equal the mean of their parts in every complete row.
 
     A weighted mean is not included, nor one without a complete row.
@@ -136,9 +136,9 @@ def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
         targets: the names of the columns.
         values: true values, shape ``(rows, targets)``, NaN if missing.
 
-    >>> find_means(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
+    >>> find_mean_targets(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
     ('mean_rr',)
-    >>> find_means(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.9]])
+    >>> find_mean_targets(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.9]])
     ()
     """
     array = np.asarray(values, dtype=np.float64).reshape(-1, len(targets))

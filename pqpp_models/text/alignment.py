@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_models.text.arrays import Arrays, Floats, Singles, multiply_exactly, to_grid
+from pqpp_models.text.arrays import Arrays, Floats, Singles, multiply_exactly, round_to_grid
 from pqpp_models.text.reading.simplify import compute_log_demand
 from pqpp_models.text.reading.words import WordTables, compute_difficulty, to_words
 
@@ -67,7 +67,7 @@ class AlignmentModel:
     def __call__(self, facts: Floats, lengths: Floats) -> Floats:
         """Return one score per prompt, independent of the other prompts."""
         rows = np.clip((facts - self.mean) / self.deviation, -MOST_EXTREME, MOST_EXTREME)
-        scores = multiply_exactly(rows, to_grid(self.slopes[:, None]))[:, 0]
+        scores = multiply_exactly(rows, round_to_grid(self.slopes[:, None]))[:, 0]
         curve: Floats = np.polyval(self.curve.astype(float), lengths)
         return scores + curve
 

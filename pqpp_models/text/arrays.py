@@ -16,20 +16,20 @@ _OF_WEIGHTS, _OF_ROWS = 2.0**24, 2.0**20
 _ROWS = 512
 
 
-def to_unit(array: ArrayLike) -> Singles:
+def normalise_rows(array: ArrayLike) -> Singles:
     """Scale rows to length one; rows of zeros are unchanged.
 
-    >>> to_unit([[0.0, 4.0], [0.0, 0.0]]).tolist()
+    >>> normalise_rows([[0.0, 4.0], [0.0, 0.0]]).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
     values = np.asarray(array, dtype=np.float32)
     return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
 
 
-def to_grid(weights: ArrayLike) -> Floats:
+def round_to_grid(weights: ArrayLike) -> Floats:
     """Round to multiples of 2**-24, the grid of float16; for the weights of `multiply_exactly`.
 
-    >>> float(to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
+    >>> float(round_to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
     True
     """
     return np.rint(np.asarray(weights, np.float64) * _OF_WEIGHTS) / _OF_WEIGHTS
@@ -40,10 +40,10 @@ def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
 
     The order in which BLAS adds depends on the number of rows, the threads and the processor. Here
     rows are rounded to multiples of 2**-20, so that sums below 512 are exact in any order; weights
-    must be whole numbers or rounded by `to_grid`.
+    must be whole numbers or rounded by `round_to_grid`.
 
     >>> rows = np.random.default_rng(0).random((9, 300))
-    >>> weights = to_grid(rows[:2].T)
+    >>> weights = round_to_grid(rows[:2].T)
     >>> bool((multiply_exactly(rows, weights)[:1] == multiply_exactly(rows[:1], weights)).all())
     True
     """

@@ -10,21 +10,17 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.errors import ModelError
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_image_score
-from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import parse_prompts
-from pqpp_models.targets import ALIGNMENT, Z90, get_limits, resolve_targets
+from pqpp_models.targets import ALIGNMENT, Z90, get_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
 from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
 from pqpp_models.text.reading.words import WordTables, compute_error_features
@@ -74,7 +70,7 @@ class CalibratedPredictor(Predictor):
     @property
     @abstractmethod
     def reference_points(self) -> NDArray[Any]:
-        """Unit vectors of the training prompts, rounded by `to_grid`, one per column."""
+        """Unit vectors of the training prompts, rounded by `round_to_grid`, one per column."""
 
     @abstractmethod
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
@@ -158,19 +154,6 @@ class CalibratedPredictor(Predictor):
         return {**add_prefix("calibration.", self.calibration), **known}
 
 
-def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the targets of a configuration.
-
-    Raises:
-        ModelError: the configuration lists no targets, or invalid ones.
-    """
-    names = config.get("targets")
-    try:
-        return resolve_targets(names if isinstance(names, list) else [])
-    except PredictorError as error:
-        raise ModelError(f"{folder / CONFIG}, 'targets': {error}") from None
-
-
 def read_calibration(
     config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, also: Sequence[str] = ()
 ) -> dict[str, Any]:
@@ -248,8 +231,8 @@ def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool 
 
     Args:
         vectors: shape ``(rows, size)``.
-        points: unit vectors, one per column, shape ``(size, points)``; rounded by `to_grid` if a
-            distance must not depend on the other vectors.
+        points: unit vectors, one per column. `round_to_grid` makes each distance independent of
+            the other vectors.
         exclude_self: ignore points that equal the vector.
 
     >>> measure_distance(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()

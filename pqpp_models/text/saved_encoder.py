@@ -11,7 +11,7 @@ from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_models.text.arrays import Singles, to_unit
+from pqpp_models.text.arrays import Singles, normalise_rows
 
 
 def get_encoder_config(encoder: Any) -> dict[str, Any]:
@@ -82,7 +82,8 @@ class SentenceEncoder:
         from pqpp_backbones.encoder.encoding import get_layer_means
 
         last = self.model.config.num_hidden_layers
-        return to_unit(get_layer_means(self.model, self.tokenizer, prompts, [last], progress)[last])
+        means = get_layer_means(self.model, self.tokenizer, prompts, [last], progress)
+        return normalise_rows(means[last])
 
     def get_state(self) -> tuple[dict[str, Any], Tensors]:
         """Return its configuration entries and arrays."""

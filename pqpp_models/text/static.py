@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors
 from pqpp_models import registry
-from pqpp_models.targets import ALIGNMENT, TARGETS
+from pqpp_models.targets import ALIGNMENT, TARGETS, resolve_targets
 from pqpp_models.text.alignment import AlignmentModel, compute_features, compute_lengths
 from pqpp_models.text.arrays import (
     INT8_SCALE,
@@ -32,11 +32,11 @@ from pqpp_models.text.arrays import (
     Singles,
     add_prefix,
     multiply_exactly,
+    normalise_rows,
+    round_to_grid,
     strip_prefix,
-    to_grid,
-    to_unit,
 )
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibration, read_targets
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.reading.simplify import simplify_prompt
@@ -175,10 +175,10 @@ class StaticNetwork:
         for layer in LINEAR[:2]:
             weight = self.weights[f"{layer}.weight"]
             kernel = weight.reshape(len(weight), _REACH, -1).transpose(2, 1, 0)
-            self._kernels[layer] = to_grid(kernel.reshape(len(kernel), -1))
+            self._kernels[layer] = round_to_grid(kernel.reshape(len(kernel), -1))
             self.weights[f"{layer}.weight"] = weight.reshape(len(weight), -1)
         for layer in layers[2:]:
-            self._kernels[layer] = to_grid(self.weights[f"{layer}.weight"].T)
+            self._kernels[layer] = round_to_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
         """Return the scores and the points of prompts, given as ids of word pieces."""
@@ -202,7 +202,7 @@ class StaticNetwork:
         for (deeper, last), rows in beside.items():
             added = self._apply_linear(last, np.maximum(self._apply_linear(deeper, rows), 0))
             scores[:, -added.shape[1] :] += added
-        return scores, to_unit(points), pooled[:, sizes[0] : -1].copy(), hidden
+        return scores, normalise_rows(points), pooled[:, sizes[0] : -1].copy(), hidden
 
     def _pool_pieces(self, encoded: Sequence[Sequence[int]]) -> Singles:
         """Return means and maxima of phrases, means of pieces, and log counts of pieces."""
@@ -321,7 +321,7 @@ class StaticPredictor(CalibratedPredictor):
     @cached_property
     def reference_points(self) -> Floats:
         """The points of the training prompts: unit vectors, one per column."""
-        return to_grid(self.references.T / INT8_SCALE)
+        return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return unit vectors in the space in which distances are measured.
@@ -403,12 +403,8 @@ class StaticPredictor(CalibratedPredictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read.
-
-        Raises:
-            ModelError: the configuration or the weights do not belong to such a predictor.
-        """
-        targets = read_targets(folder, config)
+        """Return the predictor of a folder whose files have been read."""
+        targets = resolve_targets(config["targets"])
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
         rule = tuple(config.get(_FEWER, []))
         vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
@@ -420,12 +416,9 @@ class StaticPredictor(CalibratedPredictor):
             or len(sizes) > 1
             or UNKNOWN_PIECE not in vocabulary
         ):
-            fields = f"'max_pieces', 'captions', {_FEWER!r} or the vocabulary"
-            raise ValueError(f"{fields} is invalid")
+            raise ValueError(f"max_pieces, captions, {_FEWER} or the vocabulary is invalid")
         network = strip_prefix("network.", tensors)
         pairs = None
-        if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
-            raise ValueError("piece pairs or their layer are missing")
         if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)

@@ -16,9 +16,9 @@ from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
-from pqpp_models.targets import TARGETS
+from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text.arrays import Floats, Singles, add_prefix, strip_prefix
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibration, read_targets
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import get_encoder_config, get_encoder_weights, rebuild_encoder
 from pqpp_models.torch_predictor import read_processor_files
@@ -84,7 +84,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def _project_last(self, encoded: Mapping[int, Any]) -> Singles:
         collection, last = self.model.collection, self.model.collection.last_layer
-        return collection.to_unit({last: encoded[last]})[last]
+        return collection.centre_and_normalise({last: encoded[last]})[last]
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         description, collection = self.model.to_tensors()
@@ -108,9 +108,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            ModelError: the configuration names no targets.
             MissingExtraError: torch or transformers is not installed.
-            Exception: the files do not match; the caller reports it in one line.
         """
         with needing(f"the predictor {cls.name!r}", "models"):
             import torch  # noqa: F401
@@ -128,7 +126,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             CollectionModel.from_tensors(
                 config["collection"], strip_prefix("collection.", tensors)
             ),
-            read_targets(folder, config),
+            resolve_targets(config["targets"]),
             **read_calibration(config, tensors, *_OWN, also=_OF_TUNED),
         )
 

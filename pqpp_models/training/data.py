@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.training.reading import report_load_error
+from pqpp_backbones.training.reading import explain_load_errors
 from pqpp_datasets.target_columns import drop_single_means, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import COLUMN, ID, read_prompts
-from pqpp_models.record.record import fill_means, find_means
+from pqpp_models.record.record import fill_means, find_mean_targets
 from pqpp_models.targets import Limits, get_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
 
@@ -65,7 +65,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{option}`"
-    with report_load_error(recipe.dataset, remedy):
+    with explain_load_errors(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
         if images and not is_ours:
             table = add_saved_images(table, recipe.dataset, recipe.image_dir)
@@ -195,5 +195,5 @@ def correlate_scores(
         1.0
     """
     predicted = unscale_targets(scores, targets, training.limits)
-    predicted = fill_means(predicted, targets, find_means(targets, training.targets))
+    predicted = fill_means(predicted, targets, find_mean_targets(targets, training.targets))
     return correlate_targets(predicted, validation.targets, targets)

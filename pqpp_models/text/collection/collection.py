@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.arrays import Arrays, Singles, add_prefix, iterate_chunks, to_unit
+from pqpp_models.text.arrays import Arrays, Singles, add_prefix, iterate_chunks, normalise_rows
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.reading.words import (
     WordTables,
@@ -178,7 +178,7 @@ class Collection:
         means = {layer: rows.mean(0) for layer, rows in states.items()}
         means[max(means)] = np.zeros_like(means[max(means)])
         collection = cls({}, means, labelled, tables, postings)
-        collection.vectors = collection.to_unit(states)
+        collection.vectors = collection.centre_and_normalise(states)
         return collection
 
     def __len__(self) -> int:
@@ -194,9 +194,9 @@ class Collection:
         """The last layer's vectors of the labelled captions, one per column."""
         return np.ascontiguousarray(self.vectors[self.last_layer][: self.labelled].T)
 
-    def to_unit(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
+    def centre_and_normalise(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
         """Return an encoder's outputs as unit vectors, centred by the collection's means."""
-        return {layer: to_unit(rows - self.means[layer]) for layer, rows in encoded.items()}
+        return {layer: normalise_rows(rows - self.means[layer]) for layer, rows in encoded.items()}
 
     def compute_features(
         self,
@@ -213,7 +213,7 @@ class Collection:
         is excluded.
 
         Args:
-            vectors: the outputs of `project`.
+            vectors: the output of `centre_and_normalise`.
             labels: labels of the labelled captions, shape ``(labelled, targets)``.
             layers: layers in which the nearest labelled captions are searched.
             exclude_self: whether the prompts are captions of the collection.

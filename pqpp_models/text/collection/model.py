@@ -103,7 +103,7 @@ class CollectionModel:
         for start in range(0, len(prompts), _CHUNK):
             stop = start + _CHUNK
             part = {layer: array[start:stop] for layer, array in encoded.items()}
-            vectors = self.collection.to_unit(part)
+            vectors = self.collection.centre_and_normalise(part)
             features = self.collection.compute_features(
                 prompts[start:stop], vectors, self.labels, list(self.inputs)
             )

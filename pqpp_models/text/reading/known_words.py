@@ -165,13 +165,13 @@ class KnownWords:
 
     def _rate_words(self, prompt: str) -> WordReport:
         prompt = _FORMULA.sub(" ", prompt) if "=" in prompt else prompt  # drawn as written
-        share, language = self._compute_share(prompt), None
+        share, language = self._score_prompt(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
         if language is not None:
             return WordReport(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
-            share = max(share, self._compute_share(strip_accents(prompt)))
+            share = max(share, self._score_prompt(strip_accents(prompt)))
         odd_share, unknown, named = self._list_unknown(prompt)
         if 1 < named <= len(unknown):  # no word is known, so it cannot be read
             share = 0.0
@@ -233,7 +233,7 @@ class KnownWords:
     def _get_level(self, word: str) -> int:
         return min(map(self._levels.__getitem__, _hash_positions(word)))
 
-    def _compute_share(self, prompt: str) -> float:
+    def _score_prompt(self, prompt: str) -> float:
         """Return the weighted mean of `_score_part` over the parts of a prompt.
 
         Short words weigh less than long ones, remnants of code more; numbers, in digits or words,
@@ -321,7 +321,7 @@ def _iterate_stems(word: str) -> Iterator[str]:
             yield stem
 
 
-class _Tokens(NamedTuple):
+class _TokenizedPart(NamedTuple):
     """The words and odd characters between two blanks; empty for remnants of code."""
 
     tokens: tuple[str, ...]
@@ -331,12 +331,12 @@ class _Tokens(NamedTuple):
 
 
 @lru_cache(_CACHED)
-def _tokenize(part: str) -> _Tokens:
+def _tokenize(part: str) -> _TokenizedPart:
     if _CODE.search(part):
-        return _Tokens((), (), is_code=True, is_plain=False)
+        return _TokenizedPart((), (), is_code=True, is_plain=False)
     tokens = tuple(_TOKEN.findall(part))
     words = tuple(token for token in tokens if token[0].isalpha())
-    return _Tokens(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
+    return _TokenizedPart(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
 def _hash_positions(word: str) -> list[int]:

@@ -253,10 +253,10 @@ def simplify_prompt(text: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 11)
 def _combine_variants(
-    ways: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
+    simplifiers: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
 ) -> tuple[str, ...]:
-    for lower in ways:
-        lowered = tuple(other for one in texts for other in lower(one))
+    for simplify in simplifiers:
+        lowered = tuple(other for one in texts for other in simplify(one))
         texts = lowered if len(lowered) <= _MOST_TEXTS else texts
     return texts
 

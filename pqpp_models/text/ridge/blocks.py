@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from pqpp_models.text.arrays import Floats, Singles, square_distances, to_unit
+from pqpp_models.text.arrays import Floats, Singles, normalise_rows, square_distances
 from pqpp_models.text.reading.words import compute_difficulty
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Features(NamedTuple):
     @property
     def embedding(self) -> Singles:
         """Both layers of `static`, each scaled to length one."""
-        return np.hstack([to_unit(layer) for layer in self.blocks[:2]])
+        return np.hstack([normalise_rows(layer) for layer in self.blocks[:2]])
 
     def select_rows(self, rows: Any) -> Self:
         """Return the features of some rows."""

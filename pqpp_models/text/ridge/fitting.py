@@ -27,12 +27,12 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
-from pqpp_models.record.record import TrainingRecord, find_means
+from pqpp_models.record.record import TrainingRecord, find_mean_targets
 from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, iterate_chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
 from pqpp_models.text.ridge.blocks import Features, compute_prompt_features
-from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, Blocks, FormFit, choose_form
+from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, FormFit, Kernels, choose_form
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_target_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
@@ -89,7 +89,7 @@ class HeadFitter:
             The predictor, and each target's chosen form and ridge strength.
         """
         reading, texts, values, far = prompts
-        blocks = Blocks(reading)
+        blocks = Kernels(reading)
         columns: dict[str, dict[str, Any]] = {}
         choice: dict[str, Any] = {"form": {}, "strength": {}}
         points = reading.points
@@ -136,12 +136,12 @@ class HeadFitter:
             reads_any_language=bool(far.mean() >= MOSTLY_FAR),
             **blocks.build_heads(weights),
         )
-        predictor.record = TrainingRecord(means=find_means(list(self.limits), values))
+        predictor.record = TrainingRecord(means=find_mean_targets(list(self.limits), values))
         return predictor, choice
 
 
 def _fit_target(
-    blocks: Blocks, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
+    blocks: Kernels, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
     """Return the weights, intercept and calibration of one target."""
     rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}

@@ -109,7 +109,7 @@ class FormFit(NamedTuple):
     ridge: RidgeFit
 
 
-class Blocks:
+class Kernels:
     """Kernels of the training prompts with the landmarks, by block, and their inputs."""
 
     def __init__(self, reading: Features) -> None:

@@ -18,7 +18,14 @@ from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates
-from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
+from pqpp_models.text.arrays import (
+    INT8_SCALE,
+    Floats,
+    Singles,
+    add_prefix,
+    round_to_grid,
+    strip_prefix,
+)
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, compute_prompt_features
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -122,7 +129,7 @@ class RidgePredictor(CalibratedPredictor):
     @cached_property
     def reference_points(self) -> Floats:
         """The points of the training prompts: unit vectors, one per column."""
-        return to_grid(self.references.T / INT8_SCALE)
+        return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return unit vectors in the space in which distances are measured."""

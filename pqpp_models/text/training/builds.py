@@ -44,17 +44,23 @@ from pqpp_models.text.training.data import (
 from pqpp_models.text.training.pooling import StudyFeatures, pool_studies
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.reference import FREELY_WRITTEN, make_reference
-from pqpp_models.text.training.studies import ANCHOR, Study, drop_studies, read_shares, read_studies
+from pqpp_models.text.training.studies import (
+    ANCHOR,
+    Study,
+    drop_studies,
+    read_match_shares,
+    read_studies,
+)
 from pqpp_models.text.training.teacher_student import (
     FittedModel,
     StaticModule,
-    add_layer,
+    add_deeper_layer,
     choose_evenly,
     distil,
     fit_collection_model,
     init_points,
     init_vectors,
-    to_quantiles,
+    to_normal_quantiles,
     to_ranks,
     tune_on_sources,
     tune_on_targets,
@@ -189,12 +195,12 @@ class StaticTraining:
         goals = np.full(len(data.texts), np.nan)
         with use_number_format(recipe.mixed_precision):
             logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
-        goals[asked] = to_quantiles(expit(logits[:, 0]))
+        goals[asked] = to_normal_quantiles(expit(logits[:, 0]))
         indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
             rows = [indices[normalise_prompt(prompt)] for prompt in study.prompts]
-            true = to_quantiles(to_ranks(study.scores))
+            true = to_normal_quantiles(to_ranks(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
 
@@ -224,7 +230,7 @@ class StaticTraining:
             student = distil_on(np.flatnonzero(known), alignment, further, student)
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
-        network = add_layer(network, self.numbers, labels, settings, self.seed)
+        network = add_deeper_layer(network, self.numbers, labels, settings, self.seed)
         retrieval = [at for at, name in enumerate(recipe.targets) if not is_image_score(name)]
         if not retrieval:
             return network
@@ -232,7 +238,7 @@ class StaticTraining:
         units, epochs = recipe.pairs.units, recipe.pairs.epochs
         settings = replace(settings, deeper_size=units, epochs=epochs)
         labels = labels[:, retrieval[0] :]
-        return add_layer(network, self.numbers, labels, settings, self.seed, pairs)
+        return add_deeper_layer(network, self.numbers, labels, settings, self.seed, pairs)
 
     def build_predictor(self) -> StaticPredictor:
         """Combine network, references and calibration into a predictor."""
@@ -278,7 +284,8 @@ def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFea
     scores, _, vectors, _ = predictor.network.compute_layers(encoded)
     blocks = compute_features(texts, vectors, scores, predictor.tables)
     blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.get_weights(texts)]))
-    return StudyFeatures(blocks, compute_lengths(texts), to_quantiles(to_ranks(study.scores)))
+    goals = to_normal_quantiles(to_ranks(study.scores))
+    return StudyFeatures(blocks, compute_lengths(texts), goals)
 
 
 def cross_predict_studies(
@@ -337,7 +344,7 @@ def fit_alignment(
     # Without GenAI-Bench the level is unknown, so the middle of a study is used.
     level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
     if ANCHOR in sources:
-        level[ANCHOR] = read_shares(recipe.sources_dir, sources[ANCHOR].prompts)
+        level[ANCHOR] = read_match_shares(recipe.sources_dir, sources[ANCHOR].prompts)
     else:
         name, study = next(iter(sources.items()))
         level[name] = to_ranks(study.scores)

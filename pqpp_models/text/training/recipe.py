@@ -10,7 +10,7 @@ from pqpp_backbones.checkpoint import check_checkpoint_folder, read_config
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
-from pqpp_backbones.training.publish import check_unfinished, get_versions
+from pqpp_backbones.training.publish import check_unfinished, get_library_versions
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option, quote
@@ -20,10 +20,10 @@ from pqpp_models.predictor import Predictor
 from pqpp_models.record.record import FittedRows, TrainingRecord
 from pqpp_models.text.training.settings import (
     DistilSettings,
+    EnsembleTuning,
     FitSettings,
     PairSettings,
     SourceSettings,
-    TunedSettings,
     TuneSettings,
 )
 from pqpp_models.text.training.studies import SOURCES
@@ -139,7 +139,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 "captions": captions,
                 "seed": self.seed,
                 "encoder": encoder,
-                "versions": get_versions(),
+                "versions": get_library_versions(),
                 **{name: asdict(getattr(self, name)) for name in groups},
             },
         }
@@ -190,7 +190,7 @@ class EnsembleRecipe(TextRecipe):
     output_dir: str = option("runs/text_ensemble", "folder to write the predictor to")
     collection_captions: int = option(42000)
     fit: FitSettings = option(FitSettings(networks=8), "how kernel ridge and networks are fitted")
-    tuned: TunedSettings = option(TunedSettings(), "how the encoder is fine-tuned")
+    tuned: EnsembleTuning = option(EnsembleTuning(), "how the encoder is fine-tuned")
 
     def __post_init__(self) -> None:
         """Check the layers of the kernels."""

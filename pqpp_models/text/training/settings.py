@@ -39,7 +39,7 @@ class SourceSettings(TuneSettings):
 
 
 @dataclass(frozen=True)
-class TunedSettings(TuneSettings):
+class EnsembleTuning(TuneSettings):
     """Settings of the fine-tuned encoder in an ensemble.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 PQPP's HBPP also penalises unrealistic images; these studies asked whether an image shows what the
 prompt says. Each has its own generators, question and scale, so that only the order of the prompts
-within one study is learned. The level is from GenAI-Bench (see `read_shares`).
+within one study is learned. The level is from GenAI-Bench (see `read_match_shares`).
 """
 
 import math
@@ -76,7 +76,7 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
     return zip(*(about[name].tolist() for name in ("prompt", "matched", "task")), strict=True)
 
 
-def read_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
+def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
     """Return the share of ratings that say a current generator's image matches.
 
     These are ratings of 4 and 5 in GenAI-Bench for the `NEWEST_GENERATORS`; ratings outside its

@@ -34,7 +34,7 @@ from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.number_format import use_number_format
 from pqpp_backbones.training.options import diverged_error
 from pqpp_models.targets import Limits, scale_targets
-from pqpp_models.text.arrays import Floats, Singles, to_unit
+from pqpp_models.text.arrays import Floats, Singles, normalise_rows
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import (
     CollectionModel,
@@ -250,10 +250,10 @@ def to_ranks(scores: Sequence[float] | Floats) -> Floats:
     return (rankdata(scores, axis=0) - 0.5) / len(scores)
 
 
-def to_quantiles(shares: Floats) -> Floats:
+def to_normal_quantiles(shares: Floats) -> Floats:
     """Return normal quantiles of shares, clipped to within ±3.
 
-    >>> to_quantiles(np.array([0.5, 1.0])).tolist()
+    >>> to_normal_quantiles(np.array([0.5, 1.0])).tolist()
     [0.0, 3.0]
     """
     return np.clip(ndtri(shares), -3, 3)
@@ -429,7 +429,7 @@ def init_vectors(embeddings: Singles, size: int) -> torch.Tensor:
 def init_points(vectors: Singles, size: int) -> Singles:
     """Return unit vectors in fewer dimensions that preserve similarities best."""
     _, directions = np.linalg.eigh(vectors.T @ vectors)
-    return to_unit(vectors @ directions[:, ::-1][:, :size])
+    return normalise_rows(vectors @ directions[:, ::-1][:, :size])
 
 
 def distil(
@@ -488,7 +488,7 @@ def distil(
     return model
 
 
-def add_layer(
+def add_deeper_layer(
     network: StaticNetwork,
     encoded: Sequence[Sequence[int]],
     goals: Floats,

@@ -29,7 +29,7 @@ GRAPHS = {name: measure.compute.args[0] for name, measure in MEASURES.items()}
 
 
 def ego_network(vectors, word, *settings):
-    return EgoNetworks(vectors, *settings).build(word)
+    return EgoNetworks(vectors, *settings).build_network(word)
 
 
 def edges(graph) -> dict[tuple[str, str], float]:
@@ -64,10 +64,10 @@ class TestNetwork:
         rng = np.random.default_rng(5)
         vectors = WordVectors([f"w{n}" for n in range(300)], rng.normal(size=(300, 8)))
         together = EgoNetworks(vectors, 2, 0.9, threshold)
-        together.prepare([*vectors.words[:50], "unicorn"])
+        together.cache_neighbours([*vectors.words[:50], "unicorn"])
         for word in vectors.words[:50]:
             alone = edges(ego_network(vectors, word, 2, 0.9, threshold))
-            assert edges(together.build(word)) == pytest.approx(alone, abs=1e-6)
+            assert edges(together.build_network(word)) == pytest.approx(alone, abs=1e-6)
 
     @given(st.integers(0, 2**32 - 1), st.floats(0.3, 1.0), st.integers(0, 2))
     def test_what_holds_for_any_embedding(self, seed, beta, alpha):
