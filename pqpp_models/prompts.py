@@ -1,4 +1,4 @@
-"""Readers of prompts from strings, rows, a table or a dataset."""
+"""Read prompts from strings, rows, tables and datasets."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,17 +12,16 @@ COLUMN, ID = "prompt", "prompt_id"
 
 
 def read_prompts(rows: Any) -> list[str]:
-    """Return the prompts of some rows as a list of strings, unchanged.
+    """Return the prompts of rows as a list of strings.
 
     Args:
         rows: an iterable of strings, of `Prompt`, or of mappings that contain ``"prompt"``; or a
             table with a column ``"prompt"``: a mapping of columns, a ``datasets.Dataset`` (streamed
-            ones too) or a pandas ``DataFrame``. A blank prompt is allowed, so that one blank line
-            does not stop a million others.
+            ones too) or a pandas ``DataFrame``. Blank prompts are allowed.
 
     Raises:
-        PredictorError: a single string was given, the column ``"prompt"`` is missing, or a prompt
-            is not a string (its index is in the message).
+        PredictorError: the rows are a single string, have no column ``"prompt"``, or have a prompt
+            that is not a string.
 
     >>> read_prompts(["a cat", "a dog"])
     ['a cat', 'a dog']
@@ -57,7 +56,7 @@ def read_prompts(rows: Any) -> list[str]:
 
 
 def to_prompt_list(prompts: Any) -> Any:
-    """Return one prompt as a list, and anything else unchanged.
+    """Return a single prompt as a list, and anything else unchanged.
 
     Raises:
         PredictorError: The prompt is the name of a file.
@@ -72,7 +71,7 @@ def to_prompt_list(prompts: Any) -> Any:
 
 
 def parse_prompts(rows: Any) -> list[Prompt]:
-    """Read each distinct prompt once; `Prompt` objects are used as they are.
+    """Parse prompts to `Prompt` objects, each distinct prompt once.
 
     Args:
         rows: an argument of ``read_prompts``.
@@ -90,12 +89,12 @@ def parse_prompts(rows: Any) -> list[Prompt]:
 
 
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
-    """Return rows with more than a prompt as a list of mappings.
+    """Return rows as a list of mappings with some required columns.
 
     Args:
         rows: mappings, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
-        columns: the required columns, including ``"prompt"``.
-        reader: the name of the caller in messages.
+        columns: the required columns.
+        reader: the name of the predictor in messages.
 
     Raises:
         PredictorError: a row has no value in one of the columns.
@@ -121,7 +120,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
 
 
 def read_ids(rows: Any) -> list[str | None]:
-    """Return the ids of rows as texts, None for a row without one.
+    """Return the ids of rows as strings, None for rows without an id.
 
     Args:
         rows: an argument of ``read_prompts``, but not a stream.
@@ -138,7 +137,7 @@ def read_ids(rows: Any) -> list[str | None]:
 
 
 def _find_column_names(rows: Any) -> list[str] | None:
-    """Return the columns of a table; None for other rows."""
+    """Return the column names of a table, None for other rows."""
     if isinstance(rows, Mapping):
         return list(rows)
     # A streamed dataset also has column_names, but only yields rows: it has no length.

@@ -1,4 +1,4 @@
-"""The predictors by name. An entry is text, so that listing names imports no predictor."""
+"""The registry of predictors, which imports a predictor at first use."""
 
 import importlib
 import os
@@ -45,12 +45,12 @@ def register_predictor(
     """Register a predictor under a name.
 
     Args:
-        name: the user's name for it, and ``predictor_type`` in checkpoints.
-        target: ``"module:Class"`` of a subclass of ``Predictor``; imported at first use.
+        name: the name, which is also the ``predictor_type`` of checkpoints.
+        target: ``"module:Class"`` of a subclass of ``Predictor``.
         about: a description in one line.
-        needs: its input besides a prompt, in words.
-        shipped: whether the name alone loads a predictor; if not, it is only a type of checkpoints.
-        group: also list the predictor under this group name.
+        needs: a description of the input besides prompts.
+        shipped: whether the name loads a predictor, and is not only a type of checkpoints.
+        group: a group of predictors to add it to.
 
     Raises:
         PredictorError: the name is already registered.
@@ -70,7 +70,7 @@ def register_predictor(
 
 
 def get_predictor_class(name: str) -> Any:
-    """Import and return the class registered for a name.
+    """Return the class of a registered predictor.
 
     Raises:
         PredictorError: no predictor has this name.
@@ -85,7 +85,7 @@ def get_predictor_class(name: str) -> Any:
 
 
 def list_predictors() -> list[str]:
-    """Return the names of the shipped predictors and measures, the default one first.
+    """Return the names of the shipped predictors and measures, with the default one first.
 
     >>> list_predictors()[:2]
     ['static', 'static-train']
@@ -97,9 +97,9 @@ def list_predictors() -> list[str]:
 
 
 def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Replace names of groups with their members; drop duplicates, keep the order.
+    """Replace the names of groups with those of their members, without duplicates.
 
-    Other names are not checked, since they may be folders or repositories.
+    Other names are unchanged, since they may be folders or repositories.
 
     Args:
         names: names, or one string with names separated by commas.
@@ -119,7 +119,7 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def unknown_predictor_error(name: str) -> PredictorError:
-    """Return the error for an unknown name, with the closest known names."""
+    """Return the error for the name of an unknown predictor."""
     otherwise = "`pqpp models list` lists all"
     if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
         otherwise = f"{targets[0]} is a target; give a predictor, like {DEFAULT_PREDICTOR}"
@@ -133,10 +133,11 @@ def unknown_predictor_error(name: str) -> PredictorError:
 def pull_predictor_folder(
     name: str, folder: Path, revision: str | None, cache_dir: str | None, token: str | bool | None
 ) -> Path:
-    """Download the folder of a predictor on the Hub, or raise an error about its name.
+    """Download the folder of a predictor from the Hub.
 
     Raises:
-        ModelError, PredictorError: The name is a file, or unknown.
+        ModelError: The name is a file or a missing folder, or the download fails.
+        PredictorError: The name is unknown.
     """
     if folder.is_file():
         raise ModelError(f"{folder} is a file; use the folder that contains {CONFIG}")
@@ -150,10 +151,10 @@ def pull_predictor_folder(
 
 
 def load_predictor_folder(folder: Path) -> Any:
-    """Load the predictor of an untrusted folder.
+    """Load the predictor in a folder.
 
     Raises:
-        ModelError: The folder has no usable predictor.
+        ModelError: The predictor cannot be loaded.
     """
     config = read_config(folder)
     predictor_type = config["predictor_type"]

@@ -1,4 +1,4 @@
-"""The options that trainers share, in small dataclasses that a script's recipe composes."""
+"""Options that training scripts share."""
 
 import os
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class DataOptions(Options):
     max_train_rows: int | None = option(None, gt=0)
 
     def __post_init__(self) -> None:
-        """Replace a listed name by what `load_dataset` accepts: pqpp and its configuration."""
+        """Replace the name of a benchmark with pqpp and its configuration."""
         super().__post_init__()
         from pqpp_datasets.benchmarks import BENCHMARKS
 
@@ -114,7 +114,7 @@ class HubOptions(Options):
 
 
 def diverged_error(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
-    """Return the error of a diverged training; `option` names the learning rate.
+    """Return the error for diverged training.
 
     Example:
         >>> str(diverged_error("the loss is nan", 3, 0.5)).partition(";")[0]

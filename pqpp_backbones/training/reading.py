@@ -1,4 +1,4 @@
-"""One-line errors for datasets that cannot be loaded."""
+"""Errors of loading datasets."""
 
 import contextlib
 import errno
@@ -12,7 +12,7 @@ from pqpp_hub.reasons import find_reason
 
 @contextlib.contextmanager
 def explain_load_errors(dataset: str, remedy: str) -> Iterator[None]:
-    """Report in one line why a dataset cannot be loaded; errors of pqpp pass unchanged.
+    """Return a context that converts errors of loading a dataset to `PqppError`.
 
     Example:
         >>> with explain_load_errors("poems", "check `dataset`"):

@@ -1,4 +1,4 @@
-"""Starting trainers, alone or as several processes, with errors in one line."""
+"""Entry points of the training scripts."""
 
 import contextlib
 import sys
@@ -21,18 +21,17 @@ def run_script(
     words: Sequence[str] | None = None,
     prog: str | None = None,
 ) -> None:
-    """Read a trainer's recipe from the command line, and train.
+    """Parse the recipe of a training script from the command line, and train.
 
     Args:
-        train: Trains a model with a recipe.
-        kind: Class of the recipe.
-        description: The script's docstring, examples last.
-        words: The words after the script's name; default: those of the command line.
-        prog: The script's name, for `--help`.
+        train: A function that trains a model with a recipe.
+        kind: The class of the recipe.
+        description: The docstring of the script, with its examples at the end.
+        words: The arguments; default: those of the command line.
+        prog: The name of the script in `--help`.
 
     Raises:
-        ModelError: An option is invalid, or the training failed for a reason that the user can
-            correct.
+        ModelError: An option is invalid, or training failed.
     """
     what, _, examples = (description or "").partition("\n\nExamples::\n\n")
     try:
@@ -49,10 +48,10 @@ def run_script(
 
 @contextlib.contextmanager
 def explain_crash() -> Iterator[None]:
-    """Explain a crash of a long run and how to resume it.
+    """Return a context that explains a lack of memory or disk space, and how to resume.
 
     Raises:
-        ModelError: The memory or the disk was full.
+        ModelError: The memory or the disk is full.
 
     Example:
         >>> with explain_crash():
@@ -83,7 +82,7 @@ def explain_crash() -> Iterator[None]:
 
 
 def run_main(main: Callable[[], Any]) -> None:
-    """Call a script's main; an error is printed in one line, with exit code 2.
+    """Call the main function of a script; on an error, print it and exit with 2.
 
     Example:
         >>> run_main(lambda: 0)

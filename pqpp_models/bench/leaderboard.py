@@ -62,7 +62,7 @@ _COUNT = re.compile(r"\bn (\d{1,12})\b")
 def make_entries(
     run: BenchRun, dataset: str, revision: str | None = None
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
-    """Return each predictor's leaderboard entries, and notes on results left out.
+    """Return the leaderboard entries of each predictor, and notes on results that are left out.
 
     Args:
         run: A run of the main table.
@@ -102,7 +102,7 @@ def make_entries(
 
 
 def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
-    """Convert an entry to a result; numbers missing from its notes are NaN, and `n` is 0.
+    """Parse a leaderboard entry; coefficients that its notes lack are NaN, and `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
@@ -136,20 +136,20 @@ def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) ->
 def write_results(
     run: BenchRun, folder: str | Path, dataset: str, from_hub: bool = True
 ) -> tuple[list[Path], list[str]]:
-    """Write the results of a run to models' folders, `FOLDER/NAME/.eval_results/`.
+    """Write the results of a run as `FOLDER/NAME/.eval_results/*.yaml`.
 
     Args:
         run: A run of the main table.
-        folder: The folder of the models' folders; NAME is the last part of a predictor's name.
+        folder: The folder; NAME is the last part of a predictor's name.
         dataset: The benchmark's name on the Hub, OWNER/DATASET.
-        from_hub: Whether the rows are from the Hub; the commit is then recorded.
+        from_hub: Whether the rows are from the Hub, so that their commit is recorded.
 
     Returns:
-        The files, and a note on each predictor without a file.
+        The paths of the files, and a note on each predictor without a file.
 
     Raises:
-        PredictorError: No predictor has results, two have the same folder, or the rows have no
-            split.
+        PredictorError: No predictor has results, two have the same folder, or the split has no
+            name.
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
@@ -170,7 +170,7 @@ def write_results(
 
 
 def _to_folder_name(name: str) -> str:
-    """Return the name of a predictor's folder.
+    """Return a folder name for a predictor.
 
     >>> _to_folder_name("owner/mine"), _to_folder_name("a/mine.csv:score")
     ('mine', 'mine.csv_score')
@@ -187,10 +187,10 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         progress: Show progress bars on standard error.
 
     Returns:
-        The content of its results file, and a note on each split without results.
+        The content of the results file, and a note on each split without results.
 
     Raises:
-        PredictorError: There are no results, for example if it was fitted to all rows.
+        PredictorError: There are no results, for example if the model was fitted to all rows.
         HubError: The benchmark or the model cannot be read.
     """
     entries: list[EvalResultEntry] = []
@@ -251,7 +251,7 @@ class LeaderboardResults:
     notes: list[str]
 
     def render_page(self) -> str:
-        """Return a self-contained HTML page: ranking, table and, if verified, charts."""
+        """Render a self-contained HTML page with the ranking and the table."""
         how = "recomputed" if self.run.predictions else "as reported by their repositories"
         order = "The tables have the highest mean of Kendall's τ over all columns first."
         lines = [f"Results {how}. {order}", *(f"{line}." for line in self.notes)]
@@ -261,7 +261,7 @@ class LeaderboardResults:
         return render_report(self.run, self.published, None, "kendall", lines, title)
 
     def push_page(self, repo_id: str, **options: Any) -> PushReport:
-        """Publish the page as a static Space.
+        """Push the page to the Hub as a static Space.
 
         Args:
             repo_id: `OWNER/NAME` of the Space.
@@ -346,7 +346,7 @@ def read_leaderboard(
 def _select_entries(
     listed: Sequence[ListedResult], subset: str | None, split: str | None
 ) -> list[tuple[str, ListedResult, BenchmarkTask]]:
-    """Return the entries of one configuration and split, with their names.
+    """Return the entries of one configuration and split by name.
 
     The name is the model's; further results of a model on one task are numbered.
     """
@@ -380,7 +380,7 @@ def _recompute_results(
     task: BenchmarkTask,
     progress: bool,
 ) -> tuple[BenchRun, list[str]]:
-    """Return the board with recomputed figures, and a note on each difference."""
+    """Return the run with recomputed results, and a note on each difference."""
     targets = list(dict.fromkeys(result.target for result in claimed_run.results))
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}

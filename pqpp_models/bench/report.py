@@ -1,4 +1,4 @@
-"""The HTML report: a summary, the ranking, tables, and predictions plotted against true values."""
+"""The HTML report of a benchmark run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -48,18 +48,15 @@ def render_report(
     summary: Sequence[str] = (),
     title: str = "",
 ) -> str:
-    """Return a self-contained HTML page: a summary, a ranking, tables and charts.
+    """Render a self-contained HTML page with a summary, a ranking, tables and charts.
 
     Args:
         run: The results of one split.
         published: Published results to add.
         spaces: Two-dimensional embeddings by predictor, one point per prompt.
         coefficient: The coefficient of the ranking, `pearson` or `kendall`.
-        summary: Sentences at the top; default: sentences on the best predictor.
+        summary: Sentences at the top; default: sentences on the best predictors.
         title: Title of the page; default: one that names the split.
-
-    Returns:
-        The page as one file, with charts inside.
     """
     results, split = run.results, run.split
     titles = {r.label: format_heading(r, split.targets.get(r.target)) for r in reversed(results)}
@@ -117,7 +114,6 @@ def render_report(
 def _make_tables(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the tables of each measure: the results, and one per published source."""
     captions = {
         key: f"{key} Published: {first.source}; {first.config}, {first.split} split, "
         f"{first.n} prompts."
@@ -153,20 +149,15 @@ def list_extremes(
     titles: Mapping[str, str],
     count: int = 5,
 ) -> dict:
-    """Return the prompts that a predictor ranks as easiest and hardest.
+    """Return the template's data of the easiest and hardest prompts by a predictor.
 
-    If higher values mean harder prompts, the lowest are the easiest. If the direction is unknown,
-    the highest come first and the titles say so.
+    If the direction of the predictor is unknown, the highest values are listed as the easiest.
 
     Args:
-        predictions: Predictions of one predictor; its first target with references is used.
+        predictions: The predictions; the first target with references is used.
         references: One true value per prompt by target; None if missing.
         titles: Title by column.
         count: Number of easiest prompts, and of hardest ones.
-
-    Returns:
-        `predictor`, `title`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
-        true).
     """
     target = next(name for name in predictions.targets if name in references)
     values = predictions.values[:, predictions.targets.index(target)]
@@ -189,7 +180,7 @@ def list_extremes(
 def summarise(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[str]:
-    """Return summary sentences: the comparison, the best predictor and published rows.
+    """Return sentences on the best predictors and the rows.
 
     Args:
         results: Results of one split.

@@ -1,4 +1,4 @@
-"""The value of predictors to a router: quality against the share of the stronger model.
+"""Routing prompts between two models by predicted performance.
 
 Source: the second use of PQPP (section 1), choosing the generator; the curve of RouteLLM (arXiv
 2406.18665), computed by `pqpp_metrics.functional.routing`.
@@ -49,7 +49,7 @@ class RoutingRow:
 
 @dataclass(frozen=True)
 class RoutingTable:
-    """Rules and their quality curves.
+    """Routing rules with their figures and quality curves.
 
     Attributes:
         weak: The target of the weaker model.
@@ -89,7 +89,7 @@ class RoutingTable:
 
     @property
     def description(self) -> str:
-        """A description of the figures."""
+        """The caption of the table."""
         unit = get_measure(self.strong)
         return (
             f"{self.weak} mean {self.means[0]:.3f}, {self.strong} mean {self.means[1]:.3f}, "
@@ -171,9 +171,9 @@ def run_routing(
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Yield the rules of a predictor, with the score that sends a prompt to the strong model.
+    """Yield the routing rules of a predictor, and each rule's scores of the prompts.
 
-    Blank prompts, which have no prediction, go to the strong model.
+    Blank prompts, which have no prediction, are sent to the strong model.
     """
 
     def fill_missing(scores: Floats) -> Floats:
@@ -195,7 +195,7 @@ def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tu
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:
-    """Plot quality against the stronger model's share, one line per rule, to an image file."""
+    """Save a plot of quality against the share of the stronger model."""
     with needing("a plot", "plots"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

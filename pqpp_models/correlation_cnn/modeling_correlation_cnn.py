@@ -100,10 +100,10 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
     def forward(
         self, similarities: torch.Tensor, labels: torch.Tensor | None = None, **_: Any
     ) -> PerformanceOutput:
-        """Predict performance, scaled to 0 .. 1.
+        """Predict the performance of prompts, scaled to 0 .. 1.
 
         Args:
-            similarities: `(batch, channels, n, n)`, cosine similarities among the results.
+            similarities: `(batch, channels, n, n)`, cosine similarities of the images.
             labels: `(batch, targets)`, scaled to 0 .. 1, NaN if missing.
         """
         maps = self.blocks(similarities.to(self.dtype))

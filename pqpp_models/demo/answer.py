@@ -1,4 +1,4 @@
-"""The demo's answer for prompts: numbers, bars and coloured phrases, as HTML."""
+"""Predictions and explanations of prompts as HTML, for the demo."""
 
 import base64
 import io
@@ -31,10 +31,10 @@ MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 
 @dataclass(frozen=True)
 class Bar:
-    """A prediction of one target, drawn as a bar.
+    """A prediction of one target as a bar.
 
     Attributes:
-        words: The target in words.
+        words: A description of the target.
         value: The predicted value, None if there is none.
         low: Lower end of the 90% interval, clipped to the target's range; None if unknown.
         high: Upper end of the interval.
@@ -49,7 +49,7 @@ class Bar:
     limits: tuple[float, float] | None
 
     def to_percent(self, value: float) -> float:
-        """Return the position of a value in the range, in percent.
+        """Return the position of a value within the range, in percent.
 
         >>> Bar("mean_hbpp", "a score", 0.5, 0.2, 0.8, (-1.0, 2.0)).to_percent(0.5)
         50.0
@@ -59,7 +59,7 @@ class Bar:
 
 
 def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
-    r"""Return the columns of typed or pasted text, without rows that have no prompt.
+    r"""Parse typed or pasted prompts, and return the columns without blank prompts.
 
     The text is a table if its first line has a cell `prompt`, else one prompt per line.
 
@@ -100,7 +100,7 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
 
 
 def describe_target(target: str) -> str:
-    """Return a target in words, with its name.
+    """Return the name and the description of a target.
 
     >>> describe_target("mean_rr"), describe_target("score")
     ('reciprocal rank of the first relevant image, mean over models (mean_rr)', 'score')
@@ -110,7 +110,7 @@ def describe_target(target: str) -> str:
 
 
 class AnswerRenderer:
-    """A renderer of the demo's answers, for one predictor.
+    """A renderer of predictions and explanations for one predictor.
 
     Args:
         predictor: A predictor of texts.
@@ -128,10 +128,10 @@ class AnswerRenderer:
         self.targets = choose_main_targets(predictor)
 
     def render(self, text: str | None, target: str | None = None) -> str:
-        """Return the answer as HTML, for one prompt per line or for a table of prompts.
+        """Render the predictions and explanations of prompts as HTML.
 
         Args:
-            text: The typed or pasted text.
+            text: One prompt per line, or a table.
             target: The target to explain; default: the first of `targets`.
 
         Raises:
@@ -171,7 +171,7 @@ class AnswerRenderer:
         verdicts: Sequence[PromptVerdict],
         target: str,
     ) -> dict[str, Any]:
-        """Return the template's data of prompts side by side."""
+        """Return the template's data of a card per prompt."""
         explained = self.predictor.explain(prompts, target)
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):
@@ -221,7 +221,7 @@ def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
 def _make_table(
     columns: Mapping[str, Sequence[Any]], verdicts: PromptVerdicts, targets: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the template's data of a list: its first rows as a sortable table."""
+    """Return the template's data of a sortable table of the first rows."""
     count = min(MOST_LISTED, len(columns["prompt"]))
     far = columns.get("out_of_domain", [False] * count)[:count]
     if verdicts:

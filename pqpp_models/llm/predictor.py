@@ -1,4 +1,4 @@
-"""A language model as a predictor: it rates prompts from rated examples.
+"""A predictor with a language model that rates prompts, given rated examples.
 
 It is the baseline of VQPP (2026), the video benchmark of PQPP's authors. Half of the examples are
 spread over the scores; the others are the training prompts that share the most words with the
@@ -43,22 +43,21 @@ _log = logging.getLogger(__name__)
 
 
 class LlmPredictor(Predictor):
-    """A language model that rates prompts with a level from 0 to 9, for any targets.
+    """A predictor of any targets with a language model that rates prompts from 0 to 9.
 
-    The level is the expectation over the ten digits if the model returns their probabilities, else
-    the number in its reply; the value is a linear function of it, fitted to training prompts with
-    the others as examples. Without an answer, the prediction is NaN.
+    The rating is the expected digit if the model returns probabilities, else the digit in its
+    reply. The prediction is a linear function of the rating, or NaN without a reply.
 
     A checkpoint never contains the endpoint. The variables PQPP_CHAT_URL, PQPP_CHAT_KEY,
     PQPP_CHAT_MODEL, PQPP_MAX_CALLS, PQPP_MAX_COST, PQPP_PRICES, PQPP_LEDGER and PQPP_BATCH set
     it, like the flags of `pqpp fit`. Without a URL, the model runs in this process.
 
     Args:
-        chat_model: The model that was calibrated.
-        prompts: Rated prompts.
+        chat_model: The name of the model.
+        prompts: The rated prompts.
         values: Shape `(prompts, targets)`, NaN if missing.
-        scales: By target, its lowest and highest value, the value of level 0, and the step
-            per level.
+        scales: By target: the lowest and the highest value, the value of rating 0, and the step per
+            rating.
         examples: Number of examples in a request.
     """
 
@@ -100,15 +99,15 @@ class LlmPredictor(Predictor):
         calibrated: int = 100,
         progress: bool = False,
     ) -> Self:
-        """Store rated prompts as examples, and calibrate the model's answers on some of them.
+        """Fit a predictor to rated prompts, which become its examples.
 
         Args:
-            chat: The model; one request is sent per calibrated prompt and target.
-            prompts: Rows of the same prompt are averaged.
+            chat: The model; it gets a request per calibrated prompt and target.
+            prompts: The prompts; the values of duplicates are averaged.
             values: Shape `(prompts, targets)`, NaN if missing.
             targets: Names of the columns.
-            data: The data's name on the card.
-            limits: Limits of targets whose names do not imply them; default: those of the values.
+            data: The name of the data on the card.
+            limits: Lowest and highest value of targets; default: those of their measures or values.
             examples: Number of examples in a request.
             calibrated: Number of calibrated prompts per target.
             progress: Show a progress bar on standard error.
@@ -160,7 +159,7 @@ class LlmPredictor(Predictor):
 
     @cached_property
     def chat(self) -> Chat:
-        """The chat model, set by environment variables."""
+        """The chat model that the environment variables set."""
         options = ChatOptions.from_environment(self.chat_model)
         if not (options.chat_url or os.environ.get("PQPP_CHAT_MODEL")):  # a folder names no model
             raise PredictorError(
@@ -170,7 +169,7 @@ class LlmPredictor(Predictor):
         return options.open_chat(options.chat_model or "", options.make_budget())
 
     def estimate(self, rows: Any, targets: Any = None, *args: Any, **kwargs: Any) -> Estimates:
-        """See `Predictor.estimate`; raise first if the calls would exceed the budget."""
+        """Check the budget, then predict as `Predictor.estimate` does."""
         columns = self.get_columns(targets)
         asked = {(text, target) for text in rows if text.strip() for target in columns}
         self.chat.prepare(self._to_request(*pair) for pair in asked if pair not in self._known)
@@ -200,10 +199,7 @@ class LlmPredictor(Predictor):
             raise
 
     def _to_request(self, prompt: str, target: str) -> Request:
-        """Return the request for a prompt, which is never an example of itself.
-
-        The examples are spread over the levels, then the nearest prompts.
-        """
+        """Return the request for a prompt, with other rated prompts as examples."""
         measure, levels, key = get_measure(target), self._levels[target], normalise(prompt)
         scores = np.zeros(len(levels))
         for word in _split_words(key):
@@ -254,7 +250,7 @@ class LlmPredictor(Predictor):
 
 
 def read_level(reply: Reply) -> float:
-    """Return the level in a reply, NaN if there is none.
+    """Return the rating in a reply, NaN if there is none.
 
     Example:
         >>> read_level(Reply("7", probs={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))

@@ -88,7 +88,7 @@ class EgoNetworks:
         self._values: dict[tuple[str | None, Callable[[Any, str], float]], float] = {}
 
     def cache_neighbours(self, words: Iterable[str]) -> None:
-        """Find the neighbours of many words at once, which is faster."""
+        """Find and cache the neighbours of many words at once, which is faster."""
         level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
             near = self._find_neighbours(sorted(level), {})
@@ -97,7 +97,7 @@ class EgoNetworks:
     def _find_neighbours(
         self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
-        """Return the neighbours of words, and their similarities."""
+        """Return the neighbours of each word, and their similarities."""
         near = {index: self._near[index] for index in indices if index in self._near}
         for index, similar in self.vectors.iterate_blocks([at for at in indices if at not in near]):
             similar[index] = -np.inf
@@ -109,7 +109,7 @@ class EgoNetworks:
         return near
 
     def build_network(self, word: str) -> Any:
-        """Return the network around a word, a ``networkx.Graph``."""
+        """Build the network around a word as a ``networkx.Graph``."""
         with needing("an ego network", "ego-networks"):
             from networkx import Graph
 
@@ -136,7 +136,7 @@ class EgoNetworks:
         return graph
 
     def get_value(self, word: str, measure: Callable[[Any, str], float]) -> float:
-        """Return a measure of the network around a word."""
+        """Return a measure of a word's network, which is cached."""
         # Words without a vector have equal networks, so they share one entry.
         key = (None if self.vectors.get_index(word) is None else word, measure)
         if key not in self._values:
@@ -182,7 +182,7 @@ def score_prompts(
     networks: EgoNetworks,
     aggregation: str = "mean",
 ) -> NDArray[np.float64]:
-    """Return an ego-network measure of each prompt, 0.0 for prompts without words.
+    """Return an ego-network measure of each prompt, averaged or otherwise aggregated over words.
 
     Args:
         measure: a function of a network and its ego.

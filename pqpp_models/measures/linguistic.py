@@ -62,13 +62,13 @@ def count_synsets(word: str) -> int:
 
 
 def n_synsets(prompt: str) -> float:
-    """Return the total number of synsets of all tokens except stopwords."""
+    """Return the total number of WordNet synsets of all tokens but stopwords."""
     words, stopwords = tokenize(prompt), nltk_resources.load_stopwords()
     return float(sum(count_synsets(word) for word in words if word.lower() not in stopwords))
 
 
 def mean_word_length(prompt: str) -> float:
-    """Return the mean length of blank-separated words."""
+    """Return the mean length of the words between blanks."""
     return _compute_mean([len(piece) for piece in prompt.split()])
 
 
@@ -84,7 +84,7 @@ def _compute_mean(counts: Sequence[int]) -> float:
 
 
 def _make_token_ratio(count: Callable[[str], int]) -> Callable[[str], float]:
-    """Return a feature: the share of a prompt's tokens that are counted."""
+    """Return a feature of prompts: the mean count over the tokens."""
     return lambda prompt: _compute_mean([count(word) for word in tokenize(prompt)])
 
 

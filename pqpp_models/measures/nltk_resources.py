@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def _guard_reading(resource: str) -> Iterator[None]:
-    """Read NLTK data one thread at a time; report missing data in one line."""
+    """Return a context that reads NLTK data in one thread, and reports missing data."""
     import zipfile
 
     with _lock, warnings.catch_warnings():
@@ -48,10 +48,10 @@ def _guard_reading(resource: str) -> Iterator[None]:
 @cache
 @_guard_reading("punkt_tab")
 def load_tokenizer() -> Callable[[str], list[str]]:
-    """Return ``nltk.word_tokenize``, or only its word rules if the data is missing.
+    """Return ``nltk.word_tokenize``, or a simpler tokeniser if its data is missing.
 
-    The data is for sentence ends. Without it, sentences end at a full stop, question or exclamation
-    mark before a blank and a capital, and the log says so.
+    The data is for sentence ends. Without it, a sentence ends at ``.``, ``?`` or ``!`` before a
+    blank and a capital.
     """
     from nltk.tokenize import NLTKWordTokenizer, word_tokenize
 
@@ -83,7 +83,7 @@ def load_stopwords() -> frozenset[str]:
 @cache
 @_guard_reading("wordnet")
 def load_wordnet() -> Any:
-    """Return NLTK's WordNet reader, fully loaded, for English only."""
+    """Return NLTK's WordNet reader for English, fully loaded."""
     from pqpp_metrics.wordnet_depth import load_english_wordnet
 
     reader = load_english_wordnet()

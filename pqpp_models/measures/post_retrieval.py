@@ -332,7 +332,6 @@ def clarity(
 
 
 def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
-    """Return the indices of the best k scores, the best first."""
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
         raise PredictorError("`scores` contains NaN or infinity; remove those results")
@@ -354,7 +353,7 @@ def _get_collection_score(scores: Scores, collection_score: float | None) -> flo
 
 
 def _divide(value: float, collection_score: float) -> float:
-    """Divide; 0 divided by 0 is 0, any other value divided by 0 is NaN."""
+    """Divide by the absolute collection score; 0 / 0 is 0, and other values / 0 are NaN."""
     if value == 0:
         return 0.0
     return value / abs(collection_score) if collection_score != 0 else np.nan
@@ -381,11 +380,10 @@ _COLUMNS = ("captions", "scores", "embeddings", "results", "perturbed")
 
 
 def _make_row_function(function: Callable[..., float]) -> Callable[..., Scores]:
-    """Convert a function of result lists to one of rows; NaN for rows without documents.
+    """Convert a function of a result list to one of rows; rows without documents give NaN.
 
     Args:
-        function: a function of one prompt's results; its parameters are named like columns of a
-            row.
+        function: a function whose parameters are columns of rows.
     """
     names = signature(function).parameters
     columns = [name for name in _COLUMNS if name in names]
