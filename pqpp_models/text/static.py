@@ -1,4 +1,4 @@
-"""The static predictor: word vectors and two small convolutions, on numpy alone.
+"""The static predictor: word vectors and two small convolutions, in NumPy.
 
 It is distilled from a transformer and a collection of captions (see `pqpp train static`),
 and it estimates its own uncertainty and the distance of a prompt from its training.
@@ -49,7 +49,7 @@ _CACHE = 1 << 16
 
 
 class WordPieces:
-    """Greedy longest-match-first pieces of lower-cased, unaccented words.
+    """A tokenizer with the word pieces of BERT, lower-cased and without accents.
 
     Args:
         vocabulary: the pieces in order of their ids; ``##`` marks a piece inside a word.
@@ -68,7 +68,7 @@ class WordPieces:
         self._pieces = lru_cache(_CACHE)(self._split_word)
 
     def encode(self, prompt: str) -> list[int]:
-        """Return the ids of a prompt's pieces; for a blank prompt, the id of an unknown word."""
+        """Return the ids of a prompt's pieces; a blank prompt has that of an unknown word."""
         numbers: list[int] = []
         for word in split_words(prompt):
             numbers += self._pieces(word)
@@ -119,7 +119,7 @@ def split_words(prompt: str) -> list[str]:
 
 
 def _separate_character(character: str) -> str:
-    """Return a character, between blanks if it is a token of its own."""
+    """Return a character, with blanks around it if it is a token."""
     code = ord(character)
     category = unicodedata.category(character)
     if character in "\t\n\r" or category == "Zs":
@@ -148,15 +148,14 @@ _AT_ONCE, _IN_CACHE = 512, 32  # prompts
 
 
 class StaticNetwork:
-    """A small convolutional network on word pieces, in NumPy.
+    """A small convolutional network on word pieces.
 
     Args:
         pieces: int8 vectors of word pieces, shape ``(vocabulary, size)``.
-        scales: factor of each piece's vector.
-        weights: ``<layer>.weight`` and ``<layer>.bias`` of the layers of `LINEAR`, and of `DEEPER`
-            and `PAIRED` if present; convolution weights have shape ``(outputs, 3, inputs)``. The
-            outputs of the optional layers are added to the last scores.
-        pairs: further input of the layers of `PAIRED`.
+        scales: the factor of each vector.
+        weights: ``<layer>.weight`` and ``<layer>.bias`` of the layers in `LINEAR`, and optionally of
+            those in `DEEPER` and `PAIRED`, whose outputs are added to the last scores.
+        pairs: further input of the layers in `PAIRED`.
     """
 
     def __init__(
@@ -181,12 +180,12 @@ class StaticNetwork:
             self._kernels[layer] = round_to_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
-        """Return the scores and the points of prompts, given as ids of word pieces."""
+        """Return the scores and unit vectors of prompts, given the ids of their pieces."""
         scores, points, *_ = self.compute_layers(encoded)
         return scores, points
 
     def compute_layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
-        """Return scores, points, mean vectors of pieces, and the hidden layer.
+        """Return the scores, unit vectors, mean vectors of pieces, and hidden layer of prompts.
 
         A prompt's rows do not depend on the other prompts.
         """
@@ -205,7 +204,7 @@ class StaticNetwork:
         return scores, normalise_rows(points), pooled[:, sizes[0] : -1].copy(), hidden
 
     def _pool_pieces(self, encoded: Sequence[Sequence[int]]) -> Singles:
-        """Return means and maxima of phrases, means of pieces, and log counts of pieces."""
+        """Return the pooled phrases and pieces of prompts, and log counts of pieces."""
         ends = np.cumsum([0, *map(len, encoded)])
         distinct, own = np.unique(
             np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
@@ -243,11 +242,12 @@ class StaticNetwork:
         return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
     def _convolve(self, layer: str, products: Singles, *indices: NDArray[np.int64]) -> Singles:
-        """Sum the kernel products of each piece, the one before and the one after.
+        """Convolve each piece with the one before and the one after.
 
         Args:
-            products: products of each piece with the kernel; the last row is for no piece.
-            indices: indices of the previous, the same and the next piece; -1 for none.
+            layer: the name of the layer.
+            products: the products of pieces with the kernel; the last row is for no piece.
+            *indices: the indices of the previous, the same and the next piece; -1 for none.
         """
         before, own, after = np.split(products, _REACH, axis=1)
         sums: Singles = own[indices[1]] + self.weights[f"{layer}.bias"]
@@ -263,14 +263,14 @@ def _append_zeros(rows: NDArray[Any]) -> NDArray[Any]:
 def _find_neighbours(
     pieces: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pieces before and after each one in its prompt, -1 for none."""
+    """Return the indices of the pieces before and after each one, -1 for none."""
     before, after = np.roll(pieces, 1), np.roll(pieces, -1)
     before[ends[:-1]] = after[ends[1:] - 1] = -1
     return before, after
 
 
 def quantise(vectors: Singles) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
-    """Round vectors to eight bits, each with its own scale.
+    """Round vectors to eight bits, and return the codes and the scale of each vector.
 
     >>> codes, scales = quantise(np.array([[0.5, -1.0]], np.float32))
     >>> (codes * scales[:, None]).round(2).tolist()
@@ -288,18 +288,18 @@ _MOST_TOLD = 12
 
 @dataclass(eq=False, repr=False)
 class StaticPredictor(CalibratedPredictor):
-    """A predictor with a small convolutional network on a prompt's word pieces.
+    """A predictor with a small convolutional network on word pieces.
 
-    Predictions are in each target's own units and clipped to its range. A prediction does not
-    depend on the other prompts of the call.
+    Predictions are in each target's own units and range, and do not depend on the other prompts of
+    the call.
 
     Attributes:
-        references: int8 points of the training prompts, for distances.
+        references: unit vectors of the training prompts as int8, for distances.
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
-        no_easier_with_more: targets whose score is the lowest among the prompt's simpler variants
-            (`simplify_prompt`), so that asking for more never raises it.
-        judged: the model that scores `alignment` in place of the network.
+        no_easier_with_more: targets whose score is the lowest of the prompt and its simpler variants,
+            so that asking for more never raises it.
+        judged: the model of `alignment`.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -320,7 +320,7 @@ class StaticPredictor(CalibratedPredictor):
 
     @cached_property
     def reference_points(self) -> Floats:
-        """The points of the training prompts: unit vectors, one per column."""
+        """Unit vectors of the training prompts, one per column."""
         return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
@@ -332,10 +332,10 @@ class StaticPredictor(CalibratedPredictor):
         return self.get_features(rows)[0]
 
     def get_features(self, rows: Any) -> tuple[Singles, ...]:
-        """Return representations to which a head for other targets can be fitted.
+        """Return features of prompts, to which a head for other targets can be fitted.
 
         Returns:
-            The points, as in `embed`, the mean vectors of the word pieces, and the hidden layer.
+            The unit vectors, the mean vectors of word pieces, and the hidden layer.
 
         >>> points, vectors, hidden = StaticPredictor.from_shipped("static").get_features(["A cat"])
         >>> points.shape, vectors.shape, hidden.shape
@@ -345,7 +345,7 @@ class StaticPredictor(CalibratedPredictor):
         return self.network.compute_layers(self._encode(texts))[1:]
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
-        """Return the standardised scores of all targets, and the points.
+        """Return the standardised scores of all targets, and the prompts' unit vectors.
 
         Scores of `no_easier_with_more` are the lowest among the prompt's simpler variants.
         """
@@ -398,7 +398,7 @@ class StaticPredictor(CalibratedPredictor):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return a shipped predictor: `static` or `static-train`."""
+        """Load `static` or `static-train`."""
         return registry.load_predictor_folder(registry.SHIPPED / name)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The text ensemble: a frozen encoder with a collection of captions, and a fine-tuned encoder.
+"""The text ensemble of a frozen encoder with a collection of captions and a fine-tuned encoder.
 
 Its only input is the prompt. Its checkpoint contains vectors of the collection's captions and
 hashed counts of their words, but no text.
@@ -28,7 +28,7 @@ _OWN, _OF_TUNED = ("collection", "encoder", "tuned"), ("share", "tuned_mean", "t
 
 @dataclass(eq=False, repr=False)
 class TextEnsemblePredictor(CalibratedPredictor):
-    """A predictor from a prompt and from the captions of a collection that are similar to it.
+    """A predictor with an ensemble of models on prompts and a collection of captions.
 
     Attributes:
         tokenizer: the tokenizer of both encoders.
@@ -51,23 +51,23 @@ class TextEnsemblePredictor(CalibratedPredictor):
     chunk_size = 8192
 
     def __post_init__(self) -> None:
-        """Put the encoders into evaluation mode."""
+        """Set the encoders to evaluation mode."""
         self.encoder.eval()
         self.tuned.eval()
         self.tables = self.model.collection.tables
 
     @property
     def reference_points(self) -> Singles:
-        """The points of the training prompts: unit vectors, one per column."""
+        """Unit vectors of the training prompts, one per column."""
         return self.model.collection.references
 
     def embed(self, rows: Any) -> Singles:
-        """Return the last layer's unit vectors, in which distances are measured."""
+        """Return unit vectors of prompts, by which distances are measured."""
         prompts = [prompt.normalised for prompt in self.read_rows(rows)]
         return self._project_last(self._encode(prompts, [self.model.collection.last_layer]))
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
-        """Return the standardised scores of all targets, and the points."""
+        """Return the standardised scores of all targets, and the prompts' unit vectors."""
         encoded = self._encode(prompts, list(self.model.collection.vectors))
         scores = self.model.predict(prompts, encoded)[:, : len(self.targets)]
         shift, scale = self.calibration["tuned_mean"], self.calibration["tuned_scale"]
@@ -132,7 +132,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
 
 def compute_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
-    """Return the logits of a `BertForPerformancePrediction`."""
+    """Return the logits of a fine-tuned encoder for prompts."""
     from pqpp_backbones.encoder.encoding import score
     from pqpp_backbones.encoder.tokens import encode
 

@@ -1,4 +1,4 @@
-"""Whether a prompt is plain English, judged from the words of captions and prompts.
+"""Detection of prompts that are not plain English.
 
 A predictor trained on English cannot read gibberish, other languages, remnants of code and texts
 without words. `KnownWords` detects them from the words of normalised texts. It contains hashes
@@ -73,13 +73,13 @@ _FORMULA = re.compile(rf"(?<!\S){_SUM}\s*=\s*{_SUM}")
 
 
 class WordReport(NamedTuple):
-    """How well the words of a text are known.
+    """A report on the words of a text.
 
     Attributes:
-        share: How well the words are known on average, about 0 to 1.
-        language: The other language of the text, None for English.
-        odd_share: The share of letters in unknown words that are unlike English.
-        unknown: The words that are in no word list.
+        share: How well the words are known on average, from about 0 to 1.
+        language: The language of the text; None for English.
+        odd_share: The share of the letters that are in unknown words unlike English.
+        unknown: The words in no word list.
     """
 
     share: float
@@ -89,12 +89,12 @@ class WordReport(NamedTuple):
 
     @property
     def is_garbled(self) -> bool:
-        """Whether enough of the text is unlike English to reduce the prediction's weight."""
+        """Whether the text is garbled."""
         return self.odd_share > _GARBLED_ABOVE
 
 
 class KnownWords:
-    """A detector of prompts that are not English, by hashes of the words of English texts.
+    """A detector of prompts that are not English, from hashes of English words.
 
     Args:
         words: how well each word is known, four bits at each of its three hashes.
@@ -118,12 +118,12 @@ class KnownWords:
 
     @classmethod
     def fit(cls, texts: Iterable[str], vocabulary: Iterable[str] = ()) -> KnownWords:
-        """Learn from English texts and further English words.
+        """Fit the detector to English texts.
 
         Args:
             texts: normalised captions and training prompts; each counts once.
-            vocabulary: a tokenizer's pieces; those that are whole words of three or more letters
-                are known, but less well than words of the texts.
+            vocabulary: the pieces of a tokenizer. Whole words of three or more letters are known,
+                but less well than words of the texts.
 
         >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
         >>> known.get_weights(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
@@ -155,10 +155,7 @@ class KnownWords:
         return cls(low | high << np.uint8(4), letters)
 
     def get_weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the weight of each prediction: 0 if the prompt is not English, 1 if it is.
-
-        It rises linearly between `FAR_BELOW` and `PLAIN_FROM`. `rate_garbled` is independent of it.
-        """
+        """Return a weight from 0 (not English) to 1 (plain English) for each prompt."""
         read = map(self.read, prompts)
         shares = np.array([0.0 if one.language else one.share for one in read])
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
@@ -178,12 +175,10 @@ class KnownWords:
         return WordReport(share, None, odd_share, unknown)
 
     def rate_garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Rate how garbled prompts are, from 0 to 1, by their unknown words.
+        """Return how garbled each prompt is, from 0 to 1.
 
-        Only prompts in English letters, in no other language and without code can be garbled. A
-        word counts by how unlike English its letters are, so a pronounceable unknown name does not
-        count. Prompts that name nothing or repeat one word are garbled. A single unknown word does
-        not garble a prompt that names something else.
+        A prompt is garbled if it has unknown words with letters unlike English, names nothing, or
+        repeats one word. Prompts with code, other letters or in other languages are not garbled.
         """
         share = np.array([self.read(prompt).odd_share for prompt in prompts])
         return np.clip((share - _GARBLED_ABOVE) / (_GARBLED_FROM - _GARBLED_ABOVE), 0.0, 1.0)
@@ -205,7 +200,7 @@ class KnownWords:
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
     def _list_unknown(self, prompt: str) -> tuple[float, list[str], int]:
-        """Return the letters' share in odd words, the unknown words, and the count of names."""
+        """Return the share of letters in odd words, the unknown words, and the number of names."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
@@ -234,11 +229,7 @@ class KnownWords:
         return min(map(self._levels.__getitem__, _hash_positions(word)))
 
     def _score_prompt(self, prompt: str) -> float:
-        """Return the weighted mean of `_score_part` over the parts of a prompt.
-
-        Short words weigh less than long ones, remnants of code more; numbers, in digits or words,
-        do not count. A prompt without words scores 0.
-        """
+        """Return the weighted mean of `_score_part` over the parts of a prompt, 0 without words."""
         total = weight = 0.0
         for part in prompt.split():
             value, size = self._values(part)
@@ -247,7 +238,7 @@ class KnownWords:
         return total / weight if weight else 0.0
 
     def _score_part(self, part: str) -> tuple[float, float]:
-        """Return the weighted score of a part between blanks, and its weight."""
+        """Return the score of a part between blanks times its weight, and the weight."""
         tokens = _tokenize(part)
         if tokens.is_code:
             size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
@@ -263,7 +254,7 @@ class KnownWords:
         return total, weight
 
     def _score_word(self, word: str) -> float:
-        """Return how well a word, a form of it, or its letters are known, from 0 to 1."""
+        """Return how well a word, its stem or its letters are known, from 0 to 1."""
         if word in WORD_LISTS["odd"]:
             return _ODD_VALUE
         level = self._get_level(word)
@@ -285,15 +276,15 @@ class KnownWords:
         return value
 
     def to_tensors(self) -> dict[str, NDArray[np.uint8]]:
-        """Return the arrays under the names of `KNOWN_WORDS_TENSORS`."""
+        """Return the arrays by name."""
         return dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray]) -> KnownWords | None:
-        """Rebuild from the output of `to_tensors`; None if a checkpoint has no known words.
+        """Restore a detector from the output of `to_tensors`; None if the arrays are missing.
 
         Raises:
-            ValueError: the arrays have other types or shapes than `KNOWN_WORDS_TENSORS`.
+            ValueError: an array has another type or shape.
         """
         found = {name: tensors[name] for name in KNOWN_WORDS_TENSORS if name in tensors}
         if not found:
@@ -313,7 +304,7 @@ def is_repetitive(words: Sequence[str]) -> bool:
 
 
 def _iterate_stems(word: str) -> Iterator[str]:
-    """Yield a word, and the word without each ending."""
+    """Yield a word, and the word without each of its endings."""
     yield word
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
@@ -322,7 +313,7 @@ def _iterate_stems(word: str) -> Iterator[str]:
 
 
 class _TokenizedPart(NamedTuple):
-    """The words and odd characters between two blanks; empty for remnants of code."""
+    """The words and odd characters of a part between blanks; empty if it is code."""
 
     tokens: tuple[str, ...]
     words: tuple[str, ...]
@@ -345,7 +336,7 @@ def _hash_positions(word: str) -> list[int]:
 
 
 def _split_triples(word: str) -> list[tuple[int, int, int]]:
-    """Return each letter with the two before it as numbers, padded at both ends."""
+    """Return each letter and the two before it as numbers, padded at both ends."""
     codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
     return list(zip(codes, codes[1:], codes[2:], strict=False))
 
@@ -366,7 +357,7 @@ def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:
 
 @cache
 def _load_lexicons() -> list[bytes]:
-    """Return the word lists of WordNet and of the web, one byte per bit."""
+    """Load the word lists of WordNet and of the web, with a byte per bit."""
     files = (Path(__file__).with_name(f"{name}.bin") for name in ("wordnet", "web"))
     packed = (np.frombuffer(file.read_bytes(), np.uint8) for file in files)
     return [np.unpackbits(bits, bitorder="little").tobytes() for bits in packed]
@@ -374,7 +365,7 @@ def _load_lexicons() -> list[bytes]:
 
 @lru_cache(_CACHED)
 def _find_word(word: str) -> tuple[bool, bool]:
-    """Return whether WordNet and the web's word list have a word."""
+    """Return whether WordNet has a word, and whether the web's word list has it."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False
     hashes = _hash_word(word)

@@ -1,4 +1,4 @@
-"""Fitting a ridge head to a user's prompts and scores, in closed form and without torch.
+"""Fit a ridge predictor to a user's prompts and scores.
 
 Duplicate prompts become one with their mean score. Form and strength of the head are chosen for
 each target by leave-one-out errors. The reported figures are cross-validated: each fold is
@@ -59,7 +59,7 @@ class TrainingPrompts(NamedTuple):
     out_of_domain: NDArray[np.bool_]
 
     def select_rows(self, rows: NDArray[np.int64]) -> Self:
-        """Return some of the prompts."""
+        """Return the prompts at some indices."""
         texts = [self.texts[row] for row in rows]
         return type(self)(
             self.reading.select_rows(rows), texts, self.values[rows], self.out_of_domain[rows]
@@ -68,7 +68,7 @@ class TrainingPrompts(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadFitter:
-    """A trainer of ridge heads on a fixed network.
+    """A trainer of ridge predictors with a fixed network.
 
     Attributes:
         network: the predictor `static`.
@@ -83,10 +83,10 @@ class HeadFitter:
     base: str | None = None
 
     def fit(self, prompts: TrainingPrompts) -> tuple[RidgePredictor, dict[str, Any]]:
-        """Fit a head to distinct prompts.
+        """Fit a predictor to distinct prompts.
 
         Returns:
-            The predictor, and each target's chosen form and ridge strength.
+            The predictor, and the chosen form and ridge strength of each target.
         """
         reading, texts, values, far = prompts
         blocks = Kernels(reading)
@@ -166,7 +166,7 @@ def cross_validate(
     folds: int,
     on_fold: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
-    """Cross-validate a head and compare its predictions with the scores.
+    """Cross-validate a predictor, and compare its predictions with the scores.
 
     Args:
         as_typed: the prompts as they were typed.
@@ -174,9 +174,9 @@ def cross_validate(
         on_fold: called after each fold.
 
     Returns:
-        By target Pearson's, Kendall's and Spearman's coefficient of what `predict` gives, the
-        last one's 95% interval as ``ci_low`` and ``ci_high``, and ``coverage``, the share of true
-        values within the intervals that are nominally 90%.
+        For each target, Pearson's, Kendall's and Spearman's coefficients, the 95% interval of
+        Spearman's as ``ci_low`` and ``ci_high``, and ``coverage``, the share of scores within the
+        90% intervals of the predictions.
     """
     targets, count = list(head.limits), len(prompts.texts)
     part = np.random.default_rng(0).permutation(count) % folds
@@ -203,7 +203,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return Pearson's r, Kendall's tau and Spearman's rho with its 95% interval; 0 if undefined.
+    """Return the coefficients of `cross_validate`; undefined ones are 0.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}
@@ -240,7 +240,7 @@ def fit(
     encoder: str = DEFAULT_ENCODER,
     base: str | None = None,
 ) -> RidgePredictor:
-    """Fit a predictor to prompts with known scores; the same input gives the same predictor.
+    """Fit a ridge predictor to prompts and their scores; this is deterministic.
 
     Args:
         prompts: 20 to 30,000 distinct prompts, as for `Predictor.predict`. Prompts that
@@ -342,7 +342,7 @@ def fit(
 
 
 def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | None]:
-    """Return the network of the head, and the sentence encoder if one is named."""
+    """Load the predictor whose network is used, and the sentence encoder if one is named."""
     network, sentence_encoder = Predictor.from_pretrained(DEFAULT_ENCODER), None
     if name in registry.PREDICTORS or read_text_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
@@ -364,7 +364,7 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
 
 
 def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
-    """Return the distinct normalised prompts that have a score, and their mean scores."""
+    """Return the distinct normalised prompts with scores, and their mean scores."""
     texts = [normalise_prompt(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
@@ -381,7 +381,7 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
 def _choose_limits(
     targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
-    """Return the limits of each target's predictions, and warn of targets that cannot be fitted."""
+    """Return the limits of the targets that can be fitted, and warn of the others."""
     ranges: dict[str, tuple[float, float]] = {}
     left_out: list[str] = []
     for target, column in zip(targets, values.T, strict=True):

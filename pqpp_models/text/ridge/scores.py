@@ -1,4 +1,4 @@
-"""Prompts with their scores, from a table or a dataset, to fit a predictor to."""
+"""Read prompts with scores, to fit a predictor to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,14 +22,14 @@ TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 @dataclass
 class ScoreTable:
-    """Prompts with their scores.
+    """A table of prompts with scores.
 
     Attributes:
         ids: Ids of the prompts, or None.
         columns: Scores by target, NaN if missing.
         name: The name of the data.
         limits: Lowest and highest value of each target, if known.
-        dataset: Entries for the card: ``name``, as on the Hub or listed, and ``licence``.
+        dataset: The ``name`` and ``licence`` of the dataset, for the card.
     """
 
     prompts: list[str]
@@ -48,12 +48,12 @@ def read_score_table(
     data_dir: str | None = None,
     column: str = COLUMN,
 ) -> ScoreTable:
-    """Read prompts and scores.
+    """Read prompts and scores from a table or dataset.
 
     Args:
         dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
-        targets: The columns of scores; all targets of a dataset if None.
-        split: `train` by default, if there is one.
+        targets: The columns of scores; default: all targets of a dataset.
+        split: The split; default: `train`, or the only split.
         column: The column of prompts.
 
     Raises:

@@ -1,4 +1,4 @@
-"""One model of several studies with different people, generators, questions and scales.
+"""A model of several studies with different people, generators, questions and scales.
 
 People's score of a prompt is the sum of a study's level, slopes common to all studies, and slopes
 of the study; ridge regression shrinks the last two (partial pooling), so that a large study does
@@ -22,7 +22,7 @@ _MOST_A_STUDY = 400  # maximum weight of a study, in prompts
 
 @dataclass(frozen=True, eq=False)
 class StudyFeatures:
-    """Features and scores of a study's prompts, one row per prompt.
+    """The features and scores of the prompts in a study.
 
     Attributes:
         blocks: blocks of features, each with the same weight.
@@ -36,11 +36,11 @@ class StudyFeatures:
 
     @property
     def facts(self) -> Floats:
-        """All blocks side by side."""
+        """The blocks side by side."""
         return np.concatenate(self.blocks, axis=1)
 
     def select_rows(self, rows: list[int]) -> "StudyFeatures":
-        """Return some rows."""
+        """Return the features and scores of some rows."""
         return StudyFeatures([b[rows] for b in self.blocks], self.lengths[rows], self.goals[rows])
 
 

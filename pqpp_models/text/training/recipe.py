@@ -33,7 +33,7 @@ from pqpp_models.training.recipe import TargetOptions
 
 @dataclass(kw_only=True)
 class TextRecipe(DataOptions, TargetOptions, RunOptions):
-    """Settings shared by the trainers that use an encoder and a collection of captions.
+    """Settings shared by the trainers of text predictors.
 
     A published predictor is fitted with the final settings and ``train_split: train+validation``.
     Its validation scores would be on training data, so its card shows those of a predictor that was
@@ -74,12 +74,12 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             )
 
     def check_output(self, predictor_type: str) -> None:
-        """Check before training that the predictor may be saved in the output folder."""
+        """Check that the predictor can be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
         check_unfinished(Path(self.output_dir), self)
 
     def read_split(self, split: str) -> Rows:
-        """Read the prompts of a split that have all targets, normalised."""
+        """Read the normalised prompts of a split that have values of all targets."""
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
@@ -88,15 +88,16 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
     def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
-        """Return the scores of the predictor `train_only`; empty if it is None.
+        """Read the results of the predictor `train_only`, if there is one.
 
         Args:
-            predictor_type: the type of the predictor to train.
-            validation: the rows that `train_only` was scored on.
+            predictor_type: the type of the predictor.
+            train: the training rows.
+            validation: the validation rows.
 
         Raises:
-            PqppError: `train_only` is not needed, or was not scored on held-out rows.
-            ModelError: `train_only` is not a usable checkpoint.
+            PqppError: `train_only` is not needed, or was fitted to validation rows.
+            ModelError: `train_only` cannot be loaded.
         """
         if self.train_only is None:
             return {}
@@ -120,12 +121,12 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         return {**scores, "fitted_on": "train"}
 
     def record_training(self, predictor: Predictor, train: Rows) -> None:
-        """Record rows, means and `fitted_on_train` in a trained predictor."""
+        """Record the training in a predictor."""
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
-        """Return training settings, with some groups of settings, for configuration and card."""
+        """Return the training data and settings for the configuration and the card."""
         # A card names a folder without its path.
         dataset, encoder = (
             Path(name).resolve().name if Path(name).is_dir() else name
@@ -173,7 +174,7 @@ class StaticRecipe(TextRecipe):
     pairs: PairSettings = option(PairSettings(), "the layer over pairs of word pieces")
 
     def __post_init__(self) -> None:
-        """Set the number format of each group of settings that has the default."""
+        """Pass the number format to the groups of settings, and check the studies."""
         super().__post_init__()
         for name in ("tuned_on_targets", "tuned_on_sources", "student"):
             settings = getattr(self, name)
@@ -202,6 +203,6 @@ class EnsembleRecipe(TextRecipe):
 
     @property
     def tuned_targets(self) -> list[str]:
-        """The targets of the fine-tuned encoder: those of generation, if any."""
+        """The targets of the fine-tuned encoder, which are those of generation."""
         generation = [name for name in self.targets if get_measure(name).task == "generation"]
         return generation or self.targets
