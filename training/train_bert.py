@@ -31,7 +31,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def train(recipe: BertRecipe) -> Outcome:
-    """Train with the settings of a recipe, save the predictor, and return how it went."""
+    """Train and save a predictor, and return the outcome."""
     check_model_folder(recipe, BertPredictor.name)
     arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split)

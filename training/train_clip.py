@@ -36,7 +36,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
-    """Load a split, and split its rows into pairs."""
+    """Load the rows of a split, and their (prompt, image) pairs."""
     rows = load_rows(recipe, split, images=True)
     measures = {target.rpartition("_")[2] for target in recipe.targets}
     if recipe.task == "generation" and len(measures) > 1:
@@ -66,7 +66,7 @@ def get_common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, 
 
 
 def train(recipe: ClipRecipe) -> Outcome:
-    """Train with the settings of a recipe, save the predictor, and return how it went."""
+    """Train and save a predictor, and return the outcome."""
     check_model_folder(recipe, ClipPredictor.name)
     arguments = to_training_arguments(recipe)
     rows, training = read_labelled_pairs(recipe, recipe.train_split)

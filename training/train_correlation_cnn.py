@@ -68,7 +68,7 @@ def compute_image_similarities(
 
 
 def train(recipe: CnnRecipe) -> Outcome:
-    """Train with the settings of a recipe, save the predictor, and return how it went."""
+    """Train and save a predictor, and return the outcome."""
     check_model_folder(recipe, CorrelationCnnPredictor.name)
     arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split, images=True)

@@ -37,7 +37,7 @@ from pqpp_hub.card import render_card
 
 
 def make_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
-    """Return a model and its processor: new, from pretrained towers, or from a RAHF model."""
+    """Create the model of a recipe, and its processor."""
     weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
     fields = {name: getattr(recipe, name) for name in weights}
     if recipe.model == "small":
@@ -63,7 +63,7 @@ def make_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedb
 def join_towers(
     recipe: RahfRecipe, fields: dict[str, Any]
 ) -> tuple[RahfForRichFeedback, RahfProcessor]:
-    """Return a model of two pretrained towers, and its processor."""
+    """Create a model from two pretrained towers, and its processor."""
     vision, text = recipe.vision_model, recipe.text_model
     what, remedy = f"{vision} and {text} cannot be joined", "name an image encoder and a T5 model"
     with safe_load(what, remedy, vision, text):
@@ -76,7 +76,7 @@ def join_towers(
 
 
 class RahfTrainer(PerformanceTrainer):
-    """A trainer that evaluates like the published tables; each process scores a share."""
+    """A trainer that evaluates as in the published tables."""
 
     control: Any
 
@@ -112,7 +112,7 @@ class OptimizerResetCallback(TrainerCallback):
 
 
 def train(recipe: RahfRecipe) -> Outcome:
-    """Train with the settings of a recipe, save the model, and return how it went."""
+    """Train and save a model, and return the outcome."""
     folder = Path(recipe.output_dir) / "model"
     check_unfinished(folder, recipe, RAHF_FILES)
     arguments = to_training_arguments(recipe)

@@ -153,8 +153,8 @@ class StaticNetwork:
     Args:
         pieces: int8 vectors of word pieces, shape ``(vocabulary, size)``.
         scales: the factor of each vector.
-        weights: ``<layer>.weight`` and ``<layer>.bias`` of the layers in `LINEAR`, and optionally of
-            those in `DEEPER` and `PAIRED`, whose outputs are added to the last scores.
+        weights: ``<layer>.weight`` and ``<layer>.bias`` of the layers in `LINEAR`, and optionally
+            of those in `DEEPER` and `PAIRED`, whose outputs are added to the last scores.
         pairs: further input of the layers in `PAIRED`.
     """
 
@@ -185,7 +185,7 @@ class StaticNetwork:
         return scores, points
 
     def compute_layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
-        """Return the scores, unit vectors, mean vectors of pieces, and hidden layer of prompts.
+        """Return scores, unit vectors, mean vectors of pieces, and the hidden layer.
 
         A prompt's rows do not depend on the other prompts.
         """
@@ -297,8 +297,8 @@ class StaticPredictor(CalibratedPredictor):
         references: unit vectors of the training prompts as int8, for distances.
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
-        no_easier_with_more: targets whose score is the lowest of the prompt and its simpler variants,
-            so that asking for more never raises it.
+        no_easier_with_more: targets whose score is the lowest of the prompt and its simpler
+            variants, so that asking for more never raises it.
         judged: the model of `alignment`.
 
     >>> predictor = StaticPredictor.from_shipped("static")

@@ -1,4 +1,4 @@
-"""The rows that a predictor is trained on, and the correlations of its evaluation."""
+"""Training data of predictors, and the metrics of their evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from pqpp_models.training.recipe import PredictorRecipe
 
 @dataclass(frozen=True)
 class Rows:
-    """Prompts with their true performance.
+    """Prompts with the true values of targets.
 
     Attributes:
         targets: `(rows, targets)` in the targets' own units, NaN if missing.
@@ -38,7 +38,7 @@ class Rows:
 
     @property
     def as_table(self) -> dict[str, list[Any]]:
-        """The prompts as a table, with their ids if the dataset has any."""
+        """The prompts and their ids, if there are any, as columns."""
         has_ids = self.table is not None and ID in self.table.column_names
         return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
 
@@ -47,9 +47,9 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     """Load a split of the recipe's dataset.
 
     Args:
-        recipe: Sets the dataset, configuration, folder and targets; without targets, it gets those
-            of the dataset.
-        images: Whether to load images, from the recipe's `image_dir` or the dataset.
+        recipe: The recipe; if it has no targets, it gets those of the dataset.
+        split: The split.
+        images: Whether to load images.
 
     Raises:
         PqppError: The dataset cannot be loaded, or has no usable rows.
@@ -97,10 +97,10 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
 
 
 def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
-    """Return the option that adds images to the recipe's dataset.
+    """Return the option of `load_dataset` that adds images.
 
     Raises:
-        PqppError: The dataset has no images, and no folder of them is named.
+        PqppError: The dataset needs `image_dir`.
     """
     from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 
@@ -118,7 +118,7 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
 def _find_targets(
     table: Any, names: Sequence[str], split: str, limits: Limits
 ) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
-    """Return the targets, and the limits of targets whose measure has no fixed range."""
+    """Return the values of targets, and the limits of those whose measure has no fixed range."""
     values = np.column_stack([_read_numbers(table, name, split) for name in names])
     own_limits = {}
     for name, scores, low, high in zip(names, values.T, *get_limits(names, limits), strict=True):
@@ -150,7 +150,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
 
 
 def hash_rows(rows: Rows) -> str:
-    """Return the SHA-256 of the prompts and their targets, in order.
+    """Return the SHA-256 of prompts and their targets.
 
     Example:
         >>> len(hash_rows(Rows(["a cat"], np.zeros((1, 1)), None)))
@@ -165,8 +165,7 @@ def correlate_targets(
 ) -> dict[str, float]:
     """Return Pearson's and Kendall's coefficients of each target and their means.
 
-    The correlation of constant or single predictions counts as 0, so that epochs can always be
-    compared.
+    Undefined coefficients are 0, so that epochs can be compared.
 
     Example:
         >>> predicted, true = np.array([[1.0], [2.0]]), np.array([[0.5], [0.7]])
@@ -184,7 +183,7 @@ def correlate_targets(
 def correlate_scores(
     scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
 ) -> dict[str, float]:
-    """Return the correlations of scores from 0 to 1, with means computed as in training.
+    """Return the `correlate_targets` of scores from 0 to 1.
 
     Args:
         scores: shape `(rows of validation, targets)`.

@@ -1,4 +1,4 @@
-"""The prompts that a verdict ranks among, as quantiles of their predictions.
+"""The reference of verdicts: quantiles of predictions for captions and people's prompts.
 
 A predictor's configuration contains a `reference`: the name of the target, and 101 quantiles (the
 0th to the 100th percentile) of its predictions for real captions and for prompts that people wrote.
@@ -49,10 +49,10 @@ class VerdictReference:
 
 
 def read_reference(predictor: Any) -> VerdictReference:
-    """Return the verdict reference of a predictor.
+    """Return the reference of a predictor's verdicts.
 
     Raises:
-        PredictorError: It has no usable reference.
+        PredictorError: The predictor has no reference, or a damaged one.
 
     >>> from pqpp_models.predictor import Predictor
     >>> read_reference(Predictor.from_pretrained("static")).target

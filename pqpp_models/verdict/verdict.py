@@ -1,4 +1,4 @@
-"""The verdict on prompts: a rank among other prompts, one sentence, and the costliest skills.
+"""Verdicts on prompts: the rank among other prompts, and the skills that cost most.
 
 To find the cost of a skill, the skill is removed from the prompt (`skills`) and the prompt is
 predicted again; the cost is the difference of both ranks among 100 prompts that people wrote. It is
@@ -53,15 +53,14 @@ class PromptVerdict:
         prompt: The prompt as given.
         target: The predicted target; `alignment` for the shipped predictor.
         value: The prediction, in the target's unit; NaN without a verdict.
-        level: `very hard`, `hard`, `average`, `easy` or `very easy`, by the rank among people's
-            prompts; `unknown` if the predictor cannot read the prompt or does not rank its kind
-            reliably: tag lists, and prompts of more than 30 words or with two unknown words.
-        sentence: The level, and the two skills that cost most, if they cost at least 5 ranks; for
-            a hard prompt, also if together they cost that much or its own rank.
-        easier_than_people: The number of 100 prompts by people that are harder; NaN if unknown.
-        easier_than_captions: The number of 100 photo captions that are harder.
-        costs: The skills in the prompt, the costliest first, each with the number of ranks that the
-            prompt without it is easier; negative if harder.
+        level: `very hard`, `hard`, `average`, `easy` or `very easy`, from `easier_than_people`;
+            `unknown` for prompts that cannot be read, tag lists, prompts of more than 30 words, and
+            prompts with several unknown words.
+        sentence: The level and up to two skills that cost most.
+        easier_than_people: How many of 100 prompts by people are harder; NaN if unknown.
+        easier_than_captions: How many of 100 photo captions are harder.
+        costs: The skills in the prompt with their costs, the costliest first. A cost is the rise of
+            `easier_than_people` if the skill is removed.
     """
 
     prompt: str
@@ -84,7 +83,7 @@ class PromptVerdict:
 
     @property
     def rank(self) -> str:
-        """The ranks in words; empty if unknown."""
+        """A description of the ranks; empty if they are unknown."""
         if math.isnan(self.easier_than_people):
             return ""
         people, captions = self.easier_than_people, self.easier_than_captions
@@ -92,7 +91,7 @@ class PromptVerdict:
 
     @property
     def caveat(self) -> str:
-        """How reliable the rank is, in words; empty if unknown.
+        """A description of the reliability of the ranks; empty if they are unknown.
 
         >>> verdict("a cat").caveat
         "a rough order: right for 55 of 100 pairs of real users' prompts (chance: 50)"
@@ -104,7 +103,7 @@ class PromptVerdict:
 
     @property
     def remedy(self) -> str:
-        """The rank of the prompt without its costliest skill, in words; empty if there is none."""
+        """Advice to remove the costliest skill; empty if there is none."""
         if self.skill is None:
             return ""
         skill, cost = self.costs[0]
@@ -114,14 +113,14 @@ class PromptVerdict:
         return f"“{escape_controls(skill.plain)}” would be easier than {rank}"
 
     def __str__(self) -> str:
-        """Return what a terminal shows."""
+        """Return the verdict as text for a terminal."""
         if not self.rank:
             return self.sentence
         of = f"{self.target} {self.value:.2f}: {explain_target(self.target)}"
         return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of, self.caveat)))
 
     def as_record(self) -> dict[str, Any]:
-        """Return the columns that `pqpp predict --verdict` adds to files; None if unknown."""
+        """Return the columns of `pqpp predict --verdict`, with None for unknown values."""
         cost = None if self.skill is None else _round(self.costs[0][1])
         ranks = _round(self.easier_than_people), _round(self.easier_than_captions)
         sentence, level, remedy = (one or None for one in (self.sentence, self.level, self.remedy))
@@ -150,7 +149,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         return pd.DataFrame({"prompt": [judged.prompt for judged in self], **self.as_columns()})
 
     def as_html(self, sortable: bool = False) -> str:
-        """Return a table with bars: prompts, verdicts, and ranks among people's prompts.
+        """Return an HTML table with bars for the ranks.
 
         Args:
             sortable: Whether the headings are buttons that sort.
@@ -218,12 +217,12 @@ def predict_verdicts(
     uncertainty: bool = False,
     unread: str = "empty",
 ) -> tuple[dict[str, Sequence[Any]], PromptVerdicts]:
-    """Predict prompts, with and without their costly skills, and give verdicts.
+    """Return predictions for prompts with their verdicts.
 
     Args:
         predictor: A predictor with a reference.
-        rows: The output of its `read_rows`.
-        targets: Names; default: all of the predictor's. The verdict's target is added.
+        rows: The output of `Predictor.read_rows`.
+        targets: Names of targets; default: all. The target of the verdicts is added.
         uncertainty: Whether to add deviations.
         unread: As for `predict`.
 
@@ -260,7 +259,7 @@ def predict_verdicts(
 
 
 def explain_missing(predictor: Predictor, prompt: Prompt, out_of_domain: bool = False) -> str:
-    """Return why a prompt has no verdict, an empty text if it has one."""
+    """Explain why a prompt has no verdict; empty if it has one."""
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
     if out_of_domain:

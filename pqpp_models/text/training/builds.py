@@ -178,7 +178,7 @@ class StaticTraining:
         return np.concatenate([honest, others])
 
     def label_alignment(self) -> Floats:
-        """Return the scores of `alignment` for the texts by a fine-tuned encoder, NaN if not needed.
+        """Return a fine-tuned encoder's scores of `alignment` for the texts, NaN if not needed.
 
         Scores of prompts of the studies are averaged with people's ratings.
         """
