@@ -448,7 +448,7 @@ class Predictor(ABC):
             )
         chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
-            raise PredictorError(f"explain needs one target; got {len(chosen)}")
+            raise PredictorError(f"expected one target to explain, got {len(chosen)}")
         read = parse_prompts(prompts)
         contents = [prompt.content for prompt in read]
         left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]

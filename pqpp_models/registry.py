@@ -113,7 +113,7 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
     parts = split_names(names) if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
-        raise PredictorError("no predictor is given; choose from pqpp models list")
+        raise PredictorError("no predictor is given; choose one from pqpp models list")
     members = (member for name in stripped for member in GROUPS.get(name, (name,)))
     return tuple(dict.fromkeys(members))
 
@@ -177,8 +177,8 @@ def load_predictor_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
-            f"{folder}: the {predictor_type} predictor cannot be loaded ({to_line(error)}); save "
-            "or download it again"
+            f"{folder}: the {predictor_type} predictor cannot be loaded ({to_line(error)}); "
+            "save or download it again"
         ) from error
     return loaded
 

@@ -19,7 +19,7 @@ from transformers import EvalPrediction, set_seed
 from pqpp_backbones.images.embedding import to_pixels, tokenize
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_datasets.target_columns import get_measure, get_targets
 from pqpp_files.errors import PqppError
@@ -132,4 +132,4 @@ main = partial(run_script, train, ClipRecipe, __doc__)
 """The entry point of the command line."""
 
 if __name__ == "__main__":
-    run_main(main)
+    run_or_exit(main)

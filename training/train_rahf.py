@@ -24,7 +24,7 @@ from transformers import (
 
 from pqpp_backbones.pretrained import safe_load
 from pqpp_backbones.training.publish import check_unfinished, describe_run, push_if_requested
-from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
@@ -53,8 +53,8 @@ def make_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedb
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
     variant = loaded.model.config.variant
     if variant != recipe.variant:
-        of_model = f"that of {recipe.model}"
-        raise PqppError(f"`variant` must be {variant!r}, {of_model}; got {recipe.variant!r}")
+        fault = f"`variant` is {recipe.variant!r}, but {recipe.model} has {variant!r}"
+        raise PqppError(f"{fault}; set `variant` to {variant!r}")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor
@@ -159,4 +159,4 @@ main = partial(run_script, train, RahfRecipe, __doc__)
 """The entry point of the command line."""
 
 if __name__ == "__main__":
-    run_main(main)
+    run_or_exit(main)

@@ -251,14 +251,17 @@ class ChatOptions(Options):
                 raise PqppError(f"`prices` must be [MODEL=]IN,OUT, like 0.15,0.6; got {text!r:.60}")
             prices[match[1] or ""] = float(match[2]), float(match[3])
         if self.max_cost is not None and not prices:
-            raise PqppError("`max_cost` needs `prices`; set the prices of a million tokens")
+            raise PqppError("`max_cost` needs the prices of tokens; set `prices`")
         return Budget(self.max_calls, self.max_cost, prices, ledger=Ledger(self.ledger))
 
-    def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:
+    def open_chat(self, name: str, budget: Budget, *device: Any, **options: Any) -> Chat:
         """Return the model at the endpoint, or a local model if no endpoint is set.
 
         Args:
-            place: As in `load_local_chat`, like `images`.
+            name: The name of the model.
+            budget: The limit on spending.
+            *device: The device and number format of a local model.
+            **options: `images` of `load_local_chat`.
 
         Raises:
             ServiceError: The address of the endpoint is invalid.
@@ -266,4 +269,4 @@ class ChatOptions(Options):
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget, batch=self.batch)
-        return load_local_chat(name, budget, *place, **images)
+        return load_local_chat(name, budget, *device, **options)

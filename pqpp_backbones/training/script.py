@@ -81,11 +81,11 @@ def explain_crash() -> Iterator[None]:
         raise  # a bug, which must be visible
 
 
-def run_main(main: Callable[[], Any]) -> None:
+def run_or_exit(main: Callable[[], Any]) -> None:
     """Call the main function of a script; on an error, print it and exit with 2.
 
     Example:
-        >>> run_main(lambda: 0)
+        >>> run_or_exit(lambda: 0)
     """
     try:
         main()

@@ -411,7 +411,7 @@ def list_metric_columns(
     if not cells:
         raise PredictorError(
             f"no column is a metric for {', '.join(targets)} (columns with numbers: "
-            f"{', '.join(columns) or 'none'}); rename one to MODEL_METRIC, like sdxl_hpsv2"
+            f"{', '.join(columns) or 'none'}); rename or add one, like sdxl_hpsv2"
         )
     return cells
 

@@ -60,11 +60,11 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        name: The displayed name, with the key of a published source or a note on fitted rows.
-        title: The predictor's name in text.
-        key: Empty for new results, the source's key for published ones, `FITTED` for predictors
-            fitted to rows of the table.
-        cells: One per column, Pearson and Kendall; None if missing.
+        name: The displayed name.
+        title: The name without marks.
+        key: Empty for new results, the key of the publication for published ones, `FITTED` for
+            predictors that were fitted to rows of the table.
+        cells: Pearson's and Kendall's coefficients per column; None if missing.
     """
 
     name: str

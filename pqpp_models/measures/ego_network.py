@@ -75,11 +75,10 @@ class EgoNetworks:
     def __init__(
         self, vectors: WordVectors, alpha: int = 2, beta: float = 0.99, threshold: str = "relative"
     ) -> None:
-        if alpha < 0 or not 0 <= beta <= 1 or threshold not in THRESHOLDS:
-            raise PredictorError(
-                "`alpha` must be 0 or more, `beta` from 0 to 1, and `threshold` one of "
-                f"{', '.join(THRESHOLDS)}; got {alpha!r}, {beta!r} and {threshold!r}"
-            )
+        if alpha < 0 or not 0 <= beta <= 1:
+            raise PredictorError(f"`alpha` must be at least 0, `beta` 0 to 1; got {alpha}, {beta}")
+        if threshold not in THRESHOLDS:
+            raise PredictorError(f"`threshold` is {threshold!r}, not {' or '.join(THRESHOLDS)}")
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
         self.graph = lru_cache(_KEPT)(self.build_network)
@@ -182,13 +181,13 @@ def score_prompts(
     networks: EgoNetworks,
     aggregation: str = "mean",
 ) -> NDArray[np.float64]:
-    """Return an ego-network measure of each prompt, averaged or otherwise aggregated over words.
+    """Return an ego-network measure of each prompt, aggregated over its words.
 
     Args:
         measure: a function of a network and its ego.
-        prompts: repeated words count twice. A word without a vector is alone in its network and
-            counts with the values of the table above.
-        aggregation: a name of ``AGGREGATIONS``.
+        prompts: the prompts; repeated words count twice.
+        networks: the ego networks; the network of a word without a vector is the word alone.
+        aggregation: the name of an aggregation in ``AGGREGATIONS``.
 
     Raises:
         PredictorError: the aggregation is unknown.

@@ -55,7 +55,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
 def wig(
     scores: ArrayLike, query_length: int, k: int = 5, collection_score: float | None = None
 ) -> float:
-    """Weighted information gain: how much the top scores exceed that of the collection.
+    """Weighted information gain: how much the top scores exceed the score of the collection.
 
     ``mean(s - S(C) over the top k) / sqrt(|q|)``.
 
@@ -379,7 +379,7 @@ def _average_cosines(vectors: Scores) -> float:
 _COLUMNS = ("captions", "scores", "embeddings", "results", "perturbed")
 
 
-def _make_row_function(function: Callable[..., float]) -> Callable[..., Scores]:
+def _adapt_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
     """Convert a function of a result list to one of rows; rows without documents give NaN.
 
     Args:
@@ -408,7 +408,7 @@ def _make_row_function(function: Callable[..., float]) -> Callable[..., Scores]:
 _OF_SCORES = (nqc, wig, smv, sigma_max, n_sigma, score_variation)
 _OF_LISTS = (autocorrelation, coherence, pair_ratio, query_drift)
 MEASURES = {
-    **make_measures({one.__name__: _make_row_function(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
-    **make_measures({"clarity": _make_row_function(clarity)}, evidence=COLLECTION),
+    **make_measures({one.__name__: _adapt_to_rows(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
+    **make_measures({"clarity": _adapt_to_rows(clarity)}, evidence=COLLECTION),
 }
 """The measures; each accepts rows, the evidence and its options."""

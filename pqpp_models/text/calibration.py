@@ -127,7 +127,7 @@ class CalibratedPredictor(Predictor):
                     typed = prompt.text
                     if len(text) < len(typed) / 2 and is_repetitive(normalise(typed).split()):
                         garbled[at] = 1.0
-            known = np.minimum(self.known_words.get_weights(texts), 1 - garbled)
+            known = np.minimum(self.known_words.rate_known(texts), 1 - garbled)
             # The prediction of a garbled text is below the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_image_score, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower

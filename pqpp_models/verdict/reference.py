@@ -69,5 +69,5 @@ def read_reference(predictor: Any) -> VerdictReference:
     except (TypeError, ValueError, LookupError):
         pass
     raise PredictorError(
-        f"the reference ranks of {predictor.title} are damaged; save or download it again"
+        f"the verdict ranks of {predictor.title} are damaged; save or download the predictor again"
     )

@@ -284,9 +284,7 @@ def test_an_encoder_with_a_damaged_tokenizer_is_refused(script, recipe):
 
 def test_the_length_of_prompts_fits_the_encoder(script, recipe):
     recipe.max_length = 129  # the tiny encoder has 128 positions
-    with pytest.raises(
-        ValueError, match="`max_length` must be at most 128"
-    ):
+    with pytest.raises(ValueError, match="`max_length` must be at most 128"):
         script.train(recipe)
     assert not Path(recipe.output_dir).exists()
     recipe.max_length = None

@@ -126,7 +126,7 @@ class KnownWords:
                 but less well than words of the texts.
 
         >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
-        >>> known.get_weights(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
+        >>> known.rate_known(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
         [1.0, 0.0, 0.0, 0.0]
         """
         counts = Counter(
@@ -154,7 +154,7 @@ class KnownWords:
         letters = np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
         return cls(low | high << np.uint8(4), letters)
 
-    def get_weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+    def rate_known(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return a weight from 0 (not English) to 1 (plain English) for each prompt."""
         read = map(self.read, prompts)
         shares = np.array([0.0 if one.language else one.share for one in read])
@@ -195,7 +195,7 @@ class KnownWords:
         if found.language is not None:
             return f"language: {found.language} (write the prompt in English)"
         if not found.is_garbled:
-            return f"unknown: {words[0]}" if words and not self.get_weights([prompt])[0] else ""
+            return f"unknown: {words[0]}" if words and not self.rate_known([prompt])[0] else ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 

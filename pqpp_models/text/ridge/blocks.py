@@ -114,7 +114,7 @@ class SeenPieces:
     def __init__(self, rarity: Singles) -> None:
         self.rarity = rarity
 
-    def get_weights(self, prompts: Sequence[str]) -> Any:
+    def rate_known(self, prompts: Sequence[str]) -> Any:
         """Return 1 for prompts with a piece of the training prompts, 0 for others."""
         return (abs(count_pieces(prompts)) @ self.rarity > 0).astype(float)
 
@@ -218,9 +218,9 @@ class TfidfHead(NamedTuple):
     rarity: Singles
     weights: Singles
 
-    def score(self, reading: Features) -> Floats:
+    def score(self, features: Features) -> Floats:
         """Return the head's contribution to the standardised scores."""
-        return weigh_pieces(reading.pieces, self.rarity) @ self.weights.astype(np.float64)
+        return weigh_pieces(features.pieces, self.rarity) @ self.weights.astype(np.float64)
 
 
 class KernelHead(NamedTuple):

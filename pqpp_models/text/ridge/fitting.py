@@ -47,13 +47,13 @@ class TrainingPrompts(NamedTuple):
     """Distinct prompts with their scores.
 
     Attributes:
-        reading: the features of the prompts.
+        features: the features of the prompts.
         texts: normalised prompts.
         values: shape ``(prompts, targets)``, NaN for a missing score.
         out_of_domain: which prompts are not plain English.
     """
 
-    reading: Features
+    features: Features
     texts: list[str]
     values: Floats
     out_of_domain: NDArray[np.bool_]
@@ -62,7 +62,7 @@ class TrainingPrompts(NamedTuple):
         """Return the prompts at some indices."""
         texts = [self.texts[row] for row in rows]
         return type(self)(
-            self.reading.select_rows(rows), texts, self.values[rows], self.out_of_domain[rows]
+            self.features.select_rows(rows), texts, self.values[rows], self.out_of_domain[rows]
         )
 
 
@@ -88,11 +88,11 @@ class HeadFitter:
         Returns:
             The predictor, and the chosen form and ridge strength of each target.
         """
-        reading, texts, values, far = prompts
-        blocks = Kernels(reading)
+        features, texts, values, far = prompts
+        blocks = Kernels(features)
         columns: dict[str, dict[str, Any]] = {}
         choice: dict[str, Any] = {"form": {}, "strength": {}}
-        points = reading.points
+        points = features.points
         parts = [
             measure_distance(one, points.T, exclude_self=True)
             for one in iterate_chunks(points, _CHUNK)
@@ -127,7 +127,7 @@ class HeadFitter:
             blocks.standardisation,
             weights[NETWORK].astype(np.float32),
             intercept.astype(np.float32),
-            np.rint(reading.points * INT8_SCALE).astype(np.int8),
+            np.rint(features.points * INT8_SCALE).astype(np.int8),
             self.limits,
             calibration=calibration,
             sentence_encoder=self.sentence_encoder,
@@ -304,10 +304,10 @@ def fit(
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` must be from 2 to {FEWEST_PROMPTS}; got {folds}")
     network, sentence_encoder = _load_encoder(encoder, base)
-    reading = compute_prompt_features(network, sentence_encoder, texts, base)
+    features = compute_prompt_features(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
     head = HeadFitter(network, sentence_encoder, ranges, base)
-    distinct = TrainingPrompts(reading, texts, values, far)
+    distinct = TrainingPrompts(features, texts, values, far)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # prompts that the network was fitted to

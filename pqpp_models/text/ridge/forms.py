@@ -111,28 +111,28 @@ class FormFit(NamedTuple):
 class Kernels:
     """The kernels of the training prompts and landmarks, by block of features."""
 
-    def __init__(self, reading: Features) -> None:
-        assert reading.pieces is not None
-        count = len(reading.points)
+    def __init__(self, features: Features) -> None:
+        assert features.pieces is not None
+        count = len(features.points)
         chosen = np.arange(count)
         if count > MOST_LANDMARKS:
             chosen = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
         self.landmarks = np.sort(chosen)
-        self.standardisation = Standardisation.fit(reading.blocks)
-        self.rarity = compute_idf(reading.pieces)
+        self.standardisation = Standardisation.fit(features.blocks)
+        self.rarity = compute_idf(features.pieces)
         self.linear: dict[str, Any] = {
-            TF_IDF: weigh_pieces(reading.pieces, self.rarity),
-            NETWORK: np.hstack([reading.words, self.standardisation(np.hstack(reading.blocks))]),
+            TF_IDF: weigh_pieces(features.pieces, self.rarity),
+            NETWORK: np.hstack([features.words, self.standardisation(np.hstack(features.blocks))]),
         }
-        self.vectors = {EMBEDDING_KERNEL: reading.embedding}
-        if reading.sentence is not None:
-            self.vectors[ENCODER_KERNEL] = reading.sentence
+        self.vectors = {EMBEDDING_KERNEL: features.embedding}
+        if features.sentence is not None:
+            self.vectors[ENCODER_KERNEL] = features.sentence
         self.lean: Floats | None = None
         self.base_slope = self.base_level = 0.0
-        if reading.base is not None:
-            self.base_slope = BASE_SLOPE / max(float(reading.base.std()), _LEAST_SQUARE)
-            self.base_level = float(reading.base.mean())
-            self.lean = self.base_slope * (reading.base - self.base_level)
+        if features.base is not None:
+            self.base_slope = BASE_SLOPE / max(float(features.base.std()), _LEAST_SQUARE)
+            self.base_level = float(features.base.mean())
+            self.lean = self.base_slope * (features.base - self.base_level)
         self.widths: dict[str, float] = {}
         self.scales: dict[str, float] = {}
         self.kernels: dict[str, Singles] = {}

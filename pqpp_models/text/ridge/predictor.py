@@ -134,17 +134,17 @@ class RidgePredictor(CalibratedPredictor):
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the prompts' unit vectors."""
-        reading = compute_prompt_features(self.encoder, self.sentence_encoder, prompts, self.base)
-        layers = self.standardisation(np.hstack(reading.blocks))
-        rows = np.hstack([reading.words, layers])
+        features = compute_prompt_features(self.encoder, self.sentence_encoder, prompts, self.base)
+        layers = self.standardisation(np.hstack(features.blocks))
+        rows = np.hstack([features.words, layers])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
-        scores = scores + self.pieces.score(reading)
+        scores = scores + self.pieces.score(features)
         for name, part in self.neighbours.items():
-            scores = scores + part.score(getattr(reading, name))
-        if reading.base is not None:
-            scores = scores + self.base_slope * reading.base[:, None]
+            scores = scores + part.score(getattr(features, name))
+        if features.base is not None:
+            scores = scores + self.base_slope * features.base[:, None]
         # Further digits depend on BLAS's order of summation, and so on the other rows.
-        return scores.astype(np.float32).astype(np.float64), reading.points
+        return scores.astype(np.float32).astype(np.float64), features.points
 
     @property
     def domain_note(self) -> str:

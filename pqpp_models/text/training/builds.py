@@ -282,7 +282,7 @@ def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFea
     encoded = [predictor.tokens.encode(text) for text in texts]
     scores, _, vectors, _ = predictor.network.compute_layers(encoded)
     blocks = compute_features(texts, vectors, scores, predictor.tables)
-    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.get_weights(texts)]))
+    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.rate_known(texts)]))
     goals = to_normal_quantiles(to_ranks(study.scores))
     return StudyFeatures(blocks, compute_lengths(texts), goals)
 

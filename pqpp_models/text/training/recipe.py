@@ -115,8 +115,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             has_learned |= bool(rows.contains(validation.as_table).any())
         if config["predictor_type"] != predictor_type or not is_scored or has_learned:
             raise PqppError(
-                f"`train_only` must be a {predictor_type} predictor that was fitted to and scored "
-                f"without {self.validation_split}; {folder} is not"
+                f"`train_only` must be a {predictor_type} predictor that was evaluated on "
+                f"{self.validation_split} and not fitted to it; choose another folder than {folder}"
             )
         return {**scores, "fitted_on": "train"}
 
