@@ -51,7 +51,7 @@ def read_prompts(rows: Any) -> list[str]:
     for index, value in enumerate(values):
         if not isinstance(value, str):
             shown = "missing" if value is None else f"{value!r:.40}, not a string"
-            raise PredictorError(f"the prompt at index {index} is {shown}; correct or remove it")
+            raise PredictorError(f"the prompt at index {index} is {shown}; correct the row")
     return list(values)
 
 

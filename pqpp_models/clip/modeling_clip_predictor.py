@@ -180,7 +180,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
 
 
 def prepare_tuning(model: Any, tuning: str, rank: int, alpha: int) -> None:
-    """Freeze the backbone or add low-rank adapters to it, in place.
+    """Prepare a model for training only the head, low-rank adapters too, or all weights.
 
     Args:
         model: A model with `backbone` and `head`.

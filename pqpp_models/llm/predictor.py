@@ -179,7 +179,7 @@ class LlmPredictor(Predictor):
         pairs = dict.fromkeys((row, target) for row in rows for target in targets)
         new = [pair for pair in pairs if pair not in self._known]
         with ThreadPoolExecutor(self.chat.max_parallel) as pool:
-            self._known |= zip(new, pool.map(self._get_level, new), strict=True)
+            self._known |= zip(new, pool.map(self._rate, new), strict=True)
         levels = np.array([[self._known[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
             _log.warning(
@@ -190,7 +190,7 @@ class LlmPredictor(Predictor):
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(first + slope * levels, low, high)
 
-    def _get_level(self, pair: tuple[str, str]) -> float:
+    def _rate(self, pair: tuple[str, str]) -> float:
         try:
             return read_level(self.chat.ask(self._to_request(*pair)))
         except ServiceError as error:

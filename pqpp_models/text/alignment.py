@@ -65,9 +65,9 @@ class AlignmentModel:
         for name, array in self.to_tensors().items():
             setattr(self, name, array)
 
-    def __call__(self, facts: Floats, lengths: Floats) -> Floats:
+    def __call__(self, features: Floats, lengths: Floats) -> Floats:
         """Return the score of each prompt, which does not depend on the other prompts."""
-        rows = np.clip((facts - self.mean) / self.deviation, -MOST_EXTREME, MOST_EXTREME)
+        rows = np.clip((features - self.mean) / self.deviation, -MOST_EXTREME, MOST_EXTREME)
         scores = multiply_exactly(rows, round_to_grid(self.slopes[:, None]))[:, 0]
         curve: Floats = np.polyval(self.curve.astype(float), lengths)
         return scores + curve

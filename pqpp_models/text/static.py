@@ -68,7 +68,7 @@ class WordPieces:
         self._pieces = lru_cache(_CACHE)(self._split_word)
 
     def encode(self, prompt: str) -> list[int]:
-        """Return the ids of a prompt's pieces; a blank prompt has that of an unknown word."""
+        """Return the ids of a prompt's pieces, and of one unknown word for a blank prompt."""
         numbers: list[int] = []
         for word in split_words(prompt):
             numbers += self._pieces(word)
@@ -77,7 +77,7 @@ class WordPieces:
         return numbers[: self.max_pieces] or [self._unknown]
 
     def find_unread_words(self, prompt: str) -> str:
-        """Return the unread end of a long prompt; empty if all is read.
+        """Return the end of a long prompt that is not read; empty if all is read.
 
         >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_unread_words("a cat, a cat")
         ', a cat'

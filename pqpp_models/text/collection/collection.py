@@ -228,7 +228,7 @@ class Collection:
         return np.concatenate(blocks, axis=1)
 
     def measure_density(self, vectors: Mapping[int, Singles]) -> Singles:
-        """Return `summarise_density` for the labelled and for all captions in each layer."""
+        """Return the features of `summarise_density` in each layer."""
         blocks = []
         for layer, known in self.vectors.items():
             parts = []

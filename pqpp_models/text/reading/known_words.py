@@ -112,7 +112,8 @@ class KnownWords:
         # A form of the word is in more than one text, or in a lexicon.
         self._is_known = lru_cache(_CACHED)(
             lambda word: any(
-                self._get_level(s) > _ONE_TEXT or any(_find_word(s)) for s in _iterate_stems(word)
+                self._get_known_level(s) > _ONE_TEXT or any(_find_word(s))
+                for s in _iterate_stems(word)
             )
         )
 
@@ -225,7 +226,7 @@ class KnownWords:
         triples = _split_triples(word)
         return sum([self._usual[(a * _SIZE + b) * _SIZE + c] for a, b, c in triples]) / len(triples)
 
-    def _get_level(self, word: str) -> int:
+    def _get_known_level(self, word: str) -> int:
         return min(map(self._levels.__getitem__, _hash_positions(word)))
 
     def _score_prompt(self, prompt: str) -> float:
@@ -257,10 +258,10 @@ class KnownWords:
         """Return how well a word, its stem or its letters are known, from 0 to 1."""
         if word in WORD_LISTS["odd"]:
             return _ODD_VALUE
-        level = self._get_level(word)
+        level = self._get_known_level(word)
         if level >= _IN_WORDNET * _LEVELS:
             return level / _LEVELS
-        stems = [(stem, self._get_level(stem)) for stem in _iterate_stems(word)]
+        stems = [(stem, self._get_known_level(stem)) for stem in _iterate_stems(word)]
         in_lexicons = {stem: _find_word(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET

@@ -348,7 +348,7 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
             raise PredictorError(
-                f"`encoder` must be a {ENCODER} predictor; {name} is a {network.name} predictor"
+                f"`encoder` must be a {ENCODER} predictor or a sentence encoder; got {name}"
             )
     else:
         sentence_encoder = SentenceEncoder.load(name)

@@ -307,7 +307,7 @@ def cross_predict_studies(
             kept = set(study.prompts)
             indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
             others[other] = judged[other].select_rows(indices)
-        scores = pool_studies(others or judged)(judged[name].facts, judged[name].lengths)
+        scores = pool_studies(others or judged)(judged[name].features, judged[name].lengths)
         garbled, unknown = judged[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
@@ -351,7 +351,7 @@ def fit_alignment(
         np.concatenate([study.scores for study in sources.values()]),
         [name for name, study in sources.items() for _ in study.prompts],
         np.concatenate(list(level.values())),
-        np.concatenate([predictor.judged(one.facts, one.lengths) for one in judged.values()]),
+        np.concatenate([predictor.judged(one.features, one.lengths) for one in judged.values()]),
     )
     others = {
         name: array[1 - len(predictor.targets) :] for name, array in predictor.calibration.items()

@@ -35,7 +35,7 @@ class StudyFeatures:
     goals: Floats
 
     @property
-    def facts(self) -> Floats:
+    def features(self) -> Floats:
         """The blocks side by side."""
         return np.concatenate(self.blocks, axis=1)
 
@@ -55,7 +55,7 @@ def pool_studies(studies: Mapping[str, StudyFeatures]) -> AlignmentModel:
     True
     """
     weights = {name: min(1, _MOST_A_STUDY / len(one.goals)) for name, one in studies.items()}
-    every = np.concatenate([study.facts for study in studies.values()])
+    every = np.concatenate([study.features for study in studies.values()])
     of_rows = np.repeat([*weights.values()], [len(study.goals) for study in studies.values()])
     mean = np.average(every, axis=0, weights=of_rows)
     deviation = np.average((every - mean) ** 2, axis=0, weights=of_rows) ** 0.5 + 1e-6
@@ -65,7 +65,7 @@ def pool_studies(studies: Mapping[str, StudyFeatures]) -> AlignmentModel:
     for name, study in studies.items():
         curves[name] = np.c_[study.lengths, study.lengths**2]
         away[name] = curves[name] - curves[name].mean(axis=0)
-        rows[name] = (study.facts - mean) / deviation
+        rows[name] = (study.features - mean) / deviation
         rows[name] = np.clip(rows[name], -MOST_EXTREME, MOST_EXTREME) / scale
     squares = sum(away[name].T @ away[name] / len(rows[name]) for name in rows)
     products = sum(away[name].T @ rows[name] / len(rows[name]) for name in rows)

@@ -256,7 +256,7 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
     assert (
         theirs.encoder.network.weights["hidden.weight"] == other.network.weights["hidden.weight"]
     ).all()
-    with pytest.raises(PredictorError, match="`encoder` must be a static predictor; n_words"):
+    with pytest.raises(PredictorError, match="`encoder` must be a static predictor or"):
         fit(prompts, scores, ["my_rate"], encoder="n_words")
 
 
