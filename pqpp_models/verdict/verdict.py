@@ -86,8 +86,8 @@ class PromptVerdict:
         """A description of the ranks; empty if they are unknown."""
         if math.isnan(self.easier_than_people):
             return ""
-        people, captions = self.easier_than_people, self.easier_than_captions
-        return f"easier than {people:.0f} of 100 prompts by people ({captions:.0f} photo captions)"
+        ranks = "easier than {:.0f} of 100 prompts by people ({:.0f} of 100 photo captions)"
+        return ranks.format(self.easier_than_people, self.easier_than_captions)
 
     @property
     def caveat(self) -> str:
