@@ -200,9 +200,7 @@ class ShardPredictor:
             added = {f"{name}_predicted": values for name, values in added.items()}
         added[ERROR] = pa.array(errors, pa.string())
         if ERROR in table.column_names:
-            raise PredictorError(
-                f"the input has a column {ERROR!r}, as the output will; rename the column"
-            )
+            raise PredictorError(f"the input must not have a column {ERROR!r}; rename the column")
         for name, values in added.items():
             table = table.append_column(name, values)
         return table

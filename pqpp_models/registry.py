@@ -122,11 +122,11 @@ def unknown_predictor_error(name: str) -> PredictorError:
     """Return the error for the name of an unknown predictor."""
     otherwise = "`pqpp models list` lists all"
     if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
-        otherwise = f"{targets[0]} is a target; give a predictor, like {DEFAULT_PREDICTOR}"
+        otherwise = f"{targets[0]} is a target; use a predictor such as {DEFAULT_PREDICTOR}"
     hint = did_you_mean(name, list_predictors(), otherwise)
     if name in GROUPS:
-        members = GROUPS[name]
-        hint = f"this is a group of {len(members)}; name a member, like {' or '.join(members[:3])}"
+        known = " or ".join(GROUPS[name][:3])
+        return PredictorError(f"{name} is a group of predictors; choose one of them, like {known}")
     return PredictorError(f"no predictor, folder or Hub repository {name!r}; {hint}")
 
 

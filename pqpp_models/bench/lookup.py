@@ -297,7 +297,7 @@ def join_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"{table_name} has the {key} of none of the {len(means)} prompts of this split; use a "
-            "table of this split"
+            f"{table_name} contains none of the {len(means)} prompts of this split (compared by "
+            f"{key}); use a table of this split"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

@@ -78,7 +78,7 @@ class EgoNetworks:
         if alpha < 0 or not 0 <= beta <= 1:
             raise PredictorError(f"`alpha` must be at least 0, `beta` 0 to 1; got {alpha}, {beta}")
         if threshold not in THRESHOLDS:
-            raise PredictorError(f"`threshold` is {threshold!r}, not {' or '.join(THRESHOLDS)}")
+            raise PredictorError(f"`threshold` must be relative or absolute; got {threshold!r}")
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
         self.graph = lru_cache(_KEPT)(self.build_network)
