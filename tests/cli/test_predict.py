@@ -106,7 +106,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
         (["--file", "p.csv", "--seed", "3"], "--seed is unknown; no option is similar"),
         (["a cat", "-o", "x.csv"], "did you mean --output?"),
         (["a.png"], "'a.png' is the name of a file, not a prompt"),
-        (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not estimate uncertainty"),
+        (["a cat", "--uncertainty", "--predictor", "n_words"], "does not estimate uncertainty"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
