@@ -1,7 +1,7 @@
-"""A predictor on disk: ``config.json``, ``model.safetensors`` and ``README.md`` in one folder.
+"""Checkpoints of predictors: folders with ``config.json``, ``model.safetensors`` and ``README.md``.
 
-The configuration contains the hash of the weights, so that a pair of files that does not belong
-together is refused, and nothing is ever unpickled.
+The configuration contains the hash of the weights, so that weights of another checkpoint are
+refused. Nothing is unpickled.
 """
 
 import json
@@ -46,17 +46,15 @@ EXTRA_FILES = (
 FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
 """The only files that are downloaded, pushed or removed."""
 Tensors = dict[str, NDArray[Any]]
+_AGAIN = "save or download the predictor again"
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read a checkpoint's configuration and check that this version understands it.
-
-    Returns:
-        The configuration; ``predictor_type`` is a string and ``format_version`` is known.
+    """Read the configuration of a checkpoint.
 
     Raises:
-        ModelError: the file does not exist, it is not a JSON object, it has no ``predictor_type``,
-            or its format is newer than this version reads.
+        ModelError: the file is missing or not a JSON object, it has no ``predictor_type``, or its
+            ``format_version`` is not supported.
     """
     path = folder / CONFIG
     check_foreign_folder(folder)
@@ -68,50 +66,45 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def check_version(path: Any, version: Any) -> None:
-    """Check that this version understands a configuration's format.
+    """Check that the format of a configuration is supported.
 
     Raises:
-        ModelError: the format is unknown.
+        ModelError: the format is not supported.
 
     >>> check_version("x/config.json", 99)
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.ModelError: x/config.json has format_version 99, but this version of ...
+    pqpp_backbones.errors.ModelError: x/config.json: format_version 99 is not supported ...
     """
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise ModelError(
-            f"{path} has format_version {version!r:.40}, but this version of pqpp reads 1 to "
-            f"{FORMAT_VERSION}; upgrade pqpp, or save the predictor again"
+            f"{path}: format_version {version!r:.40} is not supported (newest: {FORMAT_VERSION}); "
+            "upgrade pqpp, or save the predictor again"
         )
 
 
 def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
-    """Read a checkpoint's weights and check them against the configuration's hash.
+    """Read the weights of a checkpoint, and check them against the hash in its configuration.
 
     Returns:
         The arrays by name; empty if the configuration has no ``weights_sha256``.
 
     Raises:
-        ModelError: the file is missing, damaged, not finite, or not the one the configuration
-            was written with.
+        ModelError: the file is missing, does not match the hash, or contains NaN or infinity.
     """
     expected = config.get("weights_sha256")
     if expected is None:
         return {}
     path = folder / WEIGHTS
-    remedy = "name a folder that save_pretrained wrote"
+    remedy = "use a folder written by save_pretrained"
     with explain(f"{path} cannot be read", remedy, ModelError):
         content = path.read_bytes()
     if hash_parts([content]) != expected:
-        raise ModelError(
-            f"{path} is damaged, or belongs to another {CONFIG} (SHA-256 differs); download or "
-            "save the predictor again"
-        )
+        raise ModelError(f"{path} does not match the SHA-256 in {CONFIG}; {_AGAIN}")
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
         if not np.isfinite(array).all():
-            again = "save or download the predictor again"
-            raise ModelError(f"{path}: {name!r} contains NaN or infinite values; {again}")
+            raise ModelError(f"{path}: {name!r} contains NaN or infinity; {_AGAIN}")
     return tensors
 
 
@@ -122,23 +115,21 @@ def write_checkpoint(
     card: str,
     files: Mapping[str, bytes] | None = None,
 ) -> Path:
-    """Write a checkpoint; its folder is complete at every moment.
+    """Write a checkpoint in one step: a crash leaves the old folder or the new one.
 
     Args:
-        folder: a new folder, an empty one, or one with an older checkpoint of the same type, which
-            is replaced.
-        config: everything but ``format_version`` and ``weights_sha256``, which are added here.
-        tensors: the weights; without any, no file is written.
-        card: the text of the model card, in Markdown.
-        files: further files by name; each name must be in ``EXTRA_FILES``.
+        folder: a new or empty folder, or one with a checkpoint of the same type, which is replaced.
+        config: the configuration without ``format_version`` and ``weights_sha256``.
+        tensors: the weights; if there are none, no file is written.
+        card: the model card in Markdown.
+        files: further files by name, which are in ``EXTRA_FILES``.
 
     Returns:
         The folder.
 
     Raises:
         OSError: the disk is full.
-        ModelError: a weight is not a finite number, or the folder contains something else, see
-            `check_checkpoint_folder`.
+        ModelError: a weight is NaN or infinite, or the folder contains another model.
     """
     path = expand(folder).absolute()
     broken = [name for name, array in tensors.items() if not np.isfinite(array).all()]
@@ -167,13 +158,7 @@ def write_checkpoint(
 
 
 def check_checkpoint_folder(folder: str | os.PathLike[str], predictor_type: str) -> None:
-    """Check that a checkpoint may be written to a folder without losing files.
-
-    Long tasks check this at their beginning, so that they do not fail at their end.
-
-    Args:
-        folder: the folder; it need not exist.
-        predictor_type: the ``predictor_type`` of the new checkpoint.
+    """Check that a checkpoint can be written to a folder without replacing other files.
 
     Raises:
         FileError: the folder is a file, cannot be written to, or contains other files.
@@ -186,7 +171,7 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], predictor_type: str)
     >>> check_checkpoint_folder(folder, "ridge")
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.ModelError: ... contains a 'static' model; name an empty folder, ...
+    pqpp_backbones.errors.ModelError: ... contains a 'static' model; choose an empty folder
     """
     path = expand(folder)
     check_output_folder(path, FILES)
@@ -194,7 +179,4 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], predictor_type: str)
     held = read_text_field(path / CONFIG, "predictor_type") if is_filled else predictor_type
     if held != predictor_type:
         what = "other files" if held is None else f"a {held!r} model"
-        raise ModelError(
-            f"{path} contains {what}; name an empty folder, or that of "
-            f"an older {predictor_type!r} model"
-        )
+        raise ModelError(f"{path} contains {what}; choose an empty folder")

@@ -1,4 +1,4 @@
-"""The errors of models: one line each, with the value, what is allowed and the fix."""
+"""The errors of models and services."""
 
 from pqpp_files.errors import PqppError
 
@@ -6,16 +6,15 @@ _POLICY = ("content_policy", "content policy", "content_filter", "moderation", "
 
 
 class ModelError(PqppError):
-    """A model or its input cannot be used; or a training cannot continue."""
+    """A model or its input cannot be used, or training cannot continue."""
 
 
 class ServiceError(ModelError):
-    """A chat or image service gave no usable answer, or would exceed the budget.
+    """A chat or image service gave no usable reply, or a call would exceed the budget.
 
     Args:
-        message: The problem and what to check.
-        status: The HTTP status of a refusal; 0 if no try had a usable answer, 200 if a paid reply
-            is empty.
+        message: The error message.
+        status: The HTTP status of a refusal, 200 for an empty reply, 0 for no usable reply.
         reply: The service's message.
     """
 
@@ -25,7 +24,7 @@ class ServiceError(ModelError):
 
     @property
     def affects_one_request(self) -> bool:
-        """Whether only this request failed: its content is refused, or its paid reply is empty."""
+        """Whether the content was refused or the reply was empty; other requests may succeed."""
         said = self.said.casefold()
         forbids = self.status in (400, 403, 422) and any(word in said for word in _POLICY)
         return forbids or self.status == 200

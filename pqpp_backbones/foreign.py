@@ -1,8 +1,7 @@
-"""Checks of untrusted model folders, before anything in them is read.
+"""Checks of untrusted model folders before a library reads them.
 
-Files must be regular files within the folder, and no configuration may name code. A small
-configuration may describe terabytes or endless layers, so models that are larger than the files of
-their weights are not built.
+Files must be regular files within the folder, and no configuration may refer to code. A small
+configuration could describe a model of terabytes, so models larger than their weights are refused.
 """
 
 import contextlib
@@ -14,8 +13,8 @@ from typing import Any
 
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import FileError
+from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json, read_bounded
-from pqpp_files.visible import visible
 
 _AGAIN = "save or download the model again"
 # Keys by which transformers loads another model, even a pickle.
@@ -47,15 +46,13 @@ _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 
 
 def check_foreign_folder(folder: Path) -> None:
-    """Refuse a folder with unsafe or oversized files.
+    """Check that a model folder has no unsafe or oversized files.
 
-    All its files are checked, read or not, and those in the parts of a pipeline; other subfolders
-    are never read.
+    All files in the folder are checked, and those in the subfolders of a pipeline.
 
     Raises:
-        ModelError: A file is a link out of the folder, a pipe or a device; a JSON file or a
-            header of weights is larger than any known; a configuration names code; or a part of a
-            pipeline has code.
+        ModelError: A file is a link out of the folder, a pipe or a device, a JSON file or a header
+            of weights is too large, or a configuration refers to code.
 
     Example:
         >>> import tempfile
@@ -70,7 +67,7 @@ def check_foreign_folder(folder: Path) -> None:
     if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
         own.append(own[0].parents[1] / "blobs")
     for path in _list_files(folder):
-        where = visible(str(path))
+        where = escape_controls(str(path))
         if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
             raise ModelError(
                 f"{where} links to a file outside its folder; replace the link with the file"
@@ -80,15 +77,15 @@ def check_foreign_folder(folder: Path) -> None:
         if path.suffix == ".py" and path.parent != folder:
             raise ModelError(f"{where} is code, which pqpp never runs; use another pipeline")
         if path.name == "adapter_config.json":
-            raise ModelError(f"{where} is an adapter; merge it with its base model first")
+            raise ModelError(f"{where} belongs to an adapter; merge the adapter with its model")
         if path.suffix == ".safetensors" and path.is_file():
-            read_header(path)
+            read_safetensors_size(path)
         if path.suffix == ".json" and path.is_file():
             _check_json(path)
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the files that libraries read; subfolders count only in a pipeline."""
+    """List the files that libraries read, including the subfolders of a pipeline."""
     is_pipeline = (folder / "model_index.json").exists()
     within = "*/*" if is_pipeline else "additional_chat_templates/*"
     own = (path for path in folder.glob("*") if is_pipeline or not path.is_dir())
@@ -96,8 +93,8 @@ def _list_files(folder: Path) -> list[Path]:
 
 
 def _check_json(path: Path) -> None:
-    """Refuse a JSON file that names code, a repository, a path or an address."""
-    where, is_ours = visible(str(path)), False
+    """Check that a JSON file refers to no code, repository, path or address."""
+    where, is_ours = escape_controls(str(path)), False
     for value in iterate_mappings(path):
         # A number is the id of a tokenizer's word.
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
@@ -117,14 +114,14 @@ def _check_json(path: Path) -> None:
                 continue  # a decimal is one of `id2label`
             for name in named if isinstance(named, list) else [named]:
                 if isinstance(name, str) and _IS_ELSEWHERE.fullmatch(name):
-                    raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove {key!r}")
+                    raise ModelError(f"{where}: {key!r} refers to {name!r:.60}; remove {key!r}")
         texts = value.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(text, str) and Path(text).name != text for text in texts):
-            raise ModelError(f"{where} names a file outside its folder; use another model")
+            raise ModelError(f"{where} refers to another folder; use another model")
 
 
 def read_foreign_json(path: Path) -> Any:
-    """Read a JSON file that is no larger or deeper than known ones.
+    """Read a JSON file of limited size and depth.
 
     Raises:
         ModelError: The file cannot be read, is not JSON, or is too large.
@@ -135,7 +132,7 @@ def read_foreign_json(path: Path) -> Any:
 
 def _check_size(path: Path, content: bytes) -> bytes:
     if len(content) > _MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ModelError(f"{visible(str(path))} is larger than any known model's; {_AGAIN}")
+        raise ModelError(f"{escape_controls(str(path))} is too large; {_AGAIN}")
     return content
 
 
@@ -163,14 +160,13 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
         left += [inner for inner in value if isinstance(inner, dict | list)]
 
 
-def read_header(path: Path) -> tuple[int, int]:
-    """Return the number of tensors and of bytes of a safetensors file.
+def read_safetensors_size(path: Path) -> tuple[int, int]:
+    """Return the number of tensors in a safetensors file, and the file's size in bytes.
 
-    Both are 0 if the header is damaged; the reader of the weights reports the damage.
+    Both are 0 if the header is damaged.
 
     Raises:
-        ModelError: The header is larger than that of any known model, or its LoRA settings
-            contain patterns, which may take forever to match.
+        ModelError: The header is too large, or its LoRA settings contain regular expressions.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -179,7 +175,9 @@ def read_header(path: Path) -> tuple[int, int]:
         header = parse_json(content)
         lora = (header.get("__metadata__") or {}).get(_LORA, "")
         if not _IS_LORA.fullmatch(lora):
-            raise ModelError(f"{visible(str(path))}: {_LORA!r} has patterns; remove it")
+            raise ModelError(
+                f"{escape_controls(str(path))}: {_LORA!r} contains patterns; remove {_LORA!r}"
+            )
         return len(header), path.stat().st_size
     except (AttributeError, FileError, TypeError):
         return 0, 0
@@ -187,16 +185,16 @@ def read_header(path: Path) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def limit_model_size(*folders: Path) -> Iterator[None]:
-    """Refuse to build models larger than the weights in some folders, within a block.
+    """Return a context in which building a model larger than the weights in some folders fails.
 
-    Folders without safetensors set no bounds.
+    There is no limit if no folder has safetensors.
 
     Raises:
         ModelError: A configuration has more layers than the weights have tensors, or describes a
             model that is larger than the weights.
     """
     files = [path for folder in folders for path in _list_files(folder) if path.is_file()]
-    headers = [read_header(path) for path in files if path.suffix == ".safetensors"]
+    headers = [read_safetensors_size(path) for path in files if path.suffix == ".safetensors"]
     if not headers:
         yield
         return
@@ -217,10 +215,10 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
     thread = threading.get_ident()
     left = 8 * size + _A_TENSOR * (_TIMES * tensors + _MORE)  # a byte may contain eight numbers
 
-    def count(module: Any, name: str, made: Any) -> None:
+    def count(module: Any, name: str, tensor: Any) -> None:
         nonlocal left
-        if threading.get_ident() == thread and made is not None:
-            left -= _A_TENSOR + made.numel()
+        if threading.get_ident() == thread and tensor is not None:
+            left -= _A_TENSOR + tensor.numel()
             if left < 0:
                 raise ModelError(
                     f"{folders[0]}: config.json describes a model that is larger than its weights; "

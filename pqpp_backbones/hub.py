@@ -1,4 +1,4 @@
-"""Publishing the folder of any model on the Hub."""
+"""Publish the folder of a model on the Hub."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -20,19 +20,19 @@ def push_model(
     extra_files: Mapping[str, Path | bytes] | None = None,
     **options: Any,
 ) -> PushReport:
-    """Publish a model's folder, which the caller has loaded before, in one commit.
-
-    Its benchmark results, `.eval_results/*.yaml`, are pushed too; other results are kept.
+    """Push the folder of a model, with its benchmark results, in one commit.
 
     Args:
-        patterns: Names, or patterns of names, of the files that are pushed; only such files of an
-            older model are removed, others in the repository stay.
+        folder: The folder.
+        patterns: Patterns of the files to push; files of the repository that match and are not in
+            the folder are removed.
         repo_id: ``owner/repository``.
-        extra_files: Further files: path in the repository to the file or its content.
-        options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
+        commit_message: The commit message.
+        extra_files: Further files or their content, by path in the repository.
+        **options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Raises:
-        HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
+        HubError: the Hub cannot be reached or refuses the push.
     """
     paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     names = [path.name for path in paths if path.is_file()]
@@ -48,12 +48,12 @@ def push_model(
 
 
 def find_model_folder(path: Any) -> Path:
-    """Return the folder of a saved model.
+    """Return the path of a model's folder.
 
     Raises:
         ModelError: the folder does not exist.
     """
     folder = expand(path)
     if not folder.is_dir():
-        raise ModelError(f"no folder {folder}; save the model first")
+        raise ModelError(f"the folder {folder} does not exist; save the model first")
     return folder

@@ -1,8 +1,4 @@
-"""Safe loading with transformers and diffusers: no code, no pickles, no missing weights.
-
-transformers would run code from a repository, unpickle weights that are not safetensors, and
-replace missing weights with random ones.
-"""
+"""Safe loading with transformers and diffusers: no code, no pickles, no missing weights."""
 
 import contextlib
 import os
@@ -39,20 +35,18 @@ _LACKS = re.compile(
 
 @contextlib.contextmanager
 def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
-    """Check the files that a block loads, and turn its errors into typed ones.
+    """Return a context that checks model files and converts errors of loading to `ModelError`.
 
-    Files of a repository are downloaded before the block; without a network this fails in seconds.
-
-    Messages of the Hub's client may contain a token, so they are shown only for local folders.
+    The files of repositories are downloaded first.
 
     Args:
-        what: The problem, like "x has no usable pipeline".
-        fix: The fix.
-        *names: The folders or repositories that the block loads from.
-        files: The names or patterns of the files that it reads; none if it downloads them itself.
+        what: The error message, like "x has no usable pipeline".
+        fix: The remedy in the message.
+        *names: The folders or repositories of the models.
+        files: Patterns of the files to download; empty for no download.
 
     Raises:
-        ModelError: Loading fails, a configuration names code, or a model is larger than its
+        ModelError: Loading fails, a configuration refers to code, or a model is larger than its
             weights.
         MissingExtraError: A package is not installed, such as torchvision for video processors.
 
@@ -91,9 +85,11 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
 
 
 def explain_failure(error: Exception, *names: str) -> str:
-    """Explain why a model could not be loaded, without any token.
+    """Explain why models could not be loaded; the text contains no token.
 
-    `names` are the requested folders or repositories.
+    Args:
+        error: The error of the library.
+        *names: The folders or repositories of the models.
     """
     away = [name for name in names if not expand(name).is_dir()]
     if not away or isinstance(error, PqppError):  # errors of pqpp contain no headers
@@ -108,7 +104,7 @@ def explain_failure(error: Exception, *names: str) -> str:
 
 
 def load_tokenizer(name_or_path: str) -> Any:
-    """Return a pretrained model's tokenizer, of a folder or of a name on the Hub.
+    """Load the tokenizer of a model in a folder or on the Hub.
 
     Raises:
         ModelError: The tokenizer cannot be loaded.
@@ -118,20 +114,20 @@ def load_tokenizer(name_or_path: str) -> Any:
         >>> load_tokenizer(tempfile.mkdtemp())
         Traceback (most recent call last):
             ...
-        pqpp_backbones.errors.ModelError: ... has no usable tokenizer (...); name ...
+        pqpp_backbones.errors.ModelError: ... has no usable tokenizer (...); use ...
     """
     return _load_auto("AutoTokenizer", "tokenizer", name_or_path)
 
 
 def load_processor(name_or_path: str) -> Any:
-    """Return the tokenizer and image processor of a CLIP-like model, as `load_tokenizer` does."""
+    """Load the processor of a CLIP-like model; see `load_tokenizer`."""
     return _load_auto("AutoProcessor", "processor", name_or_path)
 
 
 def _load_auto(auto_class: str, kind: str, name_or_path: str) -> Any:
     import transformers
 
-    remedy = f"name a folder or OWNER/REPOSITORY with a {kind}"
+    remedy = f"use a folder or OWNER/REPOSITORY with a {kind}"
     with safe_load(f"{name_or_path} has no usable {kind}", remedy, name_or_path, files=TEXTS):
         loader = getattr(transformers, auto_class)
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
@@ -157,7 +153,7 @@ class LoadedModel:
     Attributes:
         model: The model in evaluation mode, on its device.
         processor: The model's processor.
-        identity: Its name and revision, for the result.
+        identity: The model's name and revision.
         device: The model's device.
         dtype: The number format.
     """
@@ -170,9 +166,9 @@ class LoadedModel:
 
     @property
     def max_batch(self) -> int | None:
-        """The maximum number of images per batch: 1 on a CPU, None (no limit) elsewhere.
+        """The maximum number of images per batch: 1 on a CPU, else None.
 
-        On a CPU a batch is no faster, and its shape changes the last digits of the numbers.
+        On a CPU, batches are no faster, and their size changes the last digits of results.
         """
         return 1 if self.device == "cpu" else None
 
@@ -180,16 +176,16 @@ class LoadedModel:
 def fetch_model(
     name: str, what: str = "model", revision: str | None = None, **access: Any
 ) -> tuple[Path, ModelId]:
-    """Return a model's folder, downloaded once and then found in the cache, with its revision.
+    """Return the folder of a model, which is downloaded if needed, and the model's identity.
 
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
         what: The kind of model, for the error.
-        revision: A branch, tag or commit, if the name contains none.
-        access: `cache_dir` and `token` of `pull_files`.
+        revision: A branch, tag or commit; one in the name has priority.
+        **access: `cache_dir` and `token` of `pull_files`.
 
     Raises:
-        ModelError: The folder or repository does not exist, or is not available offline; one line.
+        ModelError: The folder or repository does not exist, or cannot be downloaded.
 
     Example:
         >>> fetch_model("no-such-folder", "detector")
@@ -203,18 +199,17 @@ def fetch_model(
         return folder, ModelId(str(name), hash_files(folder, WHOLE))
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):
-        raise ModelError(f"{what}: {name} is neither a folder nor OWNER/REPOSITORY; check it")
+        raise ModelError(f"{what}: {name} is neither a folder nor OWNER/REPOSITORY; check the name")
     folder = pull_files(repository, WHOLE, at or revision, error=ModelError, **access)
     return folder, ModelId(repository, folder.name)
 
 
 def hash_files(folder: Path, patterns: Sequence[str] = ()) -> str:
-    """Return the revision of a folder: the hash of its files.
+    """Return a hash of the names and contents of a folder's files, without hidden ones.
 
     Args:
         folder: The folder.
-        patterns: Patterns of the files; default: all files, also in subfolders. Hidden ones are
-            left out.
+        patterns: Patterns of the files; default: all.
 
     Example:
         >>> import tempfile
@@ -237,7 +232,7 @@ def load_model(
     dtype: str = "float32",
     revision: str | None = None,
 ) -> LoadedModel:
-    """Load a transformers model and its processor, from complete safetensors and without code.
+    """Load a transformers model and its processor from safetensors, without running code.
 
     Args:
         name: As in `fetch_model`.
@@ -256,17 +251,17 @@ def load_model(
         >>> load_model("no-such-folder", "AutoModel", "CLIP", dtype="int8")
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.ModelError: `dtype` is 'int8'; set it to one of float32, ...
+        pqpp_backbones.errors.ModelError: `dtype` must be one of float32, ...
     """
     with require_extra(what, "models"):
         import torch
         import transformers
 
     if dtype not in DTYPES:
-        raise ModelError(f"`dtype` is {dtype!r}; set it to one of {', '.join(DTYPES)}")
+        raise ModelError(f"`dtype` must be one of {', '.join(DTYPES)}; got {dtype!r}")
     folder, source = fetch_model(name, what, revision)
-    remedy = f"name a folder or OWNER/REPOSITORY with {what}"
-    with safe_load(f"{name} has no usable {what}", remedy, str(folder), files=()):
+    fault, remedy = f"{what}: {name} cannot be loaded", "use another folder or OWNER/REPOSITORY"
+    with safe_load(fault, remedy, str(folder), files=()):
         local = {"local_files_only": True}
         if callable(model_class):
             model_class = model_class(
@@ -309,7 +304,7 @@ def move_model(model: Any, device: Any) -> Any:
 
 
 def get_device() -> str:
-    """Return a GPU, that of this process if a launcher started several, or the CPU.
+    """Return the GPU of this process, or the CPU if there is no GPU.
 
     Example:
         >>> get_device().partition(":")[0] in ("cpu", "cuda")
@@ -323,10 +318,10 @@ def get_device() -> str:
 
 
 def check_token_ids(ids: Any, model: Any) -> None:
-    """Refuse token ids outside a model's vocabulary, as from another model's tokenizer.
+    """Check that token ids are in a model's vocabulary.
 
     Raises:
-        ModelError: Such a token exists.
+        ModelError: An id is not, as with the tokenizer of another model.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -335,7 +330,7 @@ def check_token_ids(ids: Any, model: Any) -> None:
         >>> check_token_ids(np.array([[2, 3]]), model)
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.ModelError: the tokenizer returns token 3, but ...
+        pqpp_backbones.errors.ModelError: the tokenizer returned id 3, but ...
     """
     try:
         known = model.get_input_embeddings().num_embeddings
@@ -344,8 +339,8 @@ def check_token_ids(ids: Any, model: Any) -> None:
     highest = int(ids.max())
     if highest >= known:
         raise ModelError(
-            f"the tokenizer returns token {highest}, but the model has 0 to {known - 1}; use the "
-            "tokenizer that it was trained with"
+            f"the tokenizer returned id {highest}, but the model's last id is {known - 1}; use the "
+            "model's own tokenizer"
         )
 
 
@@ -365,13 +360,12 @@ def has_finite_weights(model: Any) -> bool:
 
 
 class StrictLoading:
-    """A mixin whose `from_pretrained` refuses incomplete weights; before `PreTrainedModel`."""
+    """A mixin for `PreTrainedModel` whose `from_pretrained` refuses incomplete weights."""
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load a model like transformers, but only from complete safetensors.
+        """Load a model as transformers does, but only from complete safetensors.
 
-        Arguments and result are those of transformers; `use_safetensors` is always true.
         `ignore_mismatched_sizes=True` accepts weights of other shapes.
 
         Raises:
@@ -396,10 +390,10 @@ class StrictLoading:
             if missing := report["missing_keys"]:
                 raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it has no {min(missing)!r}")
             if not has_finite_weights(model):
-                raise ModelError(f"{WEIGHTS} contains NaN or infinite values")
+                raise ModelError(f"{WEIGHTS} contains NaN or infinity")
         return (model, report) if wanted else model
 
 
 def check_format(where: Any, config: Any) -> None:
-    """Check the format of a configuration of transformers; one without a format passes."""
+    """Check that the `format_version` of a configuration, if there is one, is supported."""
     check_version(f"{where}: {CONFIG}", getattr(config, "format_version", 1))

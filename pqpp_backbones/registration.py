@@ -1,8 +1,7 @@
-"""Registration of pqpp's models with transformers: `AutoConfig`, `AutoModel` and pipelines.
+"""Register pqpp's models with the auto classes and pipelines of transformers.
 
-`pqpp_autoload` or `register` call it when modules of transformers are imported. This module imports
-nothing else; a model's modules are imported when the model is first used, so that importing
-transformers is not slowed down.
+The modules of a model are imported when it is first used, so that importing transformers is not
+slowed down.
 """
 
 import functools
@@ -17,13 +16,13 @@ _PIPELINES = "transformers.pipelines"
 
 
 class Registration:
-    """What a package registers with transformers.
+    """The models and pipelines that a package registers with transformers.
 
     Args:
         models: "module:Class" of the configuration and of the model, by `model_type`.
         pipelines: "module:Class" of the pipeline and its transformers type, by task.
-        named: Task to "module:function", which returns the shipped model of a name, the default
-            model for None, and None for other names.
+        named: "module:function" by task. The function returns the shipped model of a name, the
+            default model for None, and None for other names.
     """
 
     def __init__(
@@ -35,18 +34,18 @@ class Registration:
         self.models, self.pipelines, self.named = models, pipelines, named or {}
 
     def register(self) -> None:
-        """Register with transformers, now or as soon as it is imported; idempotent."""
+        """Register with transformers, now or as soon as it is imported."""
         import pqpp_autoload
 
         for name in ("transformers.models.auto.configuration_auto", _PIPELINES):
             pqpp_autoload.call_when_imported(name, self.patch)
 
     def patch(self, module: Any) -> None:
-        """Register the classes for an imported module of transformers; idempotent."""
+        """Register the classes with an imported module of transformers."""
         with _lock:
             if module.__name__ != _PIPELINES:
                 for model_type, (config, _) in self.models.items():
-                    module.CONFIG_MAPPING.register(model_type, _Deferred.to(config), exist_ok=True)
+                    module.CONFIG_MAPPING.register(model_type, _Deferred.new(config), exist_ok=True)
                 return
             from transformers import AutoModel
 
@@ -54,7 +53,7 @@ class Registration:
             registry = module.PIPELINE_REGISTRY
             for task, (path, kind) in self.pipelines.items():
                 if task not in registry.supported_tasks:
-                    impl = _Deferred.to(path)
+                    impl = _Deferred.new(path)
                     registry.register_pipeline(task, impl, pt_model=AutoModel, type=kind)
                     self._patch_pipeline(task, module)
 
@@ -63,7 +62,7 @@ class Registration:
 
         Args:
             config_class: The model's configuration.
-            processor: "module:Class" of the processor; None for none of pqpp.
+            processor: "module:Class" of the processor, if it is one of pqpp.
         """
         import pqpp_autoload
 
@@ -72,13 +71,13 @@ class Registration:
         def add(module):
             for name, path in (("MODEL_MAPPING", model), ("PROCESSOR_MAPPING", processor)):
                 if path and hasattr(module, name):
-                    getattr(module, name).register(config_class, _Deferred.to(path), exist_ok=True)
+                    getattr(module, name).register(config_class, _Deferred.new(path), exist_ok=True)
 
         for name in ("modeling", "processing"):
             pqpp_autoload.call_when_imported(f"transformers.models.auto.{name}_auto", add)
 
     def _patch_pipeline(self, ours: str, module: Any) -> None:
-        """Let `pipeline` find a task's default model and shipped models by name."""
+        """Make `pipeline` load the default and shipped models of a task."""
         original, named = module.pipeline, self.named.get(ours)
 
         @functools.wraps(original)
@@ -97,7 +96,7 @@ class _Deferred(type):
     """A placeholder for a class until it is called or an attribute is read."""
 
     @classmethod
-    def to(mcs, path):
+    def new(mcs, path):
         return mcs(path.partition(":")[2], (), {"_pqpp_path": path})
 
     def __getattr__(cls, name):

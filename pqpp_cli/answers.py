@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import MIN_PADDING, tabulate
 
-from pqpp_files.visible import escape_cell, visible
+from pqpp_files.escape import escape_cell, escape_controls
 
 if TYPE_CHECKING:
     from pqpp_models.explain.explanation import Explanation
@@ -29,7 +29,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     if len(verdicts) == 1 and style == "table":
         return str(verdicts[0])
     is_markdown = style == "markdown"
-    cell = escape_cell if is_markdown else visible
+    cell = escape_cell if is_markdown else escape_controls
     rows = []
     for verdict in verdicts:
         ranks = (verdict.easier_than_people, verdict.easier_than_captions)
@@ -60,7 +60,7 @@ def format_single_verdict(verdict: PromptVerdict, columns: dict, domain_note: st
     is_far = any(columns.get("out_of_domain", []))
     notes = [f"out of domain: {domain_note}"] if is_far else []
     if not is_far and (ignored := columns.get("ignored", [""])[0]):  # else the verdict says why
-        notes = [f"not read: {visible(ignored)}"]
+        notes = [f"not read: {escape_controls(ignored)}"]
     return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
 
 
@@ -87,7 +87,7 @@ def format_predictions(style: str, columns: dict, domain_note: str, width: int |
         header.append("")
         table.append(["out of domain" if is_far else "" for is_far in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
-    cell, style = (escape_cell, "github") if style == "markdown" else (visible, "simple")
+    cell, style = (escape_cell, "github") if style == "markdown" else (escape_controls, "simple")
     if style == "github":
         table.insert(0, [escape_cell(prompt) for prompt in prompts])
     else:
@@ -99,7 +99,7 @@ def format_predictions(style: str, columns: dict, domain_note: str, width: int |
         if width is not None:
             most = max(width - taken, _LEAST)
             prompts = [p if len(p) <= most else p[: most - 1] + "…" for p in prompts]
-        table.insert(0, [visible(prompt) for prompt in prompts])
+        table.insert(0, [escape_controls(prompt) for prompt in prompts])
     sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
     rows = list(zip(*table, strict=True))
     look: dict = {"colalign": sides if rows else None, "disable_numparse": True}
@@ -116,7 +116,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
     """Return one table of phrases and their effects per prompt, as a `table` or in `markdown`."""
     from pqpp_models.explain.explanation import NOTE
 
-    cell, form = (escape_cell, "github") if style == "markdown" else (visible, "simple")
+    cell, form = (escape_cell, "github") if style == "markdown" else (escape_controls, "simple")
     look: dict = {"tablefmt": form, "colalign": ("left", "right"), "disable_numparse": True}
     parts = []
     for explained in explanations:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.output import print_notes
 from pqpp_files.errors import PqppError
+from pqpp_files.escape import escape_controls
 from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
-from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_datasets.own_benchmark.build import Outcome
@@ -200,7 +200,7 @@ class Build(
             folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
         for line in _summarise(built, keeping, self.exclude, self.plan):
-            print(visible(to_flags(line, Build)))
+            print(escape_controls(to_flags(line, Build)))
         for warning in built.warnings:
             print(f"pqpp: warning: {to_flags(warning, Build)}", file=sys.stderr)
         if folder is None:
@@ -210,7 +210,7 @@ class Build(
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
             what = "the annotators' numbers are random and change every time"
             print_notes(f"{what}; use --pseudonym-key FILE to keep them")
-        print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
+        print(escape_controls(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
 def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:

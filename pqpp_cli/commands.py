@@ -243,7 +243,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error on one line and exit with status 2."""
-        from pqpp_files.visible import visible
+        from pqpp_files.escape import escape_controls
 
         words = [*takewhile("--".__ne__, self._words)]
         flags = [word.partition("=")[0] for word in words if re.match(r"--\S+$", word)]
@@ -258,4 +258,4 @@ class Parser(argparse.ArgumentParser):
             message = f"missing {missing}" + (f"; example:{found[0][1:]}" if found else "")
         message = self._describe_unknown(unknown[0]) if unknown else message
         message = f"{message};".replace("?;", "?")
-        self.exit(2, f"{self.prog}: error: {visible(message)} see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: error: {escape_controls(message)} see {self.prog} --help\n")

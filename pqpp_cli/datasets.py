@@ -11,9 +11,9 @@ from tabulate import tabulate
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import CONFIGURATIONS, Dataset, PushOptions
 from pqpp_cli.output import emit, emit_columns, print_notes
+from pqpp_files.escape import escape_controls
 from pqpp_files.names import pluralize
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.visible import visible
 
 
 class Datasets(Group):
@@ -56,7 +56,7 @@ class DatasetsExport(Command):
         rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
         for (config, split), count in rows.items():
             print(f"{config} {split}: {count} rows")
-        print(f"written: {visible(self.output)}")
+        print(f"written: {escape_controls(self.output)}")
 
 
 class DatasetsList(Command):

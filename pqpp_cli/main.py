@@ -106,7 +106,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
             raise
         from traceback import walk_tb
 
-        from pqpp_files.visible import visible
+        from pqpp_files.escape import escape_controls
 
         frames = (frame.f_globals for frame, _ in walk_tb(error.__traceback__))
         names = [globals_.get("__name__", "").partition(".")[0] for globals_ in frames]
@@ -117,7 +117,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
             sys.stdout.flush()
         except OSError:
             sys.stdout.discard_output()
-        sys.stderr.write("".join(f"pqpp: error: {visible(line)}\n" for line in lines))
+        sys.stderr.write("".join(f"pqpp: error: {escape_controls(line)}\n" for line in lines))
         return status
     return 0
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 
 _QUIET = {
     "TRANSFORMERS_VERBOSITY": "error",
@@ -72,8 +72,8 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
         return
     from pqpp_files.atomic_write import write_file
 
-    write_file(output, text if style in _DATA else visible(text, "\n\r\t"), is_secret)
-    print(f"written: {visible(output)}", file=sys.stderr)
+    write_file(output, text if style in _DATA else escape_controls(text, "\n\r\t"), is_secret)
+    print(f"written: {escape_controls(output)}", file=sys.stderr)
 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
@@ -86,7 +86,7 @@ def emit_columns(columns: dict, style: str, output: str | None) -> None:
 def print_notes(*lines: str) -> None:
     """Print each line to standard error as a note."""
     for line in lines:
-        print(f"pqpp: note: {visible(line)}", file=sys.stderr)
+        print(f"pqpp: note: {escape_controls(line)}", file=sys.stderr)
 
 
 def get_output_width(output: str | None) -> int | None:

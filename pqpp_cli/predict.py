@@ -24,7 +24,7 @@ from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
-    from pqpp_models.predict import PredictShard
+    from pqpp_models.predict import ShardPredictor
     from pqpp_models.predictor import Predictor
     from pqpp_models.prompt_rows import PromptSource
 
@@ -123,10 +123,10 @@ class Predict(
         is_shown = len(prompts) > _FEW and sys.stderr.isatty()
         return predictor.explain(prompts, target, progress=is_shown)
 
-    def _make_job(self) -> tuple[PredictShard, dict, str]:
-        from pqpp_models.predict import PredictShard, order_targets
+    def _make_job(self) -> tuple[ShardPredictor, dict, str]:
+        from pqpp_models.predict import ShardPredictor, order_targets
 
-        job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
+        job = ShardPredictor(self.predictor, None, self.uncertainty, self.column, self.revision)
         job.unread = self.unread
         job.targets = order_targets(job.loaded_predictor, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""

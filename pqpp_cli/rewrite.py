@@ -13,9 +13,9 @@ from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
 from pqpp_cli.output import emit, emit_columns, merge_columns, print_notes
 from pqpp_files.errors import PqppError
+from pqpp_files.escape import escape_controls
 from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
-from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_engines.rewrite import Judge
@@ -177,8 +177,8 @@ def _format_table(columns: dict[str, list]) -> str:
     for text, _, changed, best, chance, *gains in zip(*columns.values(), strict=True):
         told = ["yes" if changed else "no", "–" if chance is None else f"{chance:.0%}"]
         told += [f"{gain:+.3f}" for gain in gains]
-        shown = visible(" ".join(text.split()))
-        rows.append([shown, "(unchanged)"] if best == text else [shown, visible(best), *told])
+        changed = ["(unchanged)"] if best == text else [escape_controls(best), *told]
+        rows.append([escape_controls(" ".join(text.split())), *changed])
     names = [name.replace("_gain", " gain") for name in list(columns)[5:]]
     heads = ["prompt", "best", "accepted", "probably better", *names]
     return tabulate(rows, heads, disable_numparse=True)

@@ -10,8 +10,8 @@ from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
 from pqpp_cli.output import emit, emit_columns, get_output_width, print_notes
 from pqpp_files.errors import PqppError
+from pqpp_files.escape import escape_controls
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.visible import visible
 
 _FEW = 200
 """With fewer prompts, shares are off by five points or more (`benchmarks/routing.md`)."""
@@ -138,7 +138,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
 
 def _format_table(columns: dict[str, list], width: int | None) -> str:
     shown = {name: columns[name] for name in ("route", "reason", "prompt")}
-    cells = [[visible(" ".join(cell.split())) for cell in column] for column in shown.values()]
-    rows = zip(*cells, strict=True)
+    cells = zip(*shown.values(), strict=True)
+    rows = [[escape_controls(" ".join(cell.split())) for cell in row] for row in cells]
     widths = width and [None, *[max(width // 2 - 12, 12)] * 2]  # a route's name is shorter
     return tabulate(rows, list(shown), disable_numparse=True, maxcolwidths=widths)

@@ -4,7 +4,7 @@ import contextlib
 import os
 from typing import Any, TextIO
 
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 
 # Progress bars move the cursor a line up.
 _OF_BARS = "\x1b[A"
@@ -34,7 +34,7 @@ class SafeStream:
         """Write a text; after an error, discard further output."""
         is_a_bars = not text.strip("\n\r").replace(_OF_BARS, "")
         try:
-            self.stream.write(text if is_a_bars else visible(text, "\n\r\t"))
+            self.stream.write(text if is_a_bars else escape_controls(text, "\n\r\t"))
         except OSError:
             self.discard_output()
             if self._is_needed:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import load_entry, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import Column, file_error, read_csv
-from pqpp_datasets.target_columns import PQPP_TARGETS, round_means
+from pqpp_datasets.target_columns import PQPP_TARGETS, average_columns
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -282,7 +282,7 @@ def _correct_means(path: Path, rows: dict) -> None:
         published, glide, sdxl = (
             rows[name].to_numpy(zero_copy_only=False) for name in (mean, first, second)
         )
-        exact = round_means([glide, sdxl])
+        exact = average_columns([glide, sdxl])
         differs = np.abs(published - exact) > _ROUNDING
         if differs.any():
             message = (

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.tables import Column, file_error, read_csv, read_validated_json
-from pqpp_datasets.target_columns import round_means, to_targets
+from pqpp_datasets.target_columns import average_columns, to_targets
 from pqpp_files.foreign.json_values import read_json
 
 _RANGE = (1.0, 5.0)  # of ratings
@@ -83,7 +83,7 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
             name: [rating for rating in some if _RANGE[0] <= rating <= _RANGE[1]]
             for name, some in ratings.items()
         }
-        means = {f"{n}_rating": float(round_means(r)) if r else None for n, r in rated.items()}
+        means = {f"{n}_rating": float(average_columns(r)) if r else None for n, r in rated.items()}
         rows.append(
             {
                 "prompt_id": key,
@@ -94,7 +94,7 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
                 # As in `pqpp build`, empty if the mean of a model is empty.
                 "mean_rating": None
                 if None in means.values()
-                else float(round_means(list(means.values()))),
+                else float(average_columns(list(means.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
@@ -130,7 +130,7 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
                 "prompt_id": key,
                 "prompt": entry["prompt"],
                 **{f"{name}_rating": rating for name, rating in ratings.items()},
-                "mean_rating": float(round_means(list(ratings.values()))),
+                "mean_rating": float(average_columns(list(ratings.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_T2V_SCHEMA)
@@ -172,7 +172,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
                 "prompt": entry["caption"],
                 "file_name": key,
                 "labels": entry["human_labels"],
-                "mean_rate": float(round_means(answers)) if answers else None,
+                "mean_rate": float(average_columns(answers)) if answers else None,
             }
         )
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)

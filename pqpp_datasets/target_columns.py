@@ -165,14 +165,14 @@ def drop_single_means(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(t for t in targets if not (is_mean(t) and models[t.rpartition("_")[2]] == 1))
 
 
-def round_means(columns: Sequence[Any]) -> Any:
+def average_columns(columns: Sequence[Any]) -> Any:
     """Return the row means of columns, rounded to 12 digits; NaN if a cell is NaN.
 
     Rounding makes equal means ties: sums of decimal fractions depend on the order of terms in their
     last bit. PQPP's published mean P@10 has 26 distinct values, but only 21 different means.
 
     Example:
-        >>> round_means([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
+        >>> average_columns([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
         [0.3, 0.3]
     """
     return np.round(np.mean(columns, axis=0), _MEAN_DIGITS)

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 
 
 class PqppError(ValueError):
@@ -15,7 +15,7 @@ class PqppError(ValueError):
 
     def __str__(self) -> str:
         lines = (" ".join(text.split()) if "\n" in text else text for text in map(str, self.args))
-        return "\n".join(map(visible, lines))
+        return "\n".join(map(escape_controls, lines))
 
 
 class FileError(PqppError):

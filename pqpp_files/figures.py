@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pqpp_files.escape import escape_cell, escape_controls
 from pqpp_files.render_page import PARTS, BarCell, render_page, render_table
-from pqpp_files.visible import escape_cell, visible
 from pqpp_files.write_table import format_table
 
 _FORMS = {"table": ("simple", "{}"), "markdown": ("github", "### {}\n"), "latex": ("latex", "% {}")}
@@ -57,7 +57,7 @@ def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] =
     from tabulate import tabulate
 
     form, heading = _FORMS[style]
-    readable = escape_cell if form == "github" else visible
+    readable = escape_cell if form == "github" else escape_controls
     blocks = []
     for table in tables:
         rows = [
@@ -85,10 +85,9 @@ def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] =
     facts = []
     for table in filter(lambda table: table.rows, tables):
         rows = zip(*(_to_cells(table, name) for name in table.columns), strict=True)
-        html = render_table([visible(name) for name in table.columns], rows)
+        html = render_table(table.columns, rows)
         facts.append({"head": (table.name, table.title), "html": html})
-    lines = [*map(visible, notes)]
-    return render_page(PARTS / "figures.html", title=title, tables=facts, notes=lines)
+    return render_page(PARTS / "figures.html", title=title, tables=facts, notes=notes)
 
 
 def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
@@ -100,7 +99,7 @@ def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
     return [
         BarCell.make(value[0], limits, format_figure(value))
         if isinstance(value, tuple)
-        else visible(format_figure(value, table.digits))
+        else format_figure(value, table.digits)
         for value in values
     ]
 

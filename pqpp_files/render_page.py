@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqpp_files.escape import escape_controls
 from pqpp_files.names import pluralize
-from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -59,7 +59,7 @@ def render_page(template: Path, /, **facts: Any) -> str:
         '<b>&lt;i&gt;</b> 0.500'
     """
     templates = load_templates(template.parent)
-    templates.finalize = lambda value: visible(value, "\n\t") if type(value) is str else value
+    templates.finalize = lambda x: escape_controls(x, "\n\t") if type(x) is str else x
     return templates.get_template(template.name).render(facts)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_files.visible import escape_cell, visible
+from pqpp_files.escape import escape_cell, escape_controls
 
 
 def render_card(name: str, /, **facts: Any) -> str:
@@ -48,7 +48,7 @@ def _make_environment() -> Any:
     environment.filters |= {"yaml": _to_yaml, "listed": _to_text}
     environment.filters["figure"] = lambda value: "" if value is None else f"{value:.3f}"
     environment.filters["block"] = lambda value: Markup(
-        visible(str(value), "\n\t").replace("```", "'''")
+        escape_controls(str(value), "\n\t").replace("```", "'''")
     )
     return environment
 
@@ -67,4 +67,4 @@ def _to_one_line(value: Any) -> Markup:
 
 def _to_yaml(value: Any) -> Markup:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return Markup(visible(text).replace("\ufeff", " "))
+    return Markup(escape_controls(text).replace("\ufeff", " "))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from packaging.version import Version
 
+from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import read_bounded
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
 from pqpp_files.paths import expand, walk_files
-from pqpp_files.visible import visible
 from pqpp_hub.pull import pull_files
 from pqpp_hub.push import HubError, PushReport, push_files, require_repository_id
 from pqpp_hub.reasons import describe_error
@@ -163,7 +163,7 @@ def _to_yaml(value: Any) -> str:
     import yaml
 
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
-    return text if text == visible(text, "\n") else yaml.safe_dump(value, sort_keys=False)
+    return text if text == escape_controls(text, "\n") else yaml.safe_dump(value, sort_keys=False)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Predictors that need no torch, as models of transformers."""
+"""Predictors without torch, with the interface of transformers' models."""
 
 import os
 from typing import Any, Self
@@ -19,8 +19,8 @@ class PromptPerformanceConfig(PreTrainedConfig):
     """The configuration of a predictor like `static`, or of one fitted by `pqpp fit`.
 
     Args:
-        targets: The predicted targets, in the order of the scores.
-        predictor_type: The predictor's type, like `static` or `ridge`.
+        targets: The targets, in the order of the scores.
+        predictor_type: The type of the predictor, like `static` or `ridge`.
 
     Example:
         >>> PromptPerformanceConfig(targets=["mean_hbpp", "mean_rr"]).id2label
@@ -45,19 +45,15 @@ add_classes(PromptPerformanceConfig)
 
 
 class PromptPerformanceModel(PreTrainedModel):
-    """A predictor with transformers' model interface.
+    """A predictor with the interface of transformers' models.
 
-    It accepts prompts, not tokens. It computes with NumPy on the CPU and has no torch parameters,
-    so an optimizer cannot train it; use `pqpp fit` or the trainers.
+    It accepts prompts instead of tokens, and computes on the CPU. It has no parameters to train.
 
     Args:
-        predictor: The predictor to wrap.
-
-    Attributes:
-        predictor: The predictor, which also computes deviations and explanations.
+        predictor: The predictor.
 
     Raises:
-        PredictorError: No predictor is given, only a configuration.
+        PredictorError: Only a configuration is given.
 
     Example:
         >>> model = PromptPerformanceModel.from_pretrained("static")
@@ -71,7 +67,9 @@ class PromptPerformanceModel(PreTrainedModel):
     def __init__(self, config: PromptPerformanceConfig, predictor: Predictor | None = None) -> None:
         super().__init__(config)
         if predictor is None:
-            raise PredictorError("a configuration has no weights; use from_pretrained")
+            raise PredictorError(
+                "a configuration has no weights; load the model with from_pretrained"
+            )
         self.predictor = predictor
 
     @property
@@ -85,10 +83,10 @@ class PromptPerformanceModel(PreTrainedModel):
         return torch.float64
 
     def forward(self, prompts: Any, targets: Any = None) -> PerformanceOutput:
-        """Predict, as `Predictor.predict` does.
+        """Predict the performance of prompts.
 
         Args:
-            prompts: A prompt, a list of them, or rows of a dataset.
+            prompts: A prompt, or anything that `Predictor.predict` accepts.
             targets: Names of targets; default: all.
 
         Returns:
@@ -111,7 +109,7 @@ class PromptPerformanceModel(PreTrainedModel):
         token: str | bool | None = None,
         **__: Any,
     ) -> Self:
-        """Load a verified predictor without executing code, like `Predictor.from_pretrained`.
+        """Load a predictor with `Predictor.from_pretrained`.
 
         Args:
             pretrained_model_name_or_path: A shipped name, a folder or OWNER/REPOSITORY.
@@ -119,7 +117,7 @@ class PromptPerformanceModel(PreTrainedModel):
             revision, cache_dir, token: Options of a repository.
 
         Raises:
-            ModelError, PredictorError: The predictor cannot be used.
+            ModelError, PredictorError: The predictor cannot be loaded.
         """
         name = pretrained_model_name_or_path
         predictor = Predictor.from_pretrained(name, revision, cache_dir, token)
@@ -130,16 +128,16 @@ class PromptPerformanceModel(PreTrainedModel):
         return cls(config, predictor).eval()
 
     def save_pretrained(self, save_directory: str | os.PathLike[str], **_: Any) -> None:
-        """Save configuration, weights and card, as `Predictor.save_pretrained` does."""
+        """Save the predictor with `Predictor.save_pretrained`."""
         self.predictor.save_pretrained(save_directory)
 
     def push_to_hub(self, repo_id: str, **options: Any) -> PushReport:
-        """Publish the model, as `pqpp_models.push_to_hub` does."""
+        """Push the predictor with `pqpp_models.push_to_hub`."""
         return push_to_hub(self.predictor, repo_id, **options)
 
 
 def load_shipped_model(name: str | None) -> PromptPerformanceModel | None:
-    """Return a shipped model by name; the default one if the name is None.
+    """Load a shipped model; None is the default one.
 
     Example:
         >>> load_shipped_model("n_words").predictor.name, load_shipped_model("OWNER/REPOSITORY")

@@ -1,14 +1,10 @@
-"""The errors of the predictors: one line each, with the value, what is allowed and the fix.
-
-All are ``PqppError``, which is a ``ValueError``: the command line catches that, prints the line and
-exits with 2.
-"""
+"""The errors of predictors."""
 
 from pqpp_backbones.errors import ModelError as ModelError
 
 
 class PredictorError(ModelError):
-    """A predictor cannot use its input.
+    """A predictor does not exist, or cannot use its input.
 
     >>> issubclass(PredictorError, ModelError) and issubclass(ModelError, ValueError)
     True
@@ -16,4 +12,4 @@ class PredictorError(ModelError):
 
 
 class MissingEvidenceError(PredictorError):
-    """The environment does not name the data that a measure needs."""
+    """The environment variable for the data of a measure is missing or wrong."""

@@ -1,4 +1,4 @@
-"""Publishing a predictor on the Hub."""
+"""Push predictors to the Hub."""
 
 import os
 import tempfile
@@ -28,32 +28,29 @@ def push_to_hub(
     anyway: bool = False,
     extra_files: Mapping[str, Path] | None = None,
 ) -> PushReport:
-    """Publish a predictor on the Hub, in one commit.
+    """Push a predictor to the Hub, in one commit.
 
-    The commit contains the checkpoint's files, its `.eval_results/*.yaml` and, for a predictor of
-    texts, `handler.py` and `requirements.txt` for an Inference Endpoint. Files of an older
-    checkpoint are removed; others are kept. The checkpoint is loaded first, so that nothing
-    unusable is published. See also ``pqpp_hub.push_files``.
+    The commit contains the checkpoint, its `.eval_results/*.yaml` and, for a text predictor, the
+    files of an Inference Endpoint. Files of an older checkpoint are removed; others are kept.
 
     Args:
         predictor: a predictor, a folder written by ``save_pretrained``, or a shipped name.
         repo_id: ``owner/repository``.
-        private: make a new repository private; an existing public one is refused.
+        private: whether a new repository is private; an existing public one is refused.
         revision: the branch to push to, created from main if missing; default: main.
         dry_run: only report what would change.
-        token: an access token with write permission; default: the stored one. It is never shown,
-            logged or stored.
-        commit_message: by default, a list of the pushed files.
-        anyway: also push a predictor that learned none of its targets.
-        extra_files: further files: path in the repository to the local file.
+        token: an access token with write permission; default: the stored one.
+        commit_message: the commit message.
+        anyway: whether to push a predictor that is no better than chance.
+        extra_files: further local files, by path in the repository.
 
     Returns:
-        A report of what was done, or would be.
+        A report of the changes.
 
     Raises:
         ModelError: the folder has no usable predictor.
-        PredictorError: it has learned none of its targets.
-        HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
+        PredictorError: the predictor is no better than chance on all its targets.
+        HubError: the Hub cannot be reached or refuses.
     """
     require_repository_id(repo_id)
     options = dict(private=private, revision=revision, dry_run=dry_run, token=token)
@@ -67,15 +64,15 @@ def push_to_hub(
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
             raise PredictorError(
-                f"this {loaded.title} was not clearly better than chance in cross-validation "
-                f"({', '.join(loaded.targets)}); fit it to more prompts, or push it with `anyway`"
+                f"{loaded.title} was not clearly better than chance on {', '.join(loaded.targets)} "
+                "in cross-validation; fit it to more prompts, or set `anyway`"
             )
         files = list_endpoint_files(loaded) | dict(extra_files or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)
 
 
 def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
-    """Return the Inference Endpoint files of a predictor of texts; empty for others."""
+    """List the files of an Inference Endpoint for a text predictor; empty for others."""
     if predictor.inputs != "text":
         return {}
     try:

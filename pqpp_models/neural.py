@@ -1,4 +1,4 @@
-"""The configuration, output and loss that neural predictors share."""
+"""The common configuration, output and loss of neural predictors."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ class PredictorConfig(PreTrainedConfig):
     format_version: int = 1
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Check the targets and build the backbone's configuration."""
+        """Check the targets, and build the configuration of the backbone."""
         self.targets = list(resolve_targets(list(self.targets or ["mean_hbpp"])))
         check_limits(self.targets, self.limits)
         if self.BACKBONE:
@@ -62,7 +62,7 @@ class PerformanceOutput(ModelOutput):
 def masked_mean_squared_error(
     scores: torch.Tensor, labels: torch.Tensor, weights: list[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error over labels that are not NaN; 0 if all are NaN.
+    """Return the mean squared error over known labels; 0 if all labels are NaN.
 
     Args:
         scores: `(batch, targets)`.

@@ -1,4 +1,4 @@
-"""`pipeline("prompt-performance-prediction")` for every predictor."""
+"""The pipeline `prompt-performance-prediction`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +15,9 @@ from pqpp_models.torch_predictor import TorchPredictor
 class PromptPerformancePredictionPipeline(Pipeline):
     """A pipeline that predicts how well prompts will do.
 
-    It accepts a prompt or a list of them for a text predictor, or a mapping with `prompt` and the
-    predictor's other columns (or a list of such mappings) for the others. It returns one mapping of
-    targets to values, or a list of them, in the targets' own units. The default model is the
-    predictor `static`, which is part of the package; names of `pqpp models list` are accepted too.
+    The input is a prompt or, for predictors with other columns, a mapping with `prompt`; or a list
+    of either. The output is a mapping of targets to predictions in the targets' own units, or a
+    list of them. The default model is the predictor `static`.
     """
 
     _load_processor = None
@@ -33,7 +32,9 @@ class PromptPerformancePredictionPipeline(Pipeline):
     def _build_predictor(self) -> TorchPredictor:
         predictor_type = getattr(self.model.config, "predictor_type", None)
         if predictor_type is None:
-            raise PredictorError(f"{type(self.model).__name__} is no predictor; name a predictor")
+            raise PredictorError(
+                f"{type(self.model).__name__} is not a predictor; use a model of pqpp"
+            )
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = get_predictor_class(predictor_type)
         processor = self.processor if self.processor is not None else self.tokenizer
@@ -51,13 +52,12 @@ class PromptPerformancePredictionPipeline(Pipeline):
     def __call__(
         self, inputs: Any, targets: Any = None, batch_size: int | None = None, **kwargs: Any
     ) -> Any:
-        """Predict for one input or many.
+        """Predict the performance of one or more prompts.
 
         Args:
             inputs: A prompt, a mapping, a list of either, or a dataset.
             targets: Names of targets; default: all targets of the predictor.
             batch_size: Rows per forward pass.
-            **kwargs: Not allowed; a misspelled option raises an error.
         """
         self._sanitize_parameters(**kwargs)
         if batch_size is not None and isinstance(self.predictor, TorchPredictor):
@@ -73,18 +73,16 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
-    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
-        if kwargs:
-            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}; remove it")
+    def _sanitize_parameters(self) -> tuple[dict, dict, dict]:
         return {}, {}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
-        """Return the row unchanged: the predictor prepares it."""
+        """Return the row unchanged, since the predictor prepares it."""
         return {"row": input_}
 
     def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
         return {"values": self._predict_values([input_tensors["row"]], None)[0]}
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, float]:
-        """Return the values by target."""
+        """Return the predictions by target."""
         return model_outputs["values"]

@@ -1,4 +1,4 @@
-"""Predictions of prompts as a table."""
+"""Predictions as a table."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def predict_columns(
     progress: bool = False,
     unread: str = "empty",
 ) -> dict[str, Sequence[Any]]:
-    """Return the columns of `predict` as a mapping, with None for unknown values.
+    """Return the columns of `predict` by name, with None for unknown values.
 
-    Rows are the output of `Predictor.read_rows`.
+    The rows are the output of `Predictor.read_rows`.
 
     Example:
         >>> static = Predictor.from_pretrained("static")
@@ -110,7 +110,7 @@ def predict_columns(
 
 
 def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the requested targets; by default all of them, with `alignment` first.
+    """Return the names of the requested targets; default: all, with `alignment` first.
 
     Example:
         >>> static = Predictor.from_pretrained("static")
@@ -124,7 +124,7 @@ def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> 
 
 
 def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
-    """Return the targets to show first: the mean of a measure replaces its models' targets.
+    """Return the targets to show first: of each measure, the mean or else all targets.
 
     Example:
         >>> choose_main_targets(Predictor.from_pretrained("static"))
@@ -136,8 +136,8 @@ def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
 
 
 @dataclass
-class PredictShard:
-    """A job of `pqpp_files.shards` that adds predictions to the rows of a shard.
+class ShardPredictor:
+    """A function that adds predictions to the rows of a shard, for `pqpp_files.shards`.
 
     Args:
         predictor: An argument of `Predictor.from_pretrained`; loaded before the first shard.
@@ -148,14 +148,12 @@ class PredictShard:
         unread: As for `predict`.
 
     Returns:
-        All input columns, the predictions as float64, `distance`, `out_of_domain` and `ignored` if
-        the predictor knows them, and `error`: why there is none for a row whose prompt is not text
-        or is blank. If an input column has the name of a new one, those of the predictions end in
-        `_predicted`; a column `error` is refused.
+        The input columns, the columns of `predict`, and `error`: why a row has no prediction. New
+        columns end in `_predicted` if an input column has the same name.
 
     Example:
         >>> import pyarrow as pa
-        >>> job = PredictShard("n_words")
+        >>> job = ShardPredictor("n_words")
         >>> job(pa.table({"prompt": ["a red cat", ""]})).column_names
         ['prompt', 'score', 'error']
     """
@@ -169,21 +167,21 @@ class PredictShard:
 
     @cached_property
     def loaded_predictor(self) -> Predictor:
-        """The predictor."""
+        """The predictor, loaded at first use."""
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, but shards have only text; use a "
-                "predictor of text, such as static"
+                f"{self.predictor} needs {predictor.inputs}, but shards contain only text; use a "
+                "text predictor such as static"
             )
         return predictor
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the predictor, which each process loads itself."""
+        """Return the state without the loaded predictor."""
         return {name: value for name, value in vars(self).items() if name != "loaded_predictor"}
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Return the rows with their predictions."""
+        """Add predictions to a table."""
         import pyarrow as pa
 
         from pqpp_files.shards import ERROR, get_texts
@@ -202,14 +200,13 @@ class PredictShard:
             added = {f"{name}_predicted": values for name, values in added.items()}
         added[ERROR] = pa.array(errors, pa.string())
         if ERROR in table.column_names:
-            raise PredictorError(f"the input already has a column {ERROR!r}; rename the column")
+            raise PredictorError(f"the input must not have a column {ERROR!r}; rename the column")
         for name, values in added.items():
             table = table.append_column(name, values)
         return table
 
 
 def _to_columns(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
-    """Return columns by name, with None for unknown values, as in files."""
     columns = values.T.tolist()
     known = ([None if math.isnan(value) else value for value in column] for column in columns)
     return dict(zip(names, known, strict=True))

@@ -1,4 +1,4 @@
-"""The interface of every predictor: rows with prompts in, predicted performance out."""
+"""The interface of all predictors."""
 
 import contextlib
 import logging
@@ -26,7 +26,7 @@ from pqpp_models.record.record import (
     TrainingRecord,
     fill_means,
     find_mean_parts,
-    find_means,
+    find_mean_targets,
 )
 from pqpp_models.registration import NUMPY
 from pqpp_models.targets import TARGETS, resolve_targets
@@ -50,12 +50,10 @@ class Estimates(NamedTuple):
         values: shape ``(rows, targets)``.
         deviations: standard deviations of the same shape; about 90% of true values are within
             1.645 of them. NaN for `alignment`, whose errors cannot be predicted.
-        distance: per row, from 0 (a training prompt) to slightly above 1 (unlike any).
-        out_of_domain: per row, whether the prompt is not plain English. Its prediction is then the
-            average of all prompts, or one deviation lower if its words are garbled; metrics use
-            it, tables for people omit it.
-        ignored: per row, the ignored parts of the prompt by kind: syntax, tails and unknown words;
-            empty if there are none.
+        distance: distance of each prompt to the training prompts, from 0 to slightly above 1.
+        out_of_domain: whether each prompt is not plain English. Its prediction is then the average
+            of all prompts, or one deviation lower if the words are garbled.
+        ignored: a description of the ignored parts of each prompt; empty if there are none.
     """
 
     values: NDArray[np.float64]
@@ -66,7 +64,7 @@ class Estimates(NamedTuple):
 
 
 class Predictor(ABC):
-    """A model or measure that predicts how well prompts will do, for one or several targets.
+    """A predictor of how well prompts will do.
 
     A subclass defines ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
     ``from_checkpoint``; also ``_get_state`` if it has weights, ``from_shipped`` if it is shipped,
@@ -76,17 +74,17 @@ class Predictor(ABC):
     Attributes:
         name: the registered name, also the ``predictor_type`` of its checkpoints.
         targets: the targets that it predicts, in the order of its columns.
-        inputs: what a row must contain: ``"text"``, ``"text+images"`` or ``"text+scores"``.
-        supervised: whether it was fitted to targets. If so, predictions are in the targets' units
-            and ranges; if not, a column is a raw value that may correlate with its target.
-        is_scalar: whether it has one score per row for every target.
-        has_image_means: whether a row's images are averaged instead of predicted.
-        made_by: the command that creates such a predictor, like ``pqpp fit``, if none is shipped.
-        higher_is: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
+        inputs: the input: ``"text"``, ``"text+images"`` or ``"text+scores"``.
+        supervised: whether it was fitted to targets. Only then, predictions are in the units of the
+            targets.
+        is_scalar: whether it predicts one score for all targets.
+        has_image_means: whether it averages predictions for images.
+        made_by: the command that creates such a predictor, if none is shipped.
+        higher_is: whether higher predictions mean ``"easier"`` or ``"harder"`` prompts, or
             ``"unknown"``.
-        details: entries of its configuration, such as the training data.
-        record: the rows that it was fitted to, and the means that are computed from their parts.
-        shipped_as: the name that it was loaded by, if it is shipped.
+        details: further entries of its configuration, such as the training data.
+        record: the rows that it was fitted to, and the targets that are means of others.
+        shipped_as: its name if it is shipped.
     """
 
     name: str
@@ -117,7 +115,7 @@ class Predictor(ABC):
 
     @property
     def direction(self) -> str:
-        """What a higher prediction means, in words.
+        """A description of what a higher prediction means.
 
         >>> Predictor.from_pretrained("n_words").direction
         'a higher score means a harder prompt'
@@ -129,7 +127,7 @@ class Predictor(ABC):
 
     @property
     def size(self) -> str:
-        """Its size in words.
+        """A description of its size.
 
         >>> Predictor.from_pretrained("n_words").size
         'no weights'
@@ -139,7 +137,7 @@ class Predictor(ABC):
 
     @property
     def title(self) -> str:
-        """Its name in messages: the shipped name, else the type.
+        """The name in messages: the shipped name, or else the type.
 
         >>> Predictor.from_pretrained("static-train").title
         'static-train'
@@ -165,7 +163,7 @@ class Predictor(ABC):
 
     @property
     def fitted_on(self) -> str | None:
-        """The split that it was trained on, as cards name it; None if unknown.
+        """The split that it was trained on, like `train`; None if unknown.
 
         >>> Predictor.from_pretrained("static-train").fitted_on
         'train'
@@ -178,10 +176,10 @@ class Predictor(ABC):
 
     @property
     def unlearned_targets(self) -> tuple[str, ...]:
-        """The targets that it does not clearly predict better than chance.
+        """The targets for which it is not clearly better than chance.
 
-        The 95% interval of their Spearman correlation in cross-validation includes 0, or without
-        an interval the correlation is 0 or less.
+        In cross-validation, the 95% interval of Spearman's correlation for them includes 0. Without
+        an interval, the correlation is 0 or less.
 
         >>> Predictor.from_pretrained("static").unlearned_targets
         ()
@@ -201,24 +199,24 @@ class Predictor(ABC):
         )
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
-        """Return the configuration and weights to save; empty by default."""
+        """Return the configuration entries and the weights to save."""
         return {}, {}
 
     def _get_files(self) -> dict[str, bytes]:
-        """Return further files to save, like those of a tokenizer."""
+        """Return further files to save, such as those of a tokenizer."""
         return {}
 
     def _render_card(self) -> str:
-        """Return the card: the template named after the predictor, with targets and details."""
+        """Render the template of the card, without handling errors."""
         from pqpp_hub.card import render_card
 
         return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
 
     def render_card(self) -> str:
-        """Return the model card in Markdown.
+        """Render the model card in Markdown.
 
         Raises:
-            ModelError: The configuration lacks an entry that the card needs.
+            ModelError: The entries of the configuration do not fit the template.
 
         >>> Predictor.from_pretrained("n_words").render_card().startswith("---")
         True
@@ -227,8 +225,8 @@ class Predictor(ABC):
             return self._render_card()
         except Exception as error:  # `details` may come from a foreign configuration
             raise ModelError(
-                f"no card can be written from the configuration of {self.title} "
-                f"({to_line(error)}); correct its `details`"
+                f"the card of {self.title} cannot be written ({to_line(error)}); correct `details` "
+                "in its configuration"
             ) from error
 
     @classmethod
@@ -237,10 +235,10 @@ class Predictor(ABC):
         """Return the predictor of a folder whose files have been read."""
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write configuration, weights and model card; replace an older checkpoint.
+        """Save the configuration, the weights and the model card.
 
         Raises:
-            ModelError: the folder contains something other than a checkpoint.
+            ModelError: the folder contains other files, or another type of predictor.
         """
         config, arrays = self._get_state()
         facts, files = self.record.to_files()
@@ -252,27 +250,27 @@ class Predictor(ABC):
         """Check that a dataset has the columns that this predictor needs.
 
         Raises:
-            PredictorError: a column is missing; the message names the fix.
+            PredictorError: a column is missing.
 
         >>> Predictor.from_pretrained("nqc").require_columns(["prompt"], "mine")
         Traceback (most recent call last):
             ...
-        pqpp_models.errors.PredictorError: nqc needs a column scores, which mine does not have; ...
+        pqpp_models.errors.PredictorError: nqc needs a column scores, but mine has none; ...
         """
         there = set(columns)
         there |= {"<model>_images" for name in there if name.endswith("_images")}
         for group in self.required_columns:
             if there.isdisjoint(group):
-                remedy = "pass rows with this column to the predictor's `predict` in Python"
+                remedy = "pass rows with this column to `predict` in Python"
                 if self.inputs == "text+images":
-                    remedy = "set `image_dir` to the folder of its images"
+                    remedy = "set `image_dir` to the folder of the images"
                 raise PredictorError(
-                    f"{self.title} needs a column {' or '.join(group)}, which {where} does not "
-                    f"have; {remedy}"
+                    f"{self.title} needs a column {' or '.join(group)}, but {where} has none; "
+                    f"{remedy}"
                 )
 
     def get_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
-        """Return the names of the columns that ``predict`` returns, one per target.
+        """Return the names of the columns of ``predict``.
 
         >>> Predictor.from_pretrained("n_words").get_columns(None)
         ('score',)
@@ -285,7 +283,7 @@ class Predictor(ABC):
     def predict(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> NDArray[np.float64]:
-        """Predict the performance of some prompts.
+        """Predict the performance of prompts.
 
         Args:
             rows: strings, mappings with ``"prompt"``, or a table or dataset with such a column.
@@ -308,12 +306,12 @@ class Predictor(ABC):
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> Estimates:
-        """Predict prompts with standard deviations, and mark those out of domain.
+        """Predict the performance of prompts, with standard deviations.
 
-        Arguments are those of ``predict``; a blank prompt is NaN and not out of domain.
+        The arguments are those of ``predict``.
 
         Raises:
-            PredictorError: this predictor has no uncertainty (see ``has_uncertainty``).
+            PredictorError: the predictor does not estimate its uncertainty.
 
         >>> predictor = Predictor.from_pretrained("static")
         >>> found = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
@@ -329,7 +327,7 @@ class Predictor(ABC):
         progress: bool = False,
         uncertainty: bool = False,
     ) -> Estimates:
-        """Predict from rows returned by ``read_rows``.
+        """Predict the performance of rows from ``read_rows``.
 
         Deviations and distances are NaN unless ``uncertainty`` is set.
 
@@ -338,7 +336,7 @@ class Predictor(ABC):
         [[3.0]]
         """
         if uncertainty and not self.has_uncertainty:
-            raise PredictorError(f"{self.title} has no uncertainty; use another, such as static")
+            raise PredictorError(f"{self.title} does not estimate uncertainty; use static or ridge")
         chosen = self.get_columns(targets)
         shape = (len(rows), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
@@ -348,10 +346,10 @@ class Predictor(ABC):
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
-                "%s: this %s was not clearly better than chance in cross-validation; do not rely "
-                "on this prediction",
-                ", ".join(unlearned),
+                "%s was not clearly better than chance on %s in cross-validation; do not rely on "
+                "its values",
                 self.title,
+                ", ".join(unlearned),
             )
         # Products of a few rows are too small for threads.
         with limit_blas_threads() if len(rows) > _FEW else contextlib.nullcontext():
@@ -370,14 +368,13 @@ class Predictor(ABC):
     def record_fit(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
     ) -> None:
-        """Record hashes of the rows that it was fitted to; trainers call this once per dataset.
+        """Record the rows that the predictor was fitted to, as hashes.
 
         Args:
             rows: as for ``predict``; a column ``prompt_id`` is read too.
-            values: their true values, NaN if missing; rows without values are skipped. If a target
-                is the mean of others in all rows (``mean_hbpp``), its prediction becomes the mean
-                of their predictions.
-            targets: names of the columns of ``values``; default: those of the predictor.
+            values: true values, NaN if missing; rows without values are skipped. A target that is
+                the mean of others in all rows will be predicted as their mean.
+            targets: the columns of ``values``; default: those of the predictor.
 
         >>> from pqpp_models.text.static import StaticPredictor
         >>> predictor = StaticPredictor.from_shipped("static")
@@ -392,7 +389,7 @@ class Predictor(ABC):
             names = tuple(targets or self.targets)
             array = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
             scored = np.asarray(~np.isnan(array).all(axis=1))
-            means = () if self.has_image_means else find_means(names, array)
+            means = () if self.has_image_means else find_mean_targets(names, array)
         fitted, known = FittedRows.from_rows(rows, scored), self.record.rows
         fitted = fitted if known is None else known | fitted
         self.record = replace(self.record, rows=fitted, means=means)
@@ -400,7 +397,7 @@ class Predictor(ABC):
     def _iterate_batches(
         self, rows: Sequence[Any], progress: bool
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
-        """Yield batches of rows whose prompts are not blank, with their indices."""
+        """Yield the indices and rows of batches, without blank prompts."""
         texts = (str(row.get(COLUMN, COLUMN) if isinstance(row, Mapping) else row) for row in rows)
         known = [at for at, text in enumerate(texts) if text.strip()]
         indices = np.array(known, dtype=np.int64)
@@ -421,7 +418,7 @@ class Predictor(ABC):
 
     @property
     def domain_note(self) -> str:
-        """What ``out_of_domain`` means, in words.
+        """A description of ``out_of_domain``.
 
         >>> Predictor.from_pretrained("n_words").domain_note
         'not read as plain English'
@@ -431,14 +428,14 @@ class Predictor(ABC):
     def explain(
         self, prompts: Any, target: str | None = None, progress: bool = False
     ) -> "list[Explanation]":
-        """Return how predictions change if one word or phrase of a prompt is removed.
+        """Explain predictions by their changes if a phrase of the prompt is removed.
 
-        The changes are exact, do not add up, and are not causes of what images look like. Ignored
-        text has no change, nor does a single word or a prompt that cannot be read.
+        Changes do not add up. There are none for ignored text, and for prompts that cannot be read
+        or have one word.
 
         Args:
             prompts: as for ``predict``.
-            target: one name; the predictor's first if None.
+            target: the name of a target; default: the first one.
             progress: show a progress bar on standard error.
 
         Raises:
@@ -452,12 +449,12 @@ class Predictor(ABC):
 
         if self.inputs != "text":
             raise PredictorError(
-                f"{self.title} needs {self.inputs}, but only text can be explained; use a "
-                "predictor of text, such as static"
+                f"{self.title} needs {self.inputs}, but only text can be explained; use a text "
+                "predictor such as static"
             )
         chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
-            raise PredictorError(f"{len(chosen)} targets are given; name one target to explain")
+            raise PredictorError(f"expected one target to explain, got {len(chosen)}")
         read = parse_prompts(prompts)
         contents = [prompt.content for prompt in read]
         left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
@@ -479,15 +476,15 @@ class Predictor(ABC):
         return explanations
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
-        """Return the learned embeddings of prompts, ``(rows, size)``.
+        """Return embeddings of prompts, shape ``(rows, size)``.
 
         Raises:
-            PredictorError: this predictor has no such space (see ``has_space``).
+            PredictorError: the predictor does not embed prompts.
 
         >>> Predictor.from_pretrained("static").embed(["a red cat", "a dog"]).shape[0]
         2
         """
-        raise PredictorError(f"{self.title} has no embeddings; use a predictor like static")
+        raise PredictorError(f"{self.title} does not embed prompts; use static or ridge")
 
     @property
     def has_space(self) -> bool:
@@ -499,7 +496,7 @@ class Predictor(ABC):
         """Return an array of shape ``(rows, targets)`` for 1 to ``chunk_size`` rows, none blank."""
 
     def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
-        """Return estimates of the same rows, with deviations and distances if available."""
+        """Return the estimates of rows, with deviations and distances if available."""
         raise NotImplementedError
 
     def run_smoke_test(self) -> None:  # noqa: B027
@@ -507,14 +504,14 @@ class Predictor(ABC):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return a shipped predictor by its registered name.
+        """Load a shipped predictor.
 
         Raises:
-            PredictorError: it is not shipped with weights.
+            PredictorError: no predictor of this name is shipped.
         """
-        made = f"train it with {cls.made_by}, or " if cls.made_by else ""
+        made = f"create one with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"{name} has no shipped weights; {made}give a folder (./{name}) or OWNER/REPOSITORY"
+            f"{name} has no shipped weights; {made}use a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod
@@ -525,20 +522,20 @@ class Predictor(ABC):
         cache_dir: str | None = None,
         token: str | bool | None = None,
     ) -> Self:
-        """Load a predictor by shipped name, from a folder or from the Hub.
+        """Load a predictor that is shipped, in a folder or on the Hub.
 
-        A shipped name wins over a folder of the same name; write ``./static`` for the folder.
+        A shipped name has priority over a folder; write ``./static`` for the folder.
 
         Args:
             name_or_path: a name of ``list_predictors()``, a folder written by ``save_pretrained``,
                 or ``OWNER/REPOSITORY``.
-            revision: branch, tag or commit of the repository; for the Hub only.
-            cache_dir: the folder of downloads; for the Hub only.
-            token: access token; for the Hub only, never stored or shown.
+            revision: the branch, tag or commit of a repository.
+            cache_dir: the folder for downloads.
+            token: the access token for the Hub.
 
         Raises:
-            PredictorError: the name is none of the three.
-            ModelError: the folder or repository has no usable predictor, or one of another class.
+            PredictorError: the name is unknown.
+            ModelError: the predictor cannot be loaded, or is of another class.
 
         >>> Predictor.from_pretrained("mean_word_length").predict(["a red"], "mean_rr").tolist()
         [[2.0]]

@@ -1,4 +1,4 @@
-"""Prompts or captions, with their ids, from a table or a text file."""
+"""Read prompts or captions from a table or a text file."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from pqpp_models.prompt_rows import PromptSource
 def read_prompts_and_ids(
     path: str, column: str = "prompt", id_columns: Sequence[str] = ("prompt_id",)
 ) -> tuple[list[str], list[str]]:
-    r"""Return the prompts of a file, and their ids from the first id column it has.
+    r"""Read the prompts of a file and their ids, from the first id column that exists.
 
     Returns:
-        Prompts and ids; without an id column, row numbers are the ids.
+        The prompts and the ids, which are row numbers without an id column.
 
     Raises:
         FileError: The file cannot be read, or has no such column of texts, or no prompt.
@@ -31,7 +31,7 @@ def read_prompts_and_ids(
 
 
 def read_texts(path: str, column: str = "prompt") -> list[str]:
-    """Return the texts of a file in order; `-` is standard input, `-.csv` CSV from it.
+    """Read the texts of a file; `-` is standard input, and `-.csv` a CSV table from it.
 
     Raises:
         FileError: The file cannot be read, or has no such column of texts.

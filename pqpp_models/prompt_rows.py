@@ -1,4 +1,4 @@
-"""Sources of prompts and their other columns: strings, a file or a dataset."""
+"""Prompts with their other columns, from strings, files or datasets."""
 
 import logging
 import re
@@ -15,14 +15,14 @@ _NAME_IT = "set `column` to the column of prompts"
 
 @dataclass
 class PromptSource:
-    """Prompts and other columns, in batches of some thousand rows.
+    """Prompts with their other columns, in batches.
 
     Attributes:
         count: The number of prompts.
         blank: The number of blank prompts.
-        parts: Yields the columns of each batch, and the predictor's input; its argument is whether
-            to convert numbers of a CSV file.
-        rows: All rows of a dataset.
+        parts: A function that yields the columns and the predictor's input of each batch; its
+            argument is whether to convert the numbers of a CSV file.
+        rows: The rows of a dataset, if it is one.
     """
 
     count: int
@@ -32,18 +32,18 @@ class PromptSource:
 
     @classmethod
     def from_strings(cls, prompts: Sequence[str]) -> Self:
-        """Return prompts from the command line."""
+        """Create a source from prompts."""
         texts = list(prompts)
         return cls(*_count_blank(texts), lambda typed: [({"prompt": texts}, texts)])
 
     @classmethod
     def from_rows(cls, rows: Any) -> Self:
-        """Return the prompts of a dataset with a column `prompt`."""
+        """Create a source from a dataset with a column `prompt`."""
         return cls(*_count_blank(rows["prompt"][:]), lambda typed: iterate_batches(rows), rows)
 
     @classmethod
     def from_file(cls, path: str, column: str = "prompt") -> Self:
-        """Return the prompts of a table or text file; `-` is standard input.
+        """Create a source from a table or text file; `-` is standard input.
 
         Raises:
             FileError: The file cannot be read, or has no such column of texts, or no prompt.
@@ -74,7 +74,6 @@ class PromptSource:
 
 
 def _count_blank(texts: Sequence[str]) -> tuple[int, int]:
-    """Return the numbers of texts and of blank texts."""
     return len(texts), sum(not text.strip() for text in texts)
 
 
@@ -88,28 +87,28 @@ def load_dataset_rows(
     usual_splits: Sequence[str] = (),
     keeps_images: bool = False,
 ) -> tuple[Any, str | None]:
-    """Return the rows of a dataset, with prompts in the column `prompt`, and their split.
+    """Load the rows of a dataset, with the prompts in the column `prompt`.
 
     Args:
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
-        subset: As in `load_benchmark`; the same applies to `data_dir` and `image_dir`.
-        split: Required if there are several splits and none of `usual_splits`.
+        subset: As in `load_benchmark`, like `data_dir` and `image_dir`.
+        split: The split; default: the first of `usual_splits` that exists, or the only split.
         column: The column of prompts.
-        usual_splits: Splits to choose from, in order, if none is named.
-        keeps_images: Whether to load the images of an own benchmark.
+        usual_splits: Splits to choose from, in order.
+        keeps_images: Whether to load the images of a benchmark built by pqpp.
 
     Returns:
-        The rows, and the named or usual split.
+        The rows and their split.
 
     Raises:
         BenchmarkError: The configuration, split or column does not exist, or a prompt is not text.
         PqppError: The dataset does not exist.
     """
-    from pqpp_backbones.training.reading import report_load_error
+    from pqpp_backbones.training.reading import explain_load_errors
 
     try:
         folders = {"data_dir": data_dir, "image_dir": image_dir}
-        with report_load_error(dataset, "check `dataset`"):
+        with explain_load_errors(dataset, "check `dataset`"):
             rows, split = _load_split(dataset, subset, split, folders, column, usual_splits)
             if keeps_images or image_dir is not None:
                 rows = attach_saved_images(rows, dataset, image_dir)
@@ -127,13 +126,13 @@ def load_dataset_rows(
         raise BenchmarkError(f"{dataset} has no prompts; add at least one row")
     for number, prompt in enumerate(rows["prompt"][:], 1):
         if not isinstance(prompt, str):
-            fault = f"{column} is {prompt!r}, but must be text; remove the row"
+            fault = f"{column} must be text; got {prompt!r}"
             raise BenchmarkError(f"`dataset` {dataset}, row {number}: {fault}")
     return rows, split
 
 
 def attach_saved_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
-    """Add the images of an own benchmark to its rows; other rows are unchanged."""
+    """Add the images of a benchmark built by pqpp to its rows; other rows are unchanged."""
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.own_benchmark.images import add_saved_images
     from pqpp_files.open_input import is_input
@@ -165,7 +164,9 @@ def _load_split(
         taken = named or (names[0] if len(names) == 1 else None)
         if taken not in names:
             asked = "`split` is missing" if taken is None else f"`split` {taken} does not exist"
-            raise BenchmarkError(f"{asked}; the splits of {dataset} are {', '.join(names)}")
+            raise BenchmarkError(
+                f"{asked}; choose from the splits of {dataset}: {', '.join(names)}"
+            )
         return taken, named
 
     options = {name: index for name, index in folders.items() if index is not None}
@@ -181,12 +182,12 @@ def _load_split(
         taken, named = choose(parts)
         return parts[taken], named
     if split is not None:
-        raise BenchmarkError(f"`split` {split}: {dataset} has no splits; remove `split`")
+        raise BenchmarkError(f"{dataset} has no splits; remove `split`")
     return parts, None
 
 
 def refuse_split_options(dataset: str, parts: dict[str, str | None]) -> None:
-    """Raise an error if options select a part of a dataset that is a table.
+    """Check that no option selects a part of a table.
 
     Raises:
         BenchmarkError: An option is set.
@@ -197,7 +198,7 @@ def refuse_split_options(dataset: str, parts: dict[str, str | None]) -> None:
 
 
 def _read_prompt_table(dataset: str, column: str) -> Any:
-    """Return a table of prompts as rows; each column has one type."""
+    """Read a table of prompts as a dataset."""
     import datasets
     import pyarrow as pa
 
@@ -217,9 +218,7 @@ def _read_prompt_table(dataset: str, column: str) -> Any:
 
 
 def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
-    """Yield batches of a dataset: their columns, and the rows themselves.
-
-    The columns do not include images.
+    """Yield the columns without images and the rows of each batch of a dataset.
 
     Example:
         >>> import datasets

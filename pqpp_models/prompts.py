@@ -1,4 +1,4 @@
-"""Readers of prompts from strings, rows, a table or a dataset."""
+"""Read prompts from strings, rows, tables and datasets."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,17 +12,16 @@ COLUMN, ID = "prompt", "prompt_id"
 
 
 def read_prompts(rows: Any) -> list[str]:
-    """Return the prompts of some rows as a list of strings, unchanged.
+    """Return the prompts of rows as a list of strings.
 
     Args:
         rows: an iterable of strings, of `Prompt`, or of mappings that contain ``"prompt"``; or a
             table with a column ``"prompt"``: a mapping of columns, a ``datasets.Dataset`` (streamed
-            ones too) or a pandas ``DataFrame``. A blank prompt is allowed, so that one blank line
-            does not stop a million others.
+            ones too) or a pandas ``DataFrame``. Blank prompts are allowed.
 
     Raises:
-        PredictorError: a single string was given, the column ``"prompt"`` is missing, or a prompt
-            is not a string (its index is in the message).
+        PredictorError: the rows are a single string, have no column ``"prompt"``, or have a prompt
+            that is not a string.
 
     >>> read_prompts(["a cat", "a dog"])
     ['a cat', 'a dog']
@@ -35,7 +34,7 @@ def read_prompts(rows: Any) -> list[str]:
     """
     one = rows.get(COLUMN) if isinstance(rows, Mapping) else rows
     if isinstance(one, str):
-        raise PredictorError(f"`rows` is one prompt, not a list; write [{one[:20]!r}]")
+        raise PredictorError(f"`rows` must be a list; write [{one[:20]!r}]")
     columns, values = _find_column_names(rows), rows
     if columns is None:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
@@ -47,19 +46,17 @@ def read_prompts(rows: Any) -> list[str]:
     else:
         named = ", ".join(map(str, columns)) or "none"
         raise PredictorError(
-            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the column with the texts"
+            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the column of prompts"
         )
     for index, value in enumerate(values):
         if not isinstance(value, str):
-            kind = "missing" if value is None else f"{value!r:.40}, not a string"
-            raise PredictorError(
-                f"the prompt at index {index} is {kind}; name the texts '{COLUMN}', or remove it"
-            )
+            shown = "missing" if value is None else f"{value!r:.40}, not a string"
+            raise PredictorError(f"the prompt at index {index} is {shown}; correct the row")
     return list(values)
 
 
 def to_prompt_list(prompts: Any) -> Any:
-    """Return one prompt as a list, and anything else unchanged.
+    """Return a single prompt as a list, and anything else unchanged.
 
     Raises:
         PredictorError: The prompt is the name of a file.
@@ -68,13 +65,13 @@ def to_prompt_list(prompts: Any) -> Any:
     (['a cat'], ['a dog'])
     """
     if isinstance(prompts, str) and is_file_name(prompts):
-        way = f"give its column of prompts as a list, or run pqpp predict --file {prompts}"
+        way = f"pass a list of prompts, or run pqpp predict --file {prompts}"
         raise PredictorError(f"{prompts!r} is the name of a file, not a prompt; {way}")
     return [prompts] if isinstance(prompts, str) else prompts
 
 
 def parse_prompts(rows: Any) -> list[Prompt]:
-    """Read each distinct prompt once; `Prompt` objects are used as they are.
+    """Parse prompts to `Prompt` objects, each distinct prompt once.
 
     Args:
         rows: an argument of ``read_prompts``.
@@ -92,12 +89,12 @@ def parse_prompts(rows: Any) -> list[Prompt]:
 
 
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
-    """Return rows with more than a prompt as a list of mappings.
+    """Return rows as a list of mappings with some required columns.
 
     Args:
         rows: mappings, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
-        columns: the required columns, including ``"prompt"``.
-        reader: the name of the caller in messages.
+        columns: the required columns.
+        reader: the name of the predictor in messages.
 
     Raises:
         PredictorError: a row has no value in one of the columns.
@@ -116,15 +113,14 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
         for name in columns:
             if not isinstance(row, Mapping) or row.get(name) is None:
                 raise PredictorError(
-                    f"the row at index {index} has no {name!r}; {reader} needs rows with "
-                    f"{', '.join(columns)}"
+                    f"the row at index {index} has no {name!r}; {reader} needs {', '.join(columns)}"
                 )
     read_prompts(read)
     return read
 
 
 def read_ids(rows: Any) -> list[str | None]:
-    """Return the ids of rows as texts, None for a row without one.
+    """Return the ids of rows as strings, None for rows without an id.
 
     Args:
         rows: an argument of ``read_prompts``, but not a stream.
@@ -141,7 +137,7 @@ def read_ids(rows: Any) -> list[str | None]:
 
 
 def _find_column_names(rows: Any) -> list[str] | None:
-    """Return the columns of a table; None for other rows."""
+    """Return the column names of a table, None for other rows."""
     if isinstance(rows, Mapping):
         return list(rows)
     # A streamed dataset also has column_names, but only yields rows: it has no length.

@@ -1,4 +1,4 @@
-"""A table of how pqpp reads prompts."""
+"""The content and ignored parts of prompts as a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read(prompts: Any) -> pd.DataFrame:
-    """Return a table of how pqpp reads prompts.
+    """Return a table with the content, the ignored parts and the skills of prompts.
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.

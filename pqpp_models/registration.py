@@ -1,7 +1,4 @@
-"""Registration of the predictors with transformers: `AutoConfig`, `AutoModel` and the pipeline.
-
-`pqpp_autoload` or `register` call it when modules of transformers are imported.
-"""
+"""Register the predictors with the auto classes and pipelines of transformers."""
 
 from pqpp_backbones.registration import Registration
 

@@ -1,4 +1,4 @@
-"""The predictors by name. An entry is text, so that listing names imports no predictor."""
+"""The registry of predictors, which imports a predictor at first use."""
 
 import importlib
 import os
@@ -45,12 +45,12 @@ def register_predictor(
     """Register a predictor under a name.
 
     Args:
-        name: the user's name for it, and ``predictor_type`` in checkpoints.
-        target: ``"module:Class"`` of a subclass of ``Predictor``; imported at first use.
+        name: the name, which is also the ``predictor_type`` of checkpoints.
+        target: ``"module:Class"`` of a subclass of ``Predictor``.
         about: a description in one line.
-        needs: its input besides a prompt, in words.
-        shipped: whether the name alone loads a predictor; if not, it is only a type of checkpoints.
-        group: also list the predictor under this group name.
+        needs: a description of the input besides prompts.
+        shipped: whether the name loads a predictor, and is not only a type of checkpoints.
+        group: a group of predictors to add it to.
 
     Raises:
         PredictorError: the name is already registered.
@@ -70,7 +70,7 @@ def register_predictor(
 
 
 def get_predictor_class(name: str) -> Any:
-    """Import and return the class registered for a name.
+    """Return the class of a registered predictor.
 
     Raises:
         PredictorError: no predictor has this name.
@@ -85,7 +85,7 @@ def get_predictor_class(name: str) -> Any:
 
 
 def list_predictors() -> list[str]:
-    """Return the names of the shipped predictors and measures, the default one first.
+    """Return the names of the shipped predictors and measures, with the default one first.
 
     >>> list_predictors()[:2]
     ['static', 'static-train']
@@ -97,9 +97,9 @@ def list_predictors() -> list[str]:
 
 
 def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Replace names of groups with their members; drop duplicates, keep the order.
+    """Replace the names of groups with those of their members, without duplicates.
 
-    Other names are not checked, since they may be folders or repositories.
+    Other names are unchanged, since they may be folders or repositories.
 
     Args:
         names: names, or one string with names separated by commas.
@@ -113,54 +113,55 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
     parts = split_names(names) if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
-        raise PredictorError("no predictor is named; `pqpp models list` lists all")
+        raise PredictorError("no predictor is given; choose one from pqpp models list")
     members = (member for name in stripped for member in GROUPS.get(name, (name,)))
     return tuple(dict.fromkeys(members))
 
 
 def unknown_predictor_error(name: str) -> PredictorError:
-    """Return the error for an unknown name, with the closest known names."""
+    """Return the error for the name of an unknown predictor."""
     otherwise = "`pqpp models list` lists all"
     if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
-        otherwise = f"{targets[0]} is a target; give a predictor, like {DEFAULT_PREDICTOR}"
+        otherwise = f"{targets[0]} is a target; use a predictor such as {DEFAULT_PREDICTOR}"
     hint = did_you_mean(name, list_predictors(), otherwise)
     if name in GROUPS:
-        members = GROUPS[name]
-        hint = f"this is a group of {len(members)}; name a member, like {' or '.join(members[:3])}"
+        known = " or ".join(GROUPS[name][:3])
+        return PredictorError(f"{name} is a group of predictors; choose one of them, like {known}")
     return PredictorError(f"no predictor, folder or Hub repository {name!r}; {hint}")
 
 
 def pull_predictor_folder(
     name: str, folder: Path, revision: str | None, cache_dir: str | None, token: str | bool | None
 ) -> Path:
-    """Download the folder of a predictor on the Hub, or raise an error about its name.
+    """Download the folder of a predictor from the Hub.
 
     Raises:
-        ModelError, PredictorError: The name is a file, or unknown.
+        ModelError: The name is a file or a missing folder, or the download fails.
+        PredictorError: The name is unknown.
     """
     if folder.is_file():
-        raise ModelError(f"{folder} is a file; give the folder that contains {CONFIG}")
+        raise ModelError(f"{folder} is a file; use the folder that contains {CONFIG}")
     if is_repository_id(name):
         from pqpp_hub.pull import pull_files
 
         return pull_files(name, FILES, revision, cache_dir, token, ModelError)
     if "/" in name or os.sep in name:
-        raise ModelError(f"no folder {folder}; check the path")
+        raise ModelError(f"the folder {folder} does not exist; check the path")
     raise unknown_predictor_error(name)
 
 
 def load_predictor_folder(folder: Path) -> Any:
-    """Load the predictor of an untrusted folder.
+    """Load the predictor in a folder.
 
     Raises:
-        ModelError: The folder has no usable predictor.
+        ModelError: The predictor cannot be loaded.
     """
     config = read_config(folder)
     predictor_type = config["predictor_type"]
     if predictor_type not in PREDICTORS:
         raise ModelError(
-            f"{folder / CONFIG} is of type {predictor_type!r:.60}, which is not registered; "
-            "register the type, or upgrade pqpp"
+            f"{folder / CONFIG}: the type {predictor_type!r:.60} is not registered; upgrade pqpp, "
+            "or register the type"
         )
     try:
         tensors = read_tensors(folder, config)
@@ -176,8 +177,8 @@ def load_predictor_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
-            f"{folder} has no usable {predictor_type!r} predictor ({to_line(error)}); save or "
-            "download it again"
+            f"{folder}: the {predictor_type} predictor cannot be loaded ({to_line(error)}); "
+            "save or download it again"
         ) from error
     return loaded
 

@@ -1,4 +1,4 @@
-"""The values that predictors predict: their names, their ranges, and how they are scaled.
+"""Targets of predictors: names, ranges and scaling.
 
 A target's name is the same in the datasets, the predictors, the command line and the tables:
 `<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has no model. What the
@@ -43,14 +43,14 @@ Z90 = 1.6449
 
 
 def get_target_range(target: str) -> tuple[float, float]:
-    """Return the lowest and the highest value of a target.
+    """Return the lowest and highest value of a target.
 
     Args:
         target: `<model>_<measure>`, `mean_<measure>` or `alignment`.
 
     Returns:
-        The closed range, in the target's own units; infinite for ratings and scores, whose range
-        depends on the dataset.
+        The range in the target's own units; infinite for ratings and scores, whose range depends on
+        the dataset.
 
     Raises:
         PredictorError: the name is not a target.
@@ -63,7 +63,7 @@ def get_target_range(target: str) -> tuple[float, float]:
 
 
 def find_range(target: str) -> tuple[float, float] | None:
-    """Return the range of any benchmark's target from the end of its name; None if unknown.
+    """Return the range of a target from the end of its name; None if it is unknown.
 
     >>> find_range("flux_hbpp"), find_range("match_rate"), find_range("mean_rating")
     ((-1.0, 2.0), (0.0, 1.0), None)
@@ -75,11 +75,11 @@ def find_range(target: str) -> tuple[float, float] | None:
 def get_limits(
     targets: Sequence[str], limits: Limits | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return lower and upper limits of targets, as two arrays to clip with.
+    """Return the lowest and highest values of targets as two arrays.
 
     Args:
-        targets: names of targets.
-        limits: limits of some targets; the others have the limits of their measure.
+        targets: the targets.
+        limits: the limits of some targets; default: those of their measures.
 
     >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
     >>> low.tolist(), high.tolist()
@@ -91,8 +91,8 @@ def get_limits(
     return ranges[:, 0].copy(), ranges[:, 1].copy()
 
 
-def check_limits(targets: Sequence[str], limits: object) -> None:
-    """Check the limits in a configuration; None is valid.
+def check_limits(targets: Sequence[str], limits: Limits | None) -> None:
+    """Check the limits in a configuration.
 
     Raises:
         PredictorError: the limits are invalid, or a rating or score has no limits.
@@ -100,10 +100,8 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
     >>> check_limits(["flux_rating"], {"flux_rating": [5, 1]})
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: the limits of 'flux_rating' are [5, 1]; give the ...
+    pqpp_models.errors.PredictorError: `limits` of 'flux_rating' must be ...
     """
-    if limits is not None and not isinstance(limits, Mapping):
-        raise PredictorError(f"`limits` is {limits!r:.60}; it must map each target to two numbers")
     for name, pair in (limits or {}).items():
         try:
             low, high = (float(limit) for limit in pair)
@@ -111,17 +109,16 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
             low = high = np.nan
         if not low < high or not np.isfinite(high - low):
             raise PredictorError(
-                f"the limits of {name!r:.60} are {pair!r:.60}; give the lowest and highest value"
+                f"`limits` of {name!r:.60} must be the lowest and highest value; got {pair!r:.60}"
             )
     _check_finite(targets, limits)
 
 
 def find_stand_in(target: str, available: Sequence[str]) -> str | None:
-    """Return the first target that can replace a target; None if there is none.
+    """Return the available target that best replaces a target; None if there is none.
 
-    This is the target itself, else the mean of its measure, else the first target of its measure.
-    If none is available and the target rates generated images, it is `alignment`, which orders
-    prompts similarly on another scale.
+    This is the target itself, else the mean of its measure, else the first target of its measure,
+    else `alignment` for a target that rates generated images.
 
     >>> find_stand_in("flux_hbpp", ["sdxl_hbpp", "mean_hbpp"])
     'mean_hbpp'
@@ -141,13 +138,13 @@ def find_stand_in(target: str, available: Sequence[str]) -> str | None:
 def scale_targets(
     values: ArrayLike, targets: Sequence[str] = TARGETS, limits: Limits | None = None
 ) -> NDArray[np.float64]:
-    """Map values from the targets' own units to 0 .. 1, as the paper does before training.
+    """Scale values from the targets' own units to 0 .. 1.
 
     HBPP becomes ``(s + 1) / 3``; P@10 and RR are unchanged.
 
     Args:
-        values: shape ``(..., len(targets))``; NaN (no value) stays NaN.
-        targets: the targets of the last axis.
+        values: shape ``(..., targets)``; NaN stays NaN.
+        targets: the names of the targets.
         limits: as for `get_limits`; needed for ratings and scores.
 
     Returns:
@@ -166,7 +163,7 @@ def scale_targets(
 def unscale_targets(
     values: ArrayLike, targets: Sequence[str] = TARGETS, limits: Limits | None = None
 ) -> NDArray[np.float64]:
-    """Map values from 0 .. 1 back to the targets' own units: the inverse of ``scale_targets``.
+    """Scale values from 0 .. 1 to the targets' own units, the inverse of ``scale_targets``.
 
     >>> unscale_targets([[1.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[2.0, 0.5]]
@@ -182,7 +179,7 @@ def _check_finite(
     for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
         if not is_finite:
             raise PredictorError(
-                f"target {name!r} has no known range; give its lowest and highest value in `limits`"
+                f"target {name!r} has no known range; set its lowest and highest value in `limits`"
             )
     return low, high
 
@@ -190,15 +187,12 @@ def _check_finite(
 def resolve_targets(
     names: str | Iterable[str] | None, available: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Check names of targets and return them as a tuple, in order.
+    """Check names of targets, and return them as a tuple.
 
     Args:
-        names: names, or one string with names separated by commas, or ``None`` for all.
-        available: the allowed names; default: all names of targets, of which PQPP's nine are
-            returned for None.
-
-    Returns:
-        The names, without blanks around them.
+        names: names, or one string with names separated by commas; None for all available ones, or
+            else for PQPP's nine.
+        available: the allowed names; default: all names of targets.
 
     Raises:
         PredictorError: a name is not available or is a duplicate, or there are none.
@@ -223,15 +217,15 @@ def resolve_targets(
             text = f"{text[:60]} ..." if len(text) > 60 else text
             if available is not None and is_target(text):
                 raise PredictorError(
-                    f"target {text!r} is not predicted here; available: {', '.join(available)}"
+                    f"target {text!r} is not available; choose from {', '.join(available)}"
                 )
             others = f"write <model>_<measure> with one of the measures {', '.join(MEASURES)}"
-            rest = others if available is None else f"available: {', '.join(available)}"
+            rest = others if available is None else f"choose from {', '.join(available)}"
             raise PredictorError(f"unknown target {text!r}; {did_you_mean(text, known, rest)}")
         chosen.append(text)
     if not chosen:
-        raise PredictorError(f"no target is named; choose from {', '.join(known)}")
+        raise PredictorError(f"no target is given; choose from {', '.join(known)}")
     repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
-        raise PredictorError(f"duplicate targets: {', '.join(repeated)}; name each target once")
+        raise PredictorError(f"duplicate targets: {', '.join(repeated)}; list each target once")
     return tuple(chosen)

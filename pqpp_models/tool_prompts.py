@@ -1,7 +1,7 @@
-"""Prompts in the files of image generators, which are recognised by their content.
+"""Read prompts from the files of image generators.
 
-Images and pasted blocks of the Stable Diffusion web UI (`parameters`, as Civitai shows them too),
-graphs of ComfyUI, metadata of InvokeAI, answers of Civitai's API, and parts of DiffusionDB.
+These are images and text of the Stable Diffusion web UI, ComfyUI and InvokeAI, responses of
+Civitai's API, and parts of DiffusionDB.
 """
 
 import contextlib
@@ -22,14 +22,14 @@ _SETTINGS = re.compile(r"^Steps: \d+, ?\w.*$", re.MULTILINE)
 
 
 def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
-    r"""Return the prompts in an image generator's file as a column; None for other files.
+    r"""Read the prompts in a file of an image generator; None for other files.
 
     Args:
         source: A PNG, JSON or text file.
 
     Returns:
-        The positive prompts as `prompt`, in order; files of Civitai and DiffusionDB also have their
-        other columns, with None for missing cells.
+        A table with the positive prompts as `prompt`; from Civitai and DiffusionDB, also with the
+        other columns.
 
     Raises:
         FileError: An image contains no prompt, or the file cannot be read.
@@ -65,7 +65,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
 
 
 def _read_blocks(text: str) -> list[str]:
-    """Return the prompts of pasted blocks that each end with a line of settings."""
+    """Return the prompts of text blocks that end with a line of settings."""
     *blocks, rest = _SETTINGS.split(text)
     if rest.strip():  # lines of prompts, some with settings
         return []
@@ -74,11 +74,11 @@ def _read_blocks(text: str) -> list[str]:
 
 
 def _read_json(value: Any) -> list[Any]:
-    """Return the prompts, or the rows of a table with prompts."""
+    """Return the prompts in a JSON value, or rows with prompts."""
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):
-        return list(_read_graph(_index_nodes(value["nodes"], value["links"])))
+        return list(_read_graph(_to_api_graph(value["nodes"], value["links"])))
     inner = [one for one in value.values() if isinstance(one, dict)]
     if inner and all("class_type" in one for one in inner):
         return list(_read_graph(value))
@@ -98,8 +98,8 @@ def _read_json(value: Any) -> list[Any]:
     ]
 
 
-def _index_nodes(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
-    """Convert a saved ComfyUI graph to the form of its API."""
+def _to_api_graph(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
+    """Convert a graph that ComfyUI saved to the format of its API."""
     origins: dict[Any, Any] = {link[0]: [str(link[1]), link[2]] for link in links}
     graph = {}
     for node in nodes:
@@ -114,7 +114,7 @@ def _index_nodes(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
 
 
 def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each distinct text that conditions a sampler of a graph."""
+    """Yield the distinct texts that condition the samplers of a graph."""
     given = set()
     for node in graph.values():
         inputs = node.get("inputs", {})
@@ -127,7 +127,7 @@ def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
-    """Return a text, or the first text that a link leads to."""
+    """Return a text, or the first text that a link in a graph leads to."""
     if isinstance(value, str):
         return value.strip() or None
     if not isinstance(value, list) or not value or str(value[0]) in seen:

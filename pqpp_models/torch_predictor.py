@@ -1,4 +1,4 @@
-"""Loading, saving and devices of neural predictors.
+"""The base class of predictors with a transformers model.
 
 The folder of such a predictor is also a checkpoint of transformers: `AutoModel.from_pretrained` can
 read it, and `TorchPredictor` can read what that model's `save_pretrained` writes.
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class TorchPredictor(Predictor):
-    """A predictor around a transformers model.
+    """A predictor with a transformers model.
 
     Args:
         model: the model; its configuration names the targets.
-        processor: its tokenizer or processor, ``None`` if not needed.
-        details: further configuration entries: the training and its scores.
+        processor: the tokenizer or processor, if the model needs one.
+        details: further entries of the configuration.
         device: the device; default: a GPU if available.
         batch_size: rows per forward pass.
     """
@@ -67,19 +67,19 @@ class TorchPredictor(Predictor):
 
     @property
     def size(self) -> str:
-        """The number of the model's parameters, in words."""
+        """A description of the number of parameters."""
         count = sum(weight.numel() for weight in self.model.parameters())
         return f"{count / 1e6:.1f} million parameters"
 
     @classmethod
     def model_class(cls) -> type[PreTrainedModel]:
-        """Return the class of the model; imported at first use."""
+        """Return the class of the model."""
         module, _, name = registration.MODELS[cls.model_type][1].partition(":")
         return getattr(importlib.import_module(module), name)
 
     @classmethod
     def load_processor(cls, folder: Path) -> Any:
-        """Return the tokenizer or processor saved in a folder; ``None`` if not needed."""
+        """Load the tokenizer or processor in a folder, if the model needs one."""
         if not cls.processor_class:
             return None
         import transformers
@@ -90,7 +90,7 @@ class TorchPredictor(Predictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder, whose weights are read by transformers.
+        """Load the predictor in a folder with transformers.
 
         Raises:
             ModelError: the weights and the configuration do not match.
@@ -129,7 +129,7 @@ class TorchPredictor(Predictor):
 
 
 def read_processor_files(processor: Any) -> dict[str, bytes]:
-    """Return the files of a tokenizer or processor for a checkpoint."""
+    """Return the files of a tokenizer or processor by name."""
     with tempfile.TemporaryDirectory() as beside:
         processor.save_pretrained(beside)
         files = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
@@ -137,7 +137,7 @@ def read_processor_files(processor: Any) -> dict[str, bytes]:
 
 
 def render_fine_tuned_card(predictor: Any) -> str:
-    """Return the card of a fine-tuned predictor from its `details`."""
+    """Render the card of a fine-tuned predictor from its `details`."""
     details = predictor.details
     recipe, measured = details.get("recipe", {}), details.get("validation", {})
     subset = recipe.get("subset")

@@ -1,4 +1,4 @@
-"""The trainers' options, declared without torch so that `--help` does not need it."""
+"""Options of the training scripts, without torch."""
 
 from dataclasses import dataclass
 
@@ -91,8 +91,8 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     early_stopping_patience: int = option(0)
 
     def __post_init__(self) -> None:
-        """Refuse options that leave outputs untrained, too."""
+        """Check that all outputs are trained."""
         super().__post_init__()
         if self.joint_first >= self.num_train_epochs:
-            first = f"`joint_first` is {self.joint_first}, of {self.num_train_epochs} epochs in all"
-            raise PqppError(f"{first}; lower `joint_first`, so that all outputs are trained")
+            least = f"less than `num_train_epochs` ({self.num_train_epochs})"
+            raise PqppError(f"`joint_first` must be {least}; got {self.joint_first}")

@@ -21,7 +21,7 @@ from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
@@ -31,7 +31,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def train(recipe: BertRecipe) -> Outcome:
-    """Train with the settings of a recipe, save the predictor, and return how it went."""
+    """Train and save a predictor, and return the outcome."""
     check_model_folder(recipe, BertPredictor.name)
     arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split)
@@ -91,4 +91,4 @@ main = partial(run_script, train, BertRecipe, __doc__)
 """The entry point of the command line."""
 
 if __name__ == "__main__":
-    run_main(main)
+    run_or_exit(main)

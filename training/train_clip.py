@@ -19,7 +19,7 @@ from transformers import EvalPrediction, set_seed
 from pqpp_backbones.images.embedding import to_pixels, tokenize
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_datasets.target_columns import get_measure, get_targets
 from pqpp_files.errors import PqppError
@@ -36,16 +36,16 @@ from pqpp_models.training.save import save_predictor
 
 
 def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
-    """Load a split, and split its rows into pairs."""
+    """Load the rows of a split, and their (prompt, image) pairs."""
     rows = load_rows(recipe, split, images=True)
     measures = {target.rpartition("_")[2] for target in recipe.targets}
     if recipe.task == "generation" and len(measures) > 1:
         raise PqppError(
-            f"`targets` are {', '.join(recipe.targets)}; an image has one score, so name targets "
-            "of one measure"
+            f"`targets` must be of one measure, since an image has one score; got "
+            f"{', '.join(recipe.targets)}"
         )
     if wrong := [name for name in recipe.targets if get_task(name) != recipe.task]:
-        raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; change `task`")
+        raise PqppError(f"{wrong[0]!r} is not a target of `task` {recipe.task!r}; change `task`")
     rows = replace(rows, limits=get_common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
     return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)
@@ -66,7 +66,7 @@ def get_common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, 
 
 
 def train(recipe: ClipRecipe) -> Outcome:
-    """Train with the settings of a recipe, save the predictor, and return how it went."""
+    """Train and save a predictor, and return the outcome."""
     check_model_folder(recipe, ClipPredictor.name)
     arguments = to_training_arguments(recipe)
     rows, training = read_labelled_pairs(recipe, recipe.train_split)
@@ -74,8 +74,8 @@ def train(recipe: ClipRecipe) -> Outcome:
     known = np.flatnonzero(~np.isnan(training.labels))
     if not len(known):
         raise PqppError(
-            "no image has a label; add a column <model>_hbpp (or another measure) or, "
-            "for the retrieval task, <model>_relevance"
+            "no image has a label; add a column like <model>_hbpp, or <model>_relevance for "
+            "retrieval"
         )
     set_seed(recipe.seed)
     model = ClipForPerformancePrediction.from_backbone(
@@ -132,4 +132,4 @@ main = partial(run_script, train, ClipRecipe, __doc__)
 """The entry point of the command line."""
 
 if __name__ == "__main__":
-    run_main(main)
+    run_or_exit(main)

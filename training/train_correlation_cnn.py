@@ -20,7 +20,7 @@ from transformers import EvalPrediction, set_seed
 from pqpp_backbones.images.embedding import embed_images, load_backbone
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnConfig,
@@ -68,7 +68,7 @@ def compute_image_similarities(
 
 
 def train(recipe: CnnRecipe) -> Outcome:
-    """Train with the settings of a recipe, save the predictor, and return how it went."""
+    """Train and save a predictor, and return the outcome."""
     check_model_folder(recipe, CorrelationCnnPredictor.name)
     arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split, images=True)
@@ -115,4 +115,4 @@ main = partial(run_script, train, CnnRecipe, __doc__)
 """The entry point of the command line."""
 
 if __name__ == "__main__":
-    run_main(main)
+    run_or_exit(main)

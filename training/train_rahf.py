@@ -24,7 +24,7 @@ from transformers import (
 
 from pqpp_backbones.pretrained import safe_load
 from pqpp_backbones.training.publish import check_unfinished, describe_run, push_if_requested
-from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
@@ -36,8 +36,8 @@ from pqpp_files.errors import PqppError
 from pqpp_hub.card import render_card
 
 
-def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
-    """Return a model and its processor: new, from pretrained towers, or from a RAHF model."""
+def make_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
+    """Create the model of a recipe, and its processor."""
     weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
     fields = {name: getattr(recipe, name) for name in weights}
     if recipe.model == "small":
@@ -53,8 +53,8 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
     variant = loaded.model.config.variant
     if variant != recipe.variant:
-        of_model = f"{recipe.model} has the variant {variant!r}"
-        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; set it to {variant!r}")
+        fault = f"`variant` is {recipe.variant!r}, but {recipe.model} has {variant!r}"
+        raise PqppError(f"{fault}; set `variant` to {variant!r}")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor
@@ -63,7 +63,7 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
 def join_towers(
     recipe: RahfRecipe, fields: dict[str, Any]
 ) -> tuple[RahfForRichFeedback, RahfProcessor]:
-    """Return a model of two pretrained towers, and its processor."""
+    """Create a model from two pretrained towers, and its processor."""
     vision, text = recipe.vision_model, recipe.text_model
     what, remedy = f"{vision} and {text} cannot be joined", "name an image encoder and a T5 model"
     with safe_load(what, remedy, vision, text):
@@ -76,7 +76,7 @@ def join_towers(
 
 
 class RahfTrainer(PerformanceTrainer):
-    """A trainer that evaluates like the published tables; each process scores a share."""
+    """A trainer that evaluates as in the published tables."""
 
     control: Any
 
@@ -112,7 +112,7 @@ class OptimizerResetCallback(TrainerCallback):
 
 
 def train(recipe: RahfRecipe) -> Outcome:
-    """Train with the settings of a recipe, save the model, and return how it went."""
+    """Train and save a model, and return the outcome."""
     folder = Path(recipe.output_dir) / "model"
     check_unfinished(folder, recipe, RAHF_FILES)
     arguments = to_training_arguments(recipe)
@@ -120,7 +120,7 @@ def train(recipe: RahfRecipe) -> Outcome:
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)
     validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)
     set_seed(recipe.seed)
-    model, processor = new_model(recipe, training["prompt"][:])
+    model, processor = make_model(recipe, training["prompt"][:])
     shown = partial(
         Examples,
         processor=processor,
@@ -159,4 +159,4 @@ main = partial(run_script, train, RahfRecipe, __doc__)
 """The entry point of the command line."""
 
 if __name__ == "__main__":
-    run_main(main)
+    run_or_exit(main)

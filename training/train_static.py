@@ -31,7 +31,7 @@ from typing import Any
 
 import torch
 
-from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_files.atomic_write import write_file
 from pqpp_files.paths import check_output
 from pqpp_models import Predictor
@@ -74,4 +74,4 @@ main = partial(run_script, train, StaticRecipe, __doc__)
 """The entry point of the command line."""
 
 if __name__ == "__main__":
-    run_main(main)
+    run_or_exit(main)

@@ -13,7 +13,7 @@ Examples::
 import json
 from functools import partial
 
-from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_models.text.text_ensemble import TextEnsemblePredictor
 from pqpp_models.text.training.builds import EnsembleData, train_ensemble
 from pqpp_models.text.training.recipe import EnsembleRecipe
@@ -37,4 +37,4 @@ main = partial(run_script, train, EnsembleRecipe, __doc__)
 """The entry point of the command line."""
 
 if __name__ == "__main__":
-    run_main(main)
+    run_or_exit(main)

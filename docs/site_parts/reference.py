@@ -64,8 +64,8 @@ def skip_inherited(app, kind, name, documented, skip, options):
 def public_names(module: str) -> list[str]:
     """Return the functions and classes that a module defines for others.
 
-    >>> public_names("pqpp_files.visible")
-    ['visible', 'escape_cell']
+    >>> public_names("pqpp_files.escape")
+    ['escape_controls', 'escape_cell']
     """
     tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

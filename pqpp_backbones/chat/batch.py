@@ -1,4 +1,4 @@
-"""OpenAI's batches: requests that are answered within a day, at half the price."""
+"""Requests to OpenAI's batch API, which replies within a day at half the price."""
 
 import contextlib
 import itertools
@@ -13,12 +13,12 @@ from typing import Any
 import openai
 from tqdm import tqdm
 
-from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_reply, read_completion
+from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_json_reply, read_completion
 from pqpp_backbones.chat.models import Endpoint
 from pqpp_backbones.chat.service import FREE, BoundedClient
 from pqpp_backbones.errors import ServiceError
+from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.visible import visible
 
 _PATH: Any = "/v1/chat/completions"
 _MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # per uploaded file
@@ -28,23 +28,22 @@ _ENDED = ("completed", "failed", "expired", "cancelled")
 
 
 def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
-    """Send all questions without a reply in the ledger as batches, and wait for the replies.
+    """Fetch the replies to all requests as batches, and record them in the ledger.
 
-    The first question is sent alone at the full price: its error names the parameters that the
-    service refuses. Each call is recorded with the id of its uploaded file, with which a later run
-    finds the batch of a stopped run. A question that fails in a batch costs nothing; `Endpoint.ask`
-    sends it alone.
+    The first request is sent alone, at the full price, to learn which parameters the service
+    refuses. A stopped run continues with the batches that the ledger records. Requests that fail in
+    a batch cost nothing and have no reply in the ledger.
 
     Args:
-        chat: The endpoint; its ledger has a file.
-        requests: The questions, read once.
+        chat: The endpoint, whose ledger must be a file.
+        requests: The requests; those with a reply in the ledger are skipped.
 
     Raises:
-        ServiceError: The questions may exceed the budget, or the service refuses them.
+        ServiceError: The requests may exceed the budget, or the service refuses them.
     """
     budget, ledger, service = chat.budget, chat.budget.ledger, chat.service
     with ledger.lock():
-        seen = {line["key"] for line in ledger.lines if _is_in_batch(line)} | set(ledger.replies)
+        seen = {line["key"] for line in ledger.lines if _is_pending(line)} | set(ledger.replies)
     most, answers = dict[str, float](), dict[str, tuple[str, ...]]()
     first = None
     with tempfile.TemporaryFile() as spool:
@@ -69,25 +68,25 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
         try:
             with BoundedClient(service.timeout, _LARGEST) as wire:
                 client = service.client.with_options(http_client=wire)
-                _upload(chat, client, spool, most)
-                _collect(chat, client, answers)
+                _upload_requests(chat, client, spool, most)
+                _collect_replies(chat, client, answers)
         except openai.APIError as error:
-            refusal = service.explain(error, chat.name)
+            refusal = service.make_error(error, chat.name)
             if refusal.status in (404, 405):
-                raise ServiceError(f"{chat.url} does not accept batches; remove --batch") from None
+                raise ServiceError(f"{chat.url} does not accept batches; remove `batch`") from None
             raise refusal from None
         except ServiceError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError):
-            raise ServiceError(f"{chat.url}: unreadable batch reply; check the address") from None
+            raise ServiceError(f"{chat.url}: cannot read the replies; check the address") from None
 
 
-def _is_in_batch(line: Mapping[str, Any]) -> bool:
+def _is_pending(line: Mapping[str, Any]) -> bool:
     return "file" in line and "paid" not in line
 
 
-def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str, float]) -> None:
-    """Upload the questions in files that services accept, and record their calls."""
+def _upload_requests(chat: Endpoint, client: Any, spool: Any, most: Mapping[str, float]) -> None:
+    """Upload the requests in files, and record a call for each."""
     data, keys = bytearray(), list[str]()
     for raw in itertools.chain(spool, [b""]):
         line = parse_json(raw or b"{}", "a question")
@@ -99,20 +98,20 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
             file = client.files.create(file=("questions.jsonl", bytes(data)), purpose="batch").id
             ledger = chat.budget.ledger
             with ledger.lock():
-                entered = {line["key"] for line in ledger.lines if _is_in_batch(line)}
+                entered = {line["key"] for line in ledger.lines if _is_pending(line)}
                 if not entered.union(ledger.replies).issuperset(keys):  # another process sent some
-                    chat.budget.check(len(keys), sum(most[key] for key in keys))
+                    chat.budget.check_total(len(keys), sum(most[key] for key in keys))
                     for key in keys:
                         ledger.record_call(most[key], key=key, file=file)
             data, keys = bytearray(), []
 
 
-def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[str, ...]]) -> None:
-    """Start the batches of uploaded files that have none, wait for all, and record their costs."""
+def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[str, ...]]) -> None:
+    """Start a batch for each uploaded file, and record the replies and costs."""
     ledger, files, refusal = chat.budget.ledger, dict[str, dict[str, int]](), None
     with ledger.lock():  # so that another run does not start them too
         for call, line in enumerate(ledger.lines):
-            if _is_in_batch(line) and line["key"] in answers:
+            if _is_pending(line) and line["key"] in answers:
                 files.setdefault(line["file"], {})[line["key"]] = call
         batches, seen = dict[str, str](), set[str]()
         for one in client.batches.list(limit=100) if files else ():
@@ -133,14 +132,15 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
                 ledger.record_cost(call, 0.0)
         raise refusal
     for file, calls in files.items():
-        with tqdm(desc=visible(f"batch {batches[file]}"), total=len(calls), disable=None) as bar:
+        label = escape_controls(f"batch {batches[file]}")
+        with tqdm(desc=label, total=len(calls), disable=None) as bar:
             while (batch := client.batches.retrieve(batches[file])).status not in _ENDED:
                 bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
                 time.sleep(_SECONDS)
         asked, why = len(calls), str(batch.errors or "")
         for name in filter(None, (batch.output_file_id, batch.error_file_id)):
             for text in filter(str.strip, client.files.content(name).text.split("\n")):
-                line = parse_reply(chat.service.hide_key(text))
+                line = parse_json_reply(chat.service.hide_key(text))
                 key, response = line["custom_id"], line.get("response") or {}
                 if response.get("status_code") != 200:
                     why = str(response.get("body") or line.get("error"))
@@ -157,7 +157,7 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
             ledger.record_cost(call, 0.0)
         if calls:
             said = f"batch {batch.id} ({batch.status}) has no reply to {len(calls)} of {asked}"
-            said = f"{chat.url}: {visible(f'{said} questions ({why[:200]})')}; "
+            said = f"{chat.url}: {escape_controls(f'{said} questions ({why[:200]})')}; "
             if len(calls) == asked:
-                raise ServiceError(f"{said}run again later, or remove --batch")
-            warnings.warn(f"{said}these are sent one by one, at full price", stacklevel=2)
+                raise ServiceError(f"{said}try again later, or remove `batch`")
+            warnings.warn(f"{said}sending those questions one by one at full price", stacklevel=2)

@@ -12,10 +12,10 @@ from typing import Any
 
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
+from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.hashes import hash_parts
-from pqpp_files.visible import visible
 
 CHARACTERS_A_TOKEN = 3.0
 """A conservative estimate, used before a reply reports the number of tokens."""
@@ -31,12 +31,12 @@ class Request:
     Attributes:
         text: The question.
         system: The system message.
-        image: A PIL image that the question is about.
-        schema: JSON schema of the reply, sent to endpoints that support it; check the reply anyway.
+        image: An image to send with the question.
+        schema: JSON schema of the reply; a service may ignore it.
         seed: Sampling seed.
         temperature: Sampling temperature; 0 chooses the most likely token.
         max_tokens: Maximum length of the reply.
-        answers: Words whose probabilities as the reply's first one are requested.
+        answers: Possible first words of the reply, whose probabilities are requested.
     """
 
     text: str
@@ -92,11 +92,11 @@ def hash_pixels(image: Any) -> str:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply, with the tokens of question and reply if they are known.
+    """A reply, with its numbers of tokens.
 
     Attributes:
         probs: The probability of each of `Request.answers`; None if unknown.
-        why: Why a paid reply contains no text.
+        why: The reason if the reply has no text.
     """
 
     text: str
@@ -112,8 +112,8 @@ class Chat(abc.ABC):
     Attributes:
         name: The model's name in results.
         budget: The limit on spending.
-        url: The endpoint's address; empty in this process.
-        max_parallel: Number of parallel requests, in threads.
+        url: The endpoint's address; empty for a local model.
+        max_parallel: The number of parallel requests.
         batch: Whether `prepare` also fetches the replies.
     """
 
@@ -124,7 +124,7 @@ class Chat(abc.ABC):
     batch = False
 
     def ask(self, request: Request) -> Reply:
-        """Return the reply to a request; a reply in the ledger's file is not requested again.
+        """Return the reply to a request, from the ledger if it is there.
 
         Raises:
             ServiceError: All tries fail, the reply is empty, or the budget is exceeded.
@@ -140,9 +140,9 @@ class Chat(abc.ABC):
         return reply
 
     def prepare(self, requests: Iterable[Request]) -> None:
-        """Check that requests stay within the budget, before any request is sent.
+        """Check that requests stay within the budget before any of them is sent.
 
-        Requests with a reply in the ledger cost nothing; failed tries are not counted.
+        Requests with a reply in the ledger cost nothing.
 
         Raises:
             ServiceError: The calls may exceed the budget.
@@ -150,7 +150,7 @@ class Chat(abc.ABC):
         self.budget.check_calls(self.get_max_costs(requests))
 
     def get_max_costs(self, requests: Iterable[Request]) -> Iterator[float]:
-        """Yield the maximum cost of each request that the ledger does not answer."""
+        """Yield the maximum cost of each request without a reply in the ledger."""
         ledger = self.budget.ledger
         with ledger.lock():
             replies = set(ledger.replies)
@@ -167,7 +167,7 @@ class Chat(abc.ABC):
 
     @abc.abstractmethod
     def _send(self, request: Request, fields: dict[str, str]) -> Reply:
-        """Send the request and record its cost; `fields` are recorded with the call."""
+        """Send a request, and record the call with `fields` and its cost."""
 
 
 @dataclass
@@ -177,9 +177,9 @@ class Budget:
     Args:
         max_calls: Maximum number of calls, including failed attempts; None for no limit.
         max_cost: Maximum cost; None for no limit.
-        prices: Prices of a million input and output tokens by model; an empty name stands for
-            all other models.
-        price_call: The price of a call regardless of tokens, such as that of an image.
+        prices: Prices of a million input and output tokens by model; the key "" is for all other
+            models.
+        price_call: The price of a call regardless of its tokens.
         ledger: The record of calls, including those of earlier runs.
 
     Example:
@@ -195,40 +195,40 @@ class Budget:
     price_call: float = 0.0
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
-    def check_calls(self, prices: Iterable[float]) -> None:
-        """Check that calls stay within the budget, before any is made.
+    def check_calls(self, max_costs: Iterable[float]) -> None:
+        """Check that calls stay within the budget before any of them is made.
 
         Args:
-            prices: Maximum cost of each call.
+            max_costs: Maximum cost of each call.
 
         Raises:
             ServiceError: The calls may exceed the budget.
         """
         if self.max_calls is None and self.max_cost is None:
             return
-        prices = list(prices)
+        costs = list(max_costs)
         with self.ledger.lock():
-            self.check(len(prices), math.fsum(prices))
+            self.check_total(len(costs), math.fsum(costs))
 
     def get_max_cost(self, request: Request, model: str = "") -> float:
         """Return the maximum cost of a request to a model."""
         return self.get_cost(model, _count_tokens(request), request.max_tokens)
 
     def get_cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
-        """Return the cost of a call with this many tokens."""
+        """Return the cost of a call from its numbers of tokens."""
         price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
     def record_call(self, max_cost: float, **fields: str) -> int:
-        """Record a call in the ledger and return its number; raise if it may exceed the budget."""
+        """Record a call that is about to be made, and return its number in the ledger."""
         with self.ledger.lock():
-            self.check(1, max_cost)
+            self.check_total(1, max_cost)
             return self.ledger.record_call(max_cost, **fields)
 
     def record_cost(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
-        """Record a call's cost, from the reply's token count or else an estimate.
+        """Record the cost of a call from the numbers of tokens, which are estimated if unknown.
 
-        If neither is known, the maximum cost is recorded.
+        For a reply without text and tokens, it is the maximum cost.
         """
         counted = reply.tokens_in, reply.tokens_out
         size = len(reply.text.encode("utf-8", "replace"))
@@ -239,21 +239,20 @@ class Budget:
         self.ledger.record_cost(call, paid, reply=asdict(reply))
 
     def describe_spending(self) -> str:
-        """Return the spending in words."""
+        """Describe the calls and their total cost."""
         calls = f"{len(self.ledger.lines)} calls"
         has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
-    def check(self, calls: int, price: float) -> None:
-        """Raise if calls may exceed the budget; requires `Ledger.lock`."""
-        remedy = "raise the limit, or give fewer rows"
+    def check_total(self, calls: int, cost: float) -> None:
+        """Check that calls stay within the budget, while the ledger is locked."""
         left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
         if calls > left:
-            raise ServiceError(f"{calls} calls are needed, but {left} are left; {remedy}")
+            raise ServiceError(f"{calls} calls are needed, but {left} are left; raise `max_calls`")
         money = math.inf if self.max_cost is None else self.max_cost - self.ledger.spent
-        if price > money + 1e-12:
+        if cost > money + 1e-12:
             raise ServiceError(
-                f"{calls} calls may cost {price:.4g}, but {money:.4g} is left; {remedy}"
+                f"{calls} calls may cost {cost:.4g}, but {money:.4g} is left; raise `max_cost`"
             )
 
 
@@ -268,15 +267,15 @@ MOST_TOLD = 20
 """The number of likeliest first tokens that are searched for an answer: the endpoints' limit."""
 
 
-def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
-    """Return the probability of each answer: that of all tokens that spell it, in any case.
+def sum_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
+    """Return the probability of each answer, summed over the tokens that spell it in any case.
 
     Args:
         tokens: The likeliest first tokens, with the logarithms of their probabilities.
         answers: The answers in lower case.
 
     Example:
-        >>> to_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
+        >>> sum_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
         {'yes': 0.7, 'no': 0.0}
     """
     probs = dict.fromkeys(answers, 0.0)
@@ -288,7 +287,7 @@ def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dic
 
 
 def strip_thinking(text: str) -> str:
-    r"""Return a reply without the model's thinking.
+    r"""Remove the model's thinking from a reply.
 
     Example:
         >>> strip_thinking("<think>A cat?</think>\n\nYes"), strip_thinking("<think>A cat")
@@ -298,7 +297,7 @@ def strip_thinking(text: str) -> str:
 
 
 def read_completion(answers: Sequence[str], completion: Any) -> Reply:
-    """Return the reply in a completion, with the reason if it is empty."""
+    """Read the reply in a completion of OpenAI's API."""
     choice = (completion["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, completion.get("usage") or {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
@@ -311,26 +310,26 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     if not text.strip():
         ended = choice.get("finish_reason") or "no reason given"
         why = f"the model refused: {refusal}" if refusal else f"the message has no text ({ended})"
-        return Reply("", asked, said, None, visible(why)[:200])
+        return Reply("", asked, said, None, escape_controls(why)[:200])
     try:  # present only if requested and supported
         told = choice["logprobs"]["content"] if answers else []
         thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
         first = next(one for one in told[thought:] if one["token"].strip() or not thought)
         top = first["top_logprobs"]
-        probs = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
+        probs = top and sum_probs([(t["token"], float(t["logprob"])) for t in top], answers)
     except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
         probs = None
     return Reply(text, asked, said, probs)
 
 
-def parse_reply(text: str) -> Any:
-    r"""Parse a reply as JSON, also inside a fenced code block.
+def parse_json_reply(text: str) -> Any:
+    r"""Parse a reply as JSON; a fenced code block around it is allowed.
 
     Raises:
         ValueError: The reply is not JSON.
 
     Example:
-        >>> parse_reply('```json\n{"a": 1}\n```')
+        >>> parse_json_reply('```json\n{"a": 1}\n```')
         {'a': 1}
     """
     text = text.strip()

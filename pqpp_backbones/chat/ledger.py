@@ -1,4 +1,4 @@
-"""A ledger of calls that cost money: written before and after each call, and read on resume."""
+"""A ledger of calls that cost money, with which a stopped run continues."""
 
 import contextlib
 import json
@@ -16,17 +16,17 @@ _BEGINS = b'{"call": '  # of each line
 
 
 class Ledger:
-    """Calls and their costs; a call without a recorded cost counts with its maximum.
+    """A record of calls and their costs, in a file or in memory.
 
-    Lines are only appended to its file: one before each call with the maximum cost, one after it
-    with the actual cost. Threads and processes may share the file.
+    A line with the maximum cost is appended before each call, and one with the actual cost after
+    it. Threads and processes may share the file.
 
     Args:
-        path: The file; None keeps the calls in memory alone.
+        path: The file; None for memory.
 
     Attributes:
-        lines: The record of each call.
-        replies: The replies, by the key of their call.
+        lines: One entry per call.
+        replies: The replies by key.
         spent: The total cost; a call without a recorded cost counts with its maximum.
 
     Example:
@@ -48,7 +48,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock out other threads and processes, and read what they have written; not reentrant.
+        """Lock the ledger, and read the entries that other processes have added.
 
         Raises:
             ServiceError: The file is not a ledger.
@@ -67,25 +67,25 @@ class Ledger:
                     try:
                         self._apply_line(parse_json(line, "a line", parse_constant=refuse_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
-                        fault = f"{self.path}, line {self._read}: not a ledger entry"
-                        raise ServiceError(f"{fault}; name another file") from None
+                        fault = f"{self.path}, line {self._read}: not an entry of a ledger"
+                        raise ServiceError(f"{fault}; choose another `ledger`") from None
                 if cut := new[len(whole) :]:  # an incomplete line of a killed process
                     if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):
-                        raise ServiceError(f"{self.path} is not a ledger; name another file")
+                        raise ServiceError(f"{self.path} is not a ledger; choose another `ledger`")
                     os.truncate(self.path, self._at + len(whole))
                 self._at += len(whole)
             yield
 
     def record_call(self, max_cost: float, **fields: Any) -> int:
-        """Record a call before it is made, with its maximum cost; return its number.
+        """Record a call before it is made, and return its number.
 
-        Call it within `lock`, so that an earlier check there is still valid.
+        The caller holds `lock`.
         """
         self._write({"call": len(self.lines), "most": max_cost, **fields})
         return len(self.lines) - 1
 
     def record_cost(self, call: int, paid: float, **fields: Any) -> None:
-        """Record a call's cost."""
+        """Record the actual cost of a call."""
         with self.lock():
             self._write({"call": call, "paid": paid, **fields})
 

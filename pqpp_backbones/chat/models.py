@@ -14,16 +14,16 @@ from pqpp_backbones.chat.chat import (
     Request,
     read_completion,
     strip_thinking,
-    to_probs,
+    sum_probs,
 )
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.errors import PqppError
+from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import open_image
 from pqpp_files.options.option import Options, get_fields, option
 from pqpp_files.options.recipe import build_recipe
-from pqpp_files.visible import visible
 
 KEY = "PQPP_CHAT_KEY"
 """The environment variable of the key, which is never logged, shown or saved."""
@@ -35,10 +35,9 @@ class Endpoint(Chat):
     Args:
         url: The address up to `/v1`, like `http://localhost:8000/v1`.
         model: The model's name there.
-        budget: The limit on spending; default: no limit. A reply in its ledger's file is not
-            requested again.
-        batch: Whether `prepare` fetches the replies to all questions as a batch, at half the price;
-            the ledger must have a file.
+        budget: The limit on spending; default: no limit.
+        batch: Whether `prepare` fetches all replies as a batch, at half the price; the ledger must
+            be a file.
         **patience: `timeout` and `tries` of `Service`.
 
     Raises:
@@ -67,7 +66,7 @@ class Endpoint(Chat):
         self.url, self.max_parallel, self.batch = self.service.url, 8, batch
 
     def prepare(self, requests: Iterable[Request]) -> None:
-        """See `Chat.prepare`; with `batch` the replies are fetched too."""
+        """Check the budget, and fetch the replies if `batch` is set."""
         if not self.batch:
             return super().prepare(requests)
         from pqpp_backbones.chat.batch import fetch_replies
@@ -80,7 +79,7 @@ class Endpoint(Chat):
         try:
             reply = read_completion(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
-            said = visible(str(completion))[:200]
+            said = escape_controls(str(completion))[:200]
             line = f"{self.url}: the reply is not a chat completion ({said}); check the address"
             raise ServiceError(line) from None
         self.budget.record_cost(call, request, reply, self.name)
@@ -95,7 +94,7 @@ class LocalChat(Chat):
 
     Args:
         model: A transformers model in evaluation mode, on its device.
-        processor: Its processor, or its tokenizer if it reads no images; it has a chat template.
+        processor: Its processor, or its tokenizer if it does not accept images.
         name: The model's name in results.
         budget: The limit on spending; default: no limit.
     """
@@ -108,10 +107,10 @@ class LocalChat(Chat):
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
-            raise ServiceError(f"{self.name} has no chat template; name a chat model")
+            raise ServiceError(f"{self.name} has no chat template; use a chat model")
         images = hasattr(self.processor, "image_processor")
         if request.image is not None and not images:
-            raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
+            raise ServiceError(f"{self.name} does not accept images; use a vision-language model")
 
         call = self.budget.record_call(self.budget.get_max_cost(request, self.name), **fields)
         messages: list[dict[str, Any]] = [
@@ -151,7 +150,7 @@ class LocalChat(Chat):
         if request.answers:
             top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
-            probs = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
+            probs = sum_probs(zip(words, top.values.tolist(), strict=True), request.answers)
         reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, probs)
         self.budget.record_cost(call, request, reply, self.name)
         return reply
@@ -171,7 +170,7 @@ def load_local_chat(
         budget: The limit on spending; default: no limit.
         device: The device; None for the default.
         dtype: The number format.
-        images: Whether it must accept images.
+        images: Whether the model must accept images.
 
     Raises:
         ModelError: The model is not available or is of another type.
@@ -179,17 +178,17 @@ def load_local_chat(
     Example:
         >>> load_local_chat("no-such-folder")
         Traceback (most recent call last):
-        pqpp_backbones.errors.ModelError: a local chat model: no-such-folder is ...
+        pqpp_backbones.errors.ModelError: chat model: no-such-folder is ...
     """
     from pqpp_backbones.pretrained import load_model
 
-    what = "a local vision-language model" if images else "a local chat model"
-    loaded = load_model(name, _SEEING if images else _get_class, what, device, dtype)
+    what = "vision-language model" if images else "chat model"
+    loaded = load_model(name, _SEEING if images else _choose_auto_class, what, device, dtype)
     revision = f"{loaded.identity.name}@{loaded.identity.revision}"
     return LocalChat(loaded.model, loaded.processor, revision, budget)
 
 
-def _get_class(config: Any) -> str:
+def _choose_auto_class(config: Any) -> str:
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
     images = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
@@ -226,10 +225,10 @@ class ChatOptions(Options):
 
     @classmethod
     def from_environment(cls, chat_model: str) -> Self:
-        """Return the options of environment variables like PQPP_CHAT_URL and PQPP_MAX_CALLS.
+        """Read the options from environment variables like PQPP_CHAT_URL.
 
         Args:
-            chat_model: The model if no variable names one.
+            chat_model: The model if PQPP_CHAT_MODEL is not set.
         """
         values = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
         given: dict[str, Any] = {name: text for name, text in values.items() if text}
@@ -244,26 +243,30 @@ class ChatOptions(Options):
         self.make_budget()
 
     def make_budget(self) -> Budget:
-        """Return a budget with these limits."""
+        """Return the budget that the options describe."""
         prices = {}
         for text in self.prices:
             match = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
             if not match:
-                raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
+                raise PqppError(f"`prices` must be [MODEL=]IN,OUT, like 0.15,0.6; got {text!r:.60}")
             prices[match[1] or ""] = float(match[2]), float(match[3])
         if self.max_cost is not None and not prices:
-            raise PqppError("`max_cost` needs `prices`; set `prices` to IN,OUT per million tokens")
+            raise PqppError("`max_cost` needs the prices of tokens; set `prices`")
         return Budget(self.max_calls, self.max_cost, prices, ledger=Ledger(self.ledger))
 
-    def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:
-        """Return the model at the endpoint or, without an endpoint, in this process.
+    def open_chat(self, name: str, budget: Budget, *device: Any, **options: Any) -> Chat:
+        """Return the model at the endpoint, or a local model if no endpoint is set.
 
         Args:
-            place: As in `load_local_chat`, like `images`.
+            name: The name of the model.
+            budget: The limit on spending.
+            *device: The device and number format of a local model.
+            **options: `images` of `load_local_chat`.
 
         Raises:
-            ServiceError: The endpoint's address is invalid, or the model does not exist.
+            ServiceError: The address of the endpoint is invalid.
+            ModelError: The local model cannot be loaded.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget, batch=self.batch)
-        return load_local_chat(name, budget, *place, **images)
+        return load_local_chat(name, budget, *device, **options)

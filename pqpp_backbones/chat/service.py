@@ -1,4 +1,4 @@
-"""Calls of a web service with OpenAI's client, recorded in a ledger, limited in size and time."""
+"""Requests to a web service with OpenAI's client, recorded in a ledger."""
 
 import contextlib
 import math
@@ -15,9 +15,9 @@ import openai
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletionChunk
 
-from pqpp_backbones.chat.chat import Budget, parse_reply
+from pqpp_backbones.chat.chat import Budget, parse_json_reply
 from pqpp_backbones.errors import ServiceError
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 
 _LARGEST = 60_000_000  # bytes, like an image of 4096 x 4096 in base64
 # Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
@@ -36,8 +36,8 @@ class Service:
         url: The address up to `/v1`, like `http://localhost:8000/v1`.
         key_env: The environment variable of the key, which is never logged, shown or saved.
         budget: The limit on spending.
-        timeout: The time limit of a complete answer, in seconds.
-        tries: The maximum number of tries.
+        timeout: The time limit of a reply, in seconds.
+        tries: The maximum number of tries per request.
 
     Attributes:
         refused: Names of parameters that the service refuses; they are no longer sent.
@@ -58,7 +58,9 @@ class Service:
         self.timeout, self.tries, self.refused = timeout, tries, set[str]()
         self._key = os.environ.get(key_env, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
-            raise ServiceError(f"{key_env} contains characters not allowed in a key; correct it")
+            raise ServiceError(
+                f"the key in {key_env} contains spaces or non-ASCII characters; correct the key"
+            )
         self._wire = _LedgerClient(budget, timeout)
         # OpenAI's own environment variables must not be sent to other addresses.
         others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
@@ -79,20 +81,20 @@ class Service:
     def post(
         self, path: str, body: Mapping[str, Any], max_cost: float, **fields: str
     ) -> tuple[Any, int]:
-        """Send a request; return the JSON reply, and the number of the call in the ledger.
+        """Send a request, and return the JSON reply and the number of the call in the ledger.
 
-        The client retries if the service is busy or the connection is lost. Parameters that the
-        service refuses by name are no longer sent. The caller records the actual cost.
+        If the service refuses a parameter by name, it is removed and the request is sent again. The
+        caller records the actual cost.
 
         Args:
             path: The path below the address, like `/chat/completions`.
             body: The JSON body.
             max_cost: The maximum cost of a try.
-            fields: Entries of the ledger for each attempt, including the key of the reply.
+            fields: Further fields of the entries in the ledger, such as the key of the reply.
 
         Raises:
-            ServiceError: The service refuses it (the error has the status), all tries fail, or the
-                budget is exceeded.
+            ServiceError: The service refuses the request, all tries fail, or the budget is
+                exceeded.
         """
         while True:
             sent = self.drop_refused_parameters(body)
@@ -103,14 +105,14 @@ class Service:
                 )
                 break
             except openai.APIError as error:
-                refusal = self.explain(error, body.get("model"))
+                refusal = self.make_error(error, body.get("model"))
                 may_name = refusal.status in (400, 422) and not refusal.affects_one_request
                 if not (may_name and self._record_refused(sent, refusal.said)):
                     raise refusal from None
         text = self.hide_key(answer.text)
         try:
             if not text.startswith(("data:", "event:", ":")):
-                return parse_reply(text), self._wire.now.call
+                return parse_json_reply(text), self._wire.now.call
             whole = httpx2.Response(200, text=text)
             chunks = openai.Stream(cast_to=ChatCompletionChunk, response=whole, client=self.client)
             state = ChatCompletionStreamState()
@@ -120,12 +122,13 @@ class Service:
         except AssertionError:  # the stream had no chunk
             return {"choices": []}, self._wire.now.call
         except openai.APIError as error:
-            raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
+            why = escape_controls(str(error))
+            raise ServiceError(f"{self.url}: {why}; try again later") from None
         except (ValueError, TypeError, AttributeError):
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
     def drop_refused_parameters(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a body without the parameters that the service has refused."""
+        """Return a body without the parameters in `refused`."""
         sent = {name: value for name, value in body.items() if name not in self.refused}
         if "max_tokens" in self.refused and "max_tokens" in body:
             sent["max_completion_tokens"] = body["max_tokens"]
@@ -136,7 +139,7 @@ class Service:
         return sent
 
     def _record_refused(self, sent: Mapping[str, Any], reply: str) -> bool:
-        """Report the refused arguments of a request once; return whether there are any."""
+        """Record the parameters that a reply refuses; return whether there are any."""
         named = {name for name in _OPTIONAL if name in sent and re.search(rf"\b{name}\b", reply)}
         if "top_logprobs" in named and sent["top_logprobs"] > FEW:
             named = named - {"top_logprobs", "logprobs"} | {_TOO_MANY}
@@ -145,21 +148,21 @@ class Service:
         self.refused |= named
         return bool(named)
 
-    def explain(self, error: openai.APIError, model: Any = None) -> ServiceError:
-        """Return the one-line error of a request that was refused or had no reply."""
+    def make_error(self, error: openai.APIError, model: Any = None) -> ServiceError:
+        """Convert an error of the client to one of pqpp."""
         if isinstance(error, openai.APIStatusError):
             status, message = error.status_code, error.message.partition(" - ")[2]
             parts = map(str, filter(None, (message or error.body, error.code, error.param)))
-            said = visible(self.hide_key(" ".join(" ".join(parts).split())))[:200]
+            said = escape_controls(self.hide_key(" ".join(" ".join(parts).split())))[:200]
             line = f"{self.url}: status {status}, {said}; check the address, the model "
             return ServiceError(f"{line}{model!r} and the variable {self.key_env}", status, said)
         cause = error.__cause__
-        why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
+        why = f"{type(cause).__name__}: {escape_controls(str(cause))}"[:200]
         tries = f"{self.tries} tries of up to {self.timeout:g} s"
         return ServiceError(f"{self.url}: no reply in {tries} ({why}); try again later")
 
     def hide_key(self, text: str) -> str:
-        """Return a text with the key replaced by stars."""
+        """Replace the key in a text by stars."""
         return text.replace(self._key, "***") if self._key else text
 
 
@@ -172,7 +175,7 @@ class BoundedClient(httpx2.Client):
         self._max_bytes, self._max_seconds = max_bytes, max_seconds
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Return a complete response."""
+        """Send a request, and read the whole response."""
         until, raw = time.monotonic() + self._max_seconds, bytearray()
         with contextlib.closing(super().send(request, **{**options, "stream": True})) as response:
             for chunk in response.iter_raw():
@@ -195,7 +198,7 @@ class _LedgerClient(BoundedClient):
         self.budget, self.now = budget, threading.local()
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Return a complete response."""
+        """Record a call, and send the request."""
         call = self.now.call = self.budget.record_call(self.now.most, **self.now.fields)
         try:
             response = super().send(request, **options)

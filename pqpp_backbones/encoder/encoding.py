@@ -1,4 +1,4 @@
-"""Scores, pooled states and mean states of tokenized prompts, computed in batches."""
+"""Run a text encoder on tokenized prompts, in batches."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,9 +17,9 @@ STATES_LENGTH = 96
 
 
 def to_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:
-    """Return a batch as tensors, padded on the right to its longest row.
+    """Convert token ids to tensors, padded on the right to the longest row.
 
-    A row without tokens becomes one of padding.
+    A row without tokens becomes a row of padding.
 
     >>> batch = to_batch([[5, 6], [7]], pad_id=0)
     >>> batch["input_ids"].tolist(), batch["attention_mask"].tolist()
@@ -38,14 +38,14 @@ def score(
     batch_size: int,
     n_targets: int,
 ) -> NDArray[np.float64]:
-    """Return a model's scores of encoded prompts, from 0 to 1, in order.
+    """Return the scores of encoded prompts, shape ``(prompts, targets)``.
 
     Args:
-        model: accepts `input_ids` and `attention_mask`, returns `scores`.
-        encoded: the output of `pqpp_backbones.encoder.tokens.encode`.
-        pad_id: id of the padding token.
-        batch_size: maximum number of prompts per batch.
-        n_targets: columns of the result.
+        model: a model whose output has `scores`.
+        encoded: the token ids of each prompt.
+        pad_id: the id of the padding token.
+        batch_size: the maximum number of prompts per batch.
+        n_targets: the number of targets.
     """
     found = _run_batches(
         model, lambda **inputs: model(**inputs).scores, (n_targets,), encoded, pad_id, batch_size
@@ -56,7 +56,7 @@ def score(
 def embed(
     model: torch.nn.Module, encoded: Sequence[Sequence[int]], pad_id: int, batch_size: int
 ) -> NDArray[np.float32]:
-    """Return pooled states of encoded prompts, in order; arguments as in `score`."""
+    """Return the pooled states of encoded prompts; the arguments are those of `score`."""
     size = model.config.backbone_config.hidden_size
     return _run_batches(model, model.embed, (size,), encoded, pad_id, batch_size)
 
@@ -68,9 +68,9 @@ def get_layer_means(
     layers: Sequence[int],
     progress: bool = False,
 ) -> dict[int, NDArray[np.float32]]:
-    """Return the mean token states of each prompt in some layers of an `AutoModel` encoder.
+    """Return the mean of each prompt's token states, by layer.
 
-    Layer 0 is the input of the first layer. Arrays have the shape ``(prompts, hidden size)``.
+    Layer 0 is the input of the first layer. The arrays have the shape ``(prompts, hidden size)``.
     """
 
     def compute_means(**inputs: torch.Tensor) -> torch.Tensor:
@@ -97,7 +97,6 @@ def _run_batches(
     batch_size: int,
     progress: bool = False,
 ) -> NDArray[np.float32]:
-    """Return a function's output for batches of encoded prompts, one row per prompt."""
     outputs = np.empty((len(encoded), *shape), np.float32)
     device = next(model.parameters()).device
     batches = batch_by_length([len(row) for row in encoded], batch_size)

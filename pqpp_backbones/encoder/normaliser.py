@@ -1,10 +1,10 @@
-"""The normalised content of prompts, which text predictors read in training and in prediction."""
+"""Normalisation of prompts for the text predictors."""
 
 from pqpp_backbones.prompt.prompt import Prompt
 
 
 def normalise_prompt(prompt: str) -> str:
-    """Return the normalised content of a prompt, without syntax and tails.
+    """Return the content of a prompt in lower case, without syntax and quality tags.
 
     >>> normalise_prompt("A (RED:1.2) cat, 4k --ar 16:9")
     'a red cat'

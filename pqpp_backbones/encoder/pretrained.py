@@ -21,7 +21,7 @@ _TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe"
 
 
 def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
-    """Return a pretrained text encoder in evaluation mode, and its tokenizer.
+    """Load a pretrained text encoder in evaluation mode, and its tokenizer.
 
     Raises:
         ModelError: the encoder does not exist, or is another kind of model.
@@ -30,11 +30,11 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
 
 
 def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
-    """Return a pretrained text encoder, which may be part of a CLIP or a T5.
+    """Load a pretrained text encoder, also the text encoder of a CLIP or T5 model.
 
     Args:
-        name_or_path: a folder, or a name on the Hub.
-        **options: further options of `AutoModel.from_pretrained`.
+        name_or_path: a folder or OWNER/REPOSITORY.
+        **options: options of `AutoModel.from_pretrained`.
 
     Raises:
         ModelError: the encoder does not exist, or is another kind of model.
@@ -45,7 +45,7 @@ def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         ...
     pqpp_backbones.errors.ModelError: ... is not a text encoder that transformers can load ...
     """
-    remedy = "name the folder or OWNER/REPOSITORY of an encoder, like google-bert/bert-base-cased"
+    remedy = "use an encoder such as google-bert/bert-base-cased"
     what = f"{name_or_path} is not a text encoder that transformers can load"
     with safe_load(what, remedy, name_or_path):
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
@@ -72,7 +72,7 @@ def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
 
 
 def build_encoder(config: Any) -> PreTrainedModel:
-    """Return an encoder with random weights, as a configuration describes it.
+    """Build an encoder with random weights from a configuration.
 
     >>> from transformers import T5Config
     >>> tiny = T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
@@ -83,7 +83,6 @@ def build_encoder(config: Any) -> PreTrainedModel:
 
 
 def _get_loader(config: Any) -> Any:
-    """Return a loader of only the text encoder, such as a T5's encoder."""
     return AutoModelForTextEncoding if _is_text_model(config) else AutoModel
 
 
@@ -95,26 +94,25 @@ def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
     """Return an encoder's word pieces in the order of their ids.
 
     Raises:
-        ModelError: its tokenizer is not WordPiece, or some pieces have no vector.
+        ModelError: the tokenizer is not WordPiece, or its ids do not match the word vectors.
     """
     kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
     if kind not in ("WordPiece", "WordLevel"):
         raise ModelError(
-            f"the encoder's tokenizer is of type {kind}; use an encoder with WordPiece, "
-            "such as BERT or MiniLM"
+            f"the encoder's tokenizer is {kind}, not WordPiece; use an encoder such as BERT"
         )
     numbers = tokenizer.get_vocab()
     known = encoder.get_input_embeddings().num_embeddings
     if sorted(numbers.values()) != list(range(len(numbers))) or len(numbers) > known:
         raise ModelError(
-            f"the encoder has {known} word vectors, but its tokenizer has {len(numbers)} pieces; "
-            "use another encoder"
+            f"the ids of the tokenizer's {len(numbers)} pieces do not match the encoder's {known} "
+            "word vectors; use another encoder"
         )
     return sorted(numbers, key=numbers.__getitem__)
 
 
 def get_max_length(encoder: nn.Module) -> int | None:
-    """Return the maximum number of tokens that an encoder accepts, None if unlimited.
+    """Return the maximum number of tokens that an encoder accepts; None if there is no limit.
 
     >>> from transformers import BertConfig
     >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
@@ -137,24 +135,23 @@ def resolve_max_length(encoder: nn.Module, max_length: int | None) -> int:
 
     Args:
         encoder: the encoder.
-        max_length: the requested length; None for `MAX_LENGTH`, or the encoder's limit if less.
+        max_length: the requested length; None for `MAX_LENGTH` or the encoder's limit, the lower.
 
     Raises:
-        ModelError: the encoder's limit is lower.
+        ModelError: the requested length exceeds the encoder's limit.
     """
     most = get_max_length(encoder)
     if max_length is None:
         return MAX_LENGTH if most is None else min(MAX_LENGTH, most)
     if most is not None and max_length > most:
         raise ModelError(
-            f"`max_length` is {max_length}, but the encoder accepts at most {most} tokens; "
-            f"set it to {most} or less"
+            f"`max_length` must be at most {most}, the limit of the encoder; got {max_length}"
         )
     return max_length
 
 
 def check_layers(encoder: Any, layers: Sequence[int]) -> None:
-    """Check that an encoder has the requested layers; 0 is the input of the first one.
+    """Check that an encoder has the requested layers; layer 0 is the input of the first one.
 
     Raises:
         ModelError: a layer does not exist, or none is requested.
@@ -163,10 +160,10 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
     >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.ModelError: the encoder has no layer 6; choose from layers 0 to 2
+    pqpp_backbones.errors.ModelError: the encoder has no layer 6; choose layers from 0 to 2
     """
     most = encoder.config.num_hidden_layers
     wrong = [layer for layer in layers if not 0 <= layer <= most]
     if wrong or not layers:
-        fault = f"the encoder has no layer {wrong[0]}" if wrong else "no layer is named"
-        raise ModelError(f"{fault}; choose from layers 0 to {most}")
+        fault = f"the encoder has no layer {wrong[0]}" if wrong else "`layers` is empty"
+        raise ModelError(f"{fault}; choose layers from 0 to {most}")

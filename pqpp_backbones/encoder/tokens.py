@@ -1,4 +1,4 @@
-"""Tokens of prompts, and batches of similar length; numpy only."""
+"""Tokenization of prompts, and batches of similar length."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ TOKENS_A_BATCH = 8192
 
 
 def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list[int]]:
-    """Return the token ids of each prompt, truncated; a blank prompt has only special tokens."""
+    """Return the token ids of each prompt, truncated to `max_length`."""
     if not prompts:
         return []
     encoded = tokenizer(
@@ -30,9 +30,9 @@ def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list
 def batch_by_length(
     lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_A_BATCH
 ) -> list[NDArray[np.int64]]:
-    """Batch rows by length, the longest first, so that a lack of memory shows at once.
+    """Return batches of row indices, the longest rows first.
 
-    A batch is limited in rows, and in tokens after padding.
+    A batch has at most `batch_size` rows and, if it has several, `tokens` tokens after padding.
 
     Example:
         >>> [batch.tolist() for batch in batch_by_length([1, 9, 2], 2)]

@@ -1,1 +1,1 @@
-"""Images as input of models, and models that embed images and texts."""
+"""Models that embed images and texts."""

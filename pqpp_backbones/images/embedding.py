@@ -1,4 +1,4 @@
-"""Pretrained models that embed texts and images, like CLIP and SigLIP, and their features."""
+"""Text and image features of pretrained models like CLIP and SigLIP."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,12 +16,12 @@ _NEEDED = ("get_text_features", "get_image_features")
 
 
 def load_backbone(name_or_path: str) -> PreTrainedModel:
-    """Return a pretrained CLIP-like model.
+    """Load a pretrained CLIP-like model.
 
     Raises:
-        ModelError: The model does not exist, or is of another kind.
+        ModelError: The model does not exist, or does not embed texts and images.
     """
-    remedy = "name a CLIP-like model, such as openai/clip-vit-base-patch32, or its folder"
+    remedy = "use a model such as openai/clip-vit-base-patch32"
     what = f"{name_or_path} is not a CLIP-like model that transformers can load"
     with safe_load(what, remedy, name_or_path):
         backbone = AutoModel.from_pretrained(
@@ -36,7 +36,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
 
 
 def get_feature_size(config: Any) -> int:
-    """Return the total number of text and image features.
+    """Return the number of text features plus that of image features.
 
     Example:
         >>> from transformers import CLIPConfig
@@ -51,9 +51,9 @@ def get_feature_size(config: Any) -> int:
 
 
 def tokenize(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, torch.Tensor]:
-    """Tokenize prompts as a CLIP-like model expects.
+    """Tokenize prompts for a CLIP-like model.
 
-    SigLIP was trained on prompts padded to the full length, so they are padded so here.
+    Prompts for SigLIP are padded to the full length, as in its training.
     """
     full = "siglip" in config.model_type
     encoded = processor.tokenizer(
@@ -68,13 +68,13 @@ def tokenize(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, t
 
 
 def to_pixels(processor: Any, images: Sequence[Any]) -> torch.Tensor:
-    """Convert images, anything that `open_image` accepts, to model inputs."""
+    """Convert images that `open_image` accepts to pixel values."""
     opened = [open_image(image) for image in images]
     return processor.image_processor(opened, return_tensors="pt")["pixel_values"]
 
 
 def get_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[str, torch.Tensor]:
-    """Return the tokens of prompts, checked against the model's vocabulary, on its device."""
+    """Tokenize prompts, check the token ids, and move the tensors to the model's device."""
     tokens = tokenize(processor, prompts, backbone.config)
     check_token_ids(tokens["input_ids"], getattr(backbone, "text_model", backbone))
     return {name: tensor.to(backbone.device) for name, tensor in tokens.items()}
@@ -83,7 +83,7 @@ def get_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[st
 def embed_prompts(
     backbone: Any, processor: Any, prompts: Sequence[str], batch_size: int
 ) -> NDArray[np.float32]:
-    """Return the text features of prompts."""
+    """Return the text features of prompts, shape ``(prompts, size)``."""
 
     def embed_batch(batch: Sequence[str]) -> torch.Tensor:
         tokens = get_tokens(backbone, processor, batch)
@@ -95,7 +95,7 @@ def embed_prompts(
 def embed_images(
     backbone: Any, processor: Any, images: Sequence[Any], batch_size: int
 ) -> NDArray[np.float32]:
-    """Return the image features of images."""
+    """Return the features of images, shape ``(images, size)``."""
     # SigLIP 2 NaFlex also needs the mask and the layout of the patches.
     names = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
@@ -112,7 +112,7 @@ def embed_images(
 def run_batches(
     items: Sequence[Any] | NDArray[Any], compute: Callable[[Any], torch.Tensor], batch_size: int
 ) -> NDArray[np.float32]:
-    """Return a model's outputs for one or more items, one row each, computed in batches.
+    """Apply a model to items in batches, and return one row per item.
 
     Example:
         >>> run_batches([1.0, 2.0, 3.0], torch.tensor, batch_size=2).tolist()

@@ -1,1 +1,1 @@
-"""Reading prompts as people type them: their content, without syntax and quality tags."""
+"""The content of prompts as people type them, without syntax and quality tags."""

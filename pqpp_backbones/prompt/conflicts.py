@@ -21,9 +21,9 @@ _PARTS = "stripes|spots|fur|feathers|skin|wings|mane|petals|peel|leaves"
 
 
 class Conflict(NamedTuple):
-    """An unusual colour of a thing: the words, the colour's position, and the usual colour.
+    """A thing in an unusual colour: the words, the colour's position, and the usual colour.
 
-    The usual colour of a part, such as stripes, is empty; the position then includes the blank.
+    The usual colour is empty for a pattern such as stripes.
     """
 
     words: str
@@ -46,7 +46,7 @@ def _read_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
 
 
 def find_conflicts(text: str) -> list[Conflict]:
-    """Find unusual colours of things in a lower-case text, in order.
+    """Find the things in an unusual colour in a lower-case text, in order.
 
     >>> [found[0::3] for found in find_conflicts("a red apple beside a blue banana")]
     [('blue banana', 'yellow')]

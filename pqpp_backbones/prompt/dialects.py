@@ -1,7 +1,7 @@
-"""The dialects of typed prompts, and how everything but the content is removed.
+"""Remove the syntax of image generators from prompts.
 
-They are Midjourney's (command, addresses of images, flags, weighted parts), that of web interfaces
-to Stable Diffusion (weights, networks, tags, settings), and Markdown.
+The dialects are those of Midjourney (command, image addresses, flags, weighted parts) and of web
+interfaces to Stable Diffusion (weights, networks, tags, settings), and Markdown.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 
 def cut_settings(text: str, removed: Removed) -> str:
-    """Remove the negative prompt and the settings that web interfaces write below a prompt."""
+    """Remove the negative prompt and the settings below a prompt of a web interface."""
     for kind, pattern in (("settings", _SETTINGS), ("unwanted", _NEGATIVE)):
         match = pattern.search(text)
         if match and text[: match.start()].strip():
@@ -75,7 +75,7 @@ def _split(text: str) -> list[str]:
 
 
 def cut_command(text: str, removed: Removed) -> str:
-    """Remove the program's call, ``/imagine prompt:``, and the sender, ``- @someone``."""
+    """Remove the command ``/imagine prompt:`` and the sender, as in ``- @someone``."""
     match = _COMMAND.match(text)
     if match and match.end() < len(text):
         removed["command"].append(match[0].strip())
@@ -91,14 +91,14 @@ def cut_flags(text: str, removed: Removed) -> str:
     return text
 
 
-def cut_networks(text: str, removed: Removed) -> str:
-    """Remove names of extra networks and tags that rank images."""
+def cut_network_tags(text: str, removed: Removed) -> str:
+    """Remove tags of LoRA and other networks, and tags like ``score_9``."""
     text = substitute(_NETWORK, text, removed["extra network"], " ")
     return substitute(_SCORE, text, removed["quality"], " ")
 
 
 def cut_markdown(text: str, removed: Removed) -> str:
-    """Remove Markdown marks, but not the words that they mark."""
+    """Remove Markdown marks, but not the marked words."""
     plain = _CODE.sub(r"\1", _EMPHASIS.sub(r"\2", _LINE.sub("", text)))
     if plain == text or not plain.strip():
         return text
@@ -112,8 +112,8 @@ def cut_addresses(text: str, removed: Removed) -> str:
     return _ADDRESS.sub(" ", text)
 
 
-def cut_parts(text: str, removed: Removed) -> str:
-    """Join weighted parts, as in ``hot dog::2 are``; drop parts with a negative weight."""
+def join_weighted_parts(text: str, removed: Removed) -> str:
+    """Join parts with weights, as in ``hot dog::2 are``; drop parts with a negative weight."""
     pieces = _PART.split(text)
     if len(pieces) == 1:
         return text
@@ -127,10 +127,9 @@ def cut_parts(text: str, removed: Removed) -> str:
 
 
 def cut_weights(text: str, removed: Removed) -> str:
-    """Remove weights and schedules; the first of several alternatives is kept.
+    """Remove weights and schedules; of several alternatives, the first is kept.
 
-    Single round brackets may enclose an aside, so they are kept unless there is another mark. Each
-    removed mark is recorded with its word, a mark of several words as ``(…:1.3)``.
+    Round brackets alone may enclose an aside, so they are kept unless there is another mark.
     """
     marks: list[str] = []
     plain = text
@@ -156,13 +155,13 @@ def cut_weights(text: str, removed: Removed) -> str:
 
 
 def _resolve_schedule(match: re.Match[str]) -> str:
-    """Return the start of a schedule: ``cat`` in ``[cat:dog:0.5]`` and ``[cat|dog]``."""
+    """Return the first alternative: ``cat`` of ``[cat:dog:0.5]`` and ``[cat|dog]``."""
     first = match[1].split("|")[0]
     schedule = re.fullmatch(r"(.*?):(?:.*:)?\s*\d*\.?\d+\s*", first)
     return schedule[1] if schedule else first
 
 
-def read_tags(text: str, removed: Removed) -> str:
+def rewrite_tags(text: str, removed: Removed) -> str:
     """Rewrite tags as words: ``2girls, long_hair`` becomes ``2 girls, long hair``."""
     text = substitute(_TAG, text, removed["tag"], r"\1 \2")
     return substitute(_UNDERSCORES, text, removed["tag"], lambda match: match[0].replace("_", " "))
@@ -172,7 +171,7 @@ Instead = str | Callable[[re.Match[str]], str]
 
 
 def substitute(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
-    """Replace each match, and record the replaced text; a long text is recorded as ``…``."""
+    """Replace each match, and append the replaced text to `marks`, with ``…`` for what stays."""
 
     def record(match: re.Match[str]) -> str:
         stays = match.expand(instead) if isinstance(instead, str) else instead(match)
@@ -198,6 +197,6 @@ def _cut_nested(
 FRAME = (cut_settings, cut_command, cut_flags)
 """Functions that remove what surrounds a whole prompt, in order."""
 SYNTAX = (
-    cut_networks, cut_markdown, cut_addresses, cut_parts, cut_weights, read_tags,
+    cut_network_tags, cut_markdown, cut_addresses, join_weighted_parts, cut_weights, rewrite_tags,
 )  # fmt: skip
 """Functions that remove marks inside a prompt, but not the marked words."""

@@ -1,4 +1,4 @@
-"""A prompt without one of its words or phrases, so that what remains stays English.
+"""Remove single words or phrases from a prompt, such that the rest is still English.
 
 No parser is used: function words split a text into noun phrases, with articles, numbers and
 modifiers, and the words that link them.
@@ -33,7 +33,7 @@ _MOST, _MOST_ATOMS = 64, 200
 
 
 class Omission(NamedTuple):
-    """A word or phrase of a prompt, its position, and the prompt without it."""
+    """A word or phrase, its start and end in the prompt, and the prompt without it."""
 
     phrase: str
     start: int
@@ -54,7 +54,7 @@ _Edit = tuple[int, int, str]
 
 
 def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
-    """Return each word or phrase that can be removed from a prompt, in order, at most 64.
+    """Return the words and phrases that can be removed from a prompt, in order, at most 64.
 
     Modifiers and numbers are removed alone; a noun is removed with its article, its modifiers and
     the words that link it to the text before. A verb with an object is replaced by "with", and a
@@ -62,8 +62,8 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
 
     Args:
         content: The content of a prompt.
-        typed: The prompt as typed, to which the positions then refer; phrases that it does not
-            contain are skipped.
+        typed: The prompt as typed. If it is given, positions refer to it, and phrases that are not
+            in it are skipped.
 
     >>> [(one.phrase, one.rest) for one in leave_one_out("an old dog on a table")]
     [('old', 'a dog on a table'), ('dog', 'a table'), ('table', 'an old dog')]
@@ -73,7 +73,7 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     tokens = list(_tokenize(content))
     things = list(_find_things(tokens))
     found = []
-    for first, last, edits in sorted(_find_cuts(content, tokens, things))[:_MOST]:
+    for first, last, edits in sorted(_find_removable_phrases(content, tokens, things))[:_MOST]:
         rest = _apply_edits(content, edits)
         if any(letter.isalnum() for letter in rest) and rest != content:
             found.append(Omission(content[first:last], first, last, rest))
@@ -99,7 +99,7 @@ def _tokenize(content: str) -> Iterator[_Token]:
 
 
 def _join_names(content: str, tokens: list[_Token]) -> list[_Token]:
-    """Join words with capitals to one name, unless all words have them."""
+    """Join adjacent capitalised words to one name, unless all words are capitalised."""
     if not any(token.kind == "word" and token.text.islower() for token in tokens):
         return tokens
     joined: list[_Token] = []
@@ -133,7 +133,7 @@ def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool
 
 
 def _find_things(tokens: list[_Token]) -> Iterator[range]:
-    """Yield the noun phrases: an article, numbers, modifiers and the noun."""
+    """Yield the token ranges of the noun phrases."""
     at = 0
     while at < len(tokens):
         end = at
@@ -153,16 +153,16 @@ def _find_things(tokens: list[_Token]) -> Iterator[range]:
         at = max(end, at + 1)
 
 
-def _find_cuts(
+def _find_removable_phrases(
     content: str, tokens: list[_Token], things: list[range]
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    """Yield the position of each removable phrase, and the edits that removal needs."""
+    """Yield the position of each removable phrase, and the edits that remove it."""
     for at, thing in enumerate(things):
         head, begins = tokens[thing[-1]], tokens[thing[0]]
         links = tokens[things[at - 1][-1] + 1 : thing[0]] if at else tokens[: thing[0]]
         negations = [one for one in links if one.text.lower() in ("without", "not")]
         negation = begins if begins.text.lower() == "no" else next(iter(negations), None)
-        yield (negation or head).start, head.end, _get_edits(tokens, things, at)
+        yield (negation or head).start, head.end, _get_removal_edits(tokens, things, at)
         if negation is None:
             yield from _find_modifiers(content, tokens, thing)
     beginnings = {thing[0] for thing in things}
@@ -178,8 +178,8 @@ def _find_cuts(
             yield token.start, token.end, [(token.start, token.end, "and")]
 
 
-def _get_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
-    """Return the edits that removing a noun phrase needs."""
+def _get_removal_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
+    """Return the edits that remove the noun phrase at an index."""
     thing = things[at]
     begins, last = tokens[thing[0]], tokens[thing[-1]]
     follows = tokens[things[at + 1][0]] if at + 1 < len(things) else None
@@ -255,7 +255,7 @@ _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
 def _locate(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
-    """Yield phrases with their positions in the prompt as typed."""
+    """Yield the phrases with positions in the prompt as typed."""
     # The code below is cubic in the number of repeated words.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
     there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))

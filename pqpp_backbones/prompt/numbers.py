@@ -1,4 +1,4 @@
-"""The numbers of things in a prompt, of any size, in digits and in words."""
+"""Numbers of things in a prompt, in digits or words."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ class Number(NamedTuple):
 
 
 def find_numbers(text: str) -> tuple[Number, ...]:
-    """Find the numbers of a text, with their positions.
+    """Find the numbers of things in a text, with their positions.
 
-    ``one`` counts before a thing, not in "one of the dogs"; times, years of a decade, ordinals and
-    fractions are not numbers of things. An article before "dozen" or "hundred" is part of the
-    number. The caller removes quoted text.
+    Times, decades, ordinals, fractions and the "one" in "one of the dogs" are not numbers of
+    things. An article before "dozen" or "hundred" is part of the number.
 
     >>> find_numbers("a hundred dogs and 3 cats")
     (Number(value=100, start=0, end=9), Number(value=3, start=19, end=20))
@@ -62,7 +61,7 @@ def find_numbers(text: str) -> tuple[Number, ...]:
 
 
 def _read_number(tokens: list[str], at: int) -> tuple[int | None, int]:
-    """Return the number that begins at a token, None if there is none, and its count of tokens."""
+    """Return the number that begins at a token, or None, and how many tokens it has."""
     token = tokens[at]
     digits = token.replace(",", "")
     if digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS:
@@ -74,11 +73,11 @@ def _read_number(tokens: list[str], at: int) -> tuple[int | None, int]:
         return _LARGE[token], 1
     if token not in _SMALL or (token == "one" and tokens[at + 1 : at + 2] in ([], ["of"])):
         return None, 1
-    return _read_words(tokens, at)
+    return _read_number_words(tokens, at)
 
 
-def _read_words(tokens: list[str], at: int) -> tuple[int, int]:
-    """Read a number in words: "two hundred and twenty five"."""
+def _read_number_words(tokens: list[str], at: int) -> tuple[int, int]:
+    """Return the value of a number in words, and how many tokens it has."""
     total = part = 0
     place = at
     while place < len(tokens):

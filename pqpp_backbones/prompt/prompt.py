@@ -1,4 +1,4 @@
-"""The content of prompts, and the parts that are ignored.
+"""Prompts, their content, and the parts that are ignored.
 
 People type prompts in the dialects of their programs: weights and networks of web interfaces, flags
 of Midjourney, Markdown, requests, quality tags. The captions and prompts that predictors are
@@ -118,9 +118,9 @@ class Prompt:
 
     Attributes:
         text: The prompt as typed.
-        content: What the image should show, in the words of the prompt; the whole prompt if it is
-            only syntax.
-        ignored: The ignored parts: pairs of a kind and a text, in the order of `IGNORED_KINDS`.
+        content: What the image should show, in the words of the prompt; the whole prompt if nothing
+            else remains.
+        ignored: The ignored parts as (kind, text), in the order of `IGNORED_KINDS`.
         unwanted: What the image should not show, from a negative prompt, ``--no``, a negative
             weight, or a tag like "no watermark"; negation in the content, like "a street with no
             cars", is not included.
@@ -176,7 +176,7 @@ class Prompt:
 
     @property
     def ignored_text(self) -> str:
-        """The ignored parts in words; empty if there are none.
+        """A description of the ignored parts; empty if there are none.
 
         >>> Prompt.read("a cat, 4k --ar 16:9 --no dogs").ignored_text
         'flag: --no dogs, --ar 16:9; quality: 4k; unwanted: dogs'
@@ -188,7 +188,7 @@ class Prompt:
 
     @cached_property
     def normalised(self) -> str:
-        """The normalised content, which networks read."""
+        """The content in lower case, without punctuation at the end."""
         return normalise(self.content)
 
     @cached_property
@@ -216,7 +216,7 @@ class Prompt:
 
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
-    """Remove syntax; replace quotations, whose text is drawn unchanged, by placeholders."""
+    """Remove syntax, and replace quotations with placeholders."""
     from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # few prompts need these patterns
 
     for take in FRAME:
@@ -233,7 +233,7 @@ def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
 
 
 def _cut_request(text: str, removed: Removed) -> str:
-    """Remove a request such as ``Please draw me`` or ``I want``; "An image of" alone is kept."""
+    """Remove a request such as ``Please draw me``; "An image of" alone is kept."""
     match = _REQUEST.match(text.lstrip())
     if match:
         removed["request"].append(match[0].strip())
@@ -247,9 +247,9 @@ def _cut_request(text: str, removed: Removed) -> str:
 
 
 def _cut_tails(text: str, removed: Removed) -> str:
-    """Remove comma-separated parts about quality, artists, or what to leave out.
+    """Remove comma-separated parts about quality, artists, or what not to show.
 
-    If nothing would remain, nothing is removed.
+    A prompt that has only such parts is unchanged.
     """
     pieces = _BETWEEN.split(text)
     endings: Removed = defaultdict(list)
@@ -273,7 +273,7 @@ def _cut_tails(text: str, removed: Removed) -> str:
 
 
 def _is_quality(part: str) -> bool:
-    """Return whether a comma-separated part is about image quality or the lens."""
+    """Return whether a comma-separated part is about image quality or the camera."""
     words = [word.strip(".:,()[]") for word in part.lower().split()]
     is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
     return is_quality or bool(_LENS.fullmatch(part) or _BAD_PARTS.fullmatch(part))
@@ -294,7 +294,7 @@ def _remove_ending(part: str, endings: Removed) -> str:
 
 @cache
 def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of a style at the end of a part, and of a part that is a style."""
+    """Return patterns for a style at the end of a part, and for a part that is a style."""
     artist = rf"(?:(?i:{to_word_regex(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
     apart = to_word_regex(way for way in _WAYS if " " in way or "-" in way)
@@ -318,7 +318,7 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
 
     Args:
         part: A part of a prompt, as typed.
-        is_later: Whether another part is before it, so that all of it may be a style.
+        is_later: Whether it is not the first part; only then the whole part may be a style.
 
     >>> _split_style("a fox in the style of Monet", False)
     ('a fox', ' in the style of Monet')

@@ -1,4 +1,4 @@
-"""The texts that a prompt asks to draw: quoted, or introduced by words."""
+"""Texts that a prompt asks to draw."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»
 _MOST = 400
 
 
-def _to_regex(pair: str, length: str) -> str:
-    """Return a pattern of quoted text, from its opening and closing marks."""
+def _make_regex(pair: str, length: str) -> str:
+    """Return a pattern for text between two quotation marks."""
     inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
 
@@ -23,7 +23,7 @@ _SINGLE = [
     rf"'(?<!\w')(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"‘(?<!\w‘)(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
 ]
-QUOTED = re.compile("|".join([*(_to_regex(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
+QUOTED = re.compile("|".join([*(_make_regex(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
 """A quotation: its marks and, in the one group that matched, its text.
 
 Each alternative begins with its mark, so that a text without marks is searched fast.
@@ -54,7 +54,7 @@ _BARE = re.compile(
 )
 """A text without quotation marks, in the one group that matched."""
 _WRAPPED = re.compile(
-    "|".join(_to_regex(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
+    "|".join(_make_regex(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
     + r"|'(?=\S)([^\n]+)'|```([^`]+)```"
 )
 _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")
@@ -66,7 +66,7 @@ def get_quote(match: re.Match[str]) -> str:
 
 
 def mask_quotations(text: str) -> str:
-    r"""Mask the quotations of a text, without changing its length.
+    r"""Replace the quotations in a text with placeholders of the same length.
 
     >>> mask_quotations("a 'no' sign").replace("\ue000", "_")
     'a ____ sign'
@@ -75,7 +75,7 @@ def mask_quotations(text: str) -> str:
 
 
 class TextToDraw(NamedTuple):
-    """A text to be drawn, with its start and end, marks included."""
+    """A text to draw, and its start and end with the quotation marks."""
 
     text: str
     start: int
@@ -83,11 +83,10 @@ class TextToDraw(NamedTuple):
 
 
 def find_texts_to_draw(prompt: str) -> list[TextToDraw]:
-    """Return the texts that a prompt asks to draw: quoted, or introduced by words.
+    """Return the texts that a prompt asks to draw, quoted or introduced by words like "that says".
 
-    Quotation marks of several languages count; an apostrophe is not one. Without quotation marks, a
-    text is found by the words before it and its capitals; in lower case only after a thing like a
-    sign or a shirt, or after "with the words". What a person or an animal says is not such a text.
+    Without quotation marks, a text needs capitals, or a thing like a sign or a shirt before it.
+    What a person or an animal says is not a text to draw.
 
     >>> find_texts_to_draw("a cake with the words Happy 40th")
     [TextToDraw(text='Happy 40th', start=22, end=32)]
@@ -102,7 +101,7 @@ def find_texts_to_draw(prompt: str) -> list[TextToDraw]:
 
 
 def strip_outer_quotes(prompt: str) -> str:
-    """Return a prompt without the quotation marks that are around all of it.
+    """Remove the quotation marks around a whole prompt.
 
     >>> strip_outer_quotes('"a cat on a mat"'), strip_outer_quotes("'Stop' and 'Go'")
     ('a cat on a mat', "'Stop' and 'Go'")

@@ -1,4 +1,4 @@
-"""Lists of words, in files next to the code that reads them."""
+"""Read lists of words in files next to a module."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def read_lines(module: str, name: str) -> list[str]:
-    """Return the lines of a file next to a module, without those that begin with ``#``.
+    """Read the lines of a file next to a module, without comments.
 
     >>> read_lines(__file__, "styles.txt")[:2]
     ['1920s', '1930s']
@@ -16,7 +16,7 @@ def read_lines(module: str, name: str) -> list[str]:
 
 
 def read_word_lists(module: str, name: str) -> dict[str, frozenset[str]]:
-    """Return word lists by name, from lines ``name: words`` and indented continuation lines.
+    """Read word lists by name from lines ``name: words``, which indented lines continue.
 
     >>> sorted(read_word_lists(__file__, "grammar.txt")["article"])[:3]
     ['a', 'an', 'another']
@@ -28,7 +28,7 @@ def read_word_lists(module: str, name: str) -> dict[str, frozenset[str]]:
 
 
 def to_word_regex(words: Iterable[str]) -> str:
-    r"""Return a regular expression that matches any word, longest first.
+    r"""Return a regular expression that matches the longest of some words.
 
     >>> to_word_regex(["van", "van gogh"])
     'van\\s+gogh|van'

@@ -1,1 +1,1 @@
-"""Shared code of the training scripts: options, the trainer, and entries for the card."""
+"""Shared code of the training scripts."""

@@ -1,4 +1,4 @@
-"""The number format of a training: 32 bits, or 16 if that loses nothing."""
+"""Mixed precision."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ FORMATS = ("no", "bf16")
 
 
 def use_number_format(mixed_precision: str) -> Any:
-    """Return a context for calling a model; with bf16, matrix products have 16 bits.
+    """Return a context for one call of a model; with bf16, matrix products have 16 bits.
 
-    Weights, gradients and the optimizer's state have 32 bits. Use a new context for each call: it
-    rounds the weights once and ignores later changes. bf16 is slower on processors without it.
+    Weights, gradients and the optimizer's state have 32 bits. Use a new context for each call,
+    because a context ignores later changes of the weights.
 
     >>> import torch
     >>> with use_number_format("bf16"):

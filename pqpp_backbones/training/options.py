@@ -1,4 +1,4 @@
-"""The options that trainers share, in small dataclasses that a script's recipe composes."""
+"""Options that training scripts share."""
 
 import os
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class DataOptions(Options):
     max_train_rows: int | None = option(None, gt=0)
 
     def __post_init__(self) -> None:
-        """Replace a listed name by what `load_dataset` accepts: pqpp and its configuration."""
+        """Replace the name of a benchmark with pqpp and its configuration."""
         super().__post_init__()
         from pqpp_datasets.benchmarks import BENCHMARKS
 
@@ -110,17 +110,17 @@ class HubOptions(Options):
         if self.push_to_hub and not name:
             raise PqppError("`push_to_hub` needs `hub_model_id`; set it to OWNER/REPOSITORY")
         if name is not None and not is_repository_id(name):
-            raise PqppError(f"`hub_model_id` is {quote(name)}; it must be OWNER/REPOSITORY")
+            raise PqppError(f"`hub_model_id` must be OWNER/REPOSITORY; got {quote(name)}")
 
 
 def diverged_error(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
-    """Return the error of a diverged training; `option` names the learning rate.
+    """Return the error for diverged training.
 
     Example:
         >>> str(diverged_error("the loss is nan", 3, 0.5)).partition(";")[0]
-        'the training diverged: the loss is nan at step 3, learning rate 0.5'
+        'training diverged: the loss is nan at step 3 (learning rate 0.5)'
     """
-    remedy = f"lower {option}, and name another output folder"
+    remedy = f"lower `{option}`, and choose another `output_dir`"
     return PqppError(
-        f"the training diverged: {reason} at step {step}, learning rate {rate:g}; {remedy}"
+        f"training diverged: {reason} at step {step} (learning rate {rate:g}); {remedy}"
     )

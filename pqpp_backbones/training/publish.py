@@ -1,4 +1,4 @@
-"""Checks of the output folder and of the Hub, and a training's entries for the card."""
+"""Checks before training, and publication after it."""
 
 import contextlib
 import importlib.metadata
@@ -19,12 +19,11 @@ _LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft",
 
 
 def check_model_folder(recipe: RunOptions, predictor_type: str) -> None:
-    """Check, before the training, that the predictor may be saved to the recipe's folder.
+    """Check that a predictor can be saved to the output folder of a recipe.
 
     Raises:
-        ModelError: The folder contains something other than an older predictor of this kind.
-        PqppError: The folder contains an older predictor, and the recipe neither overwrites nor
-            resumes it.
+        ModelError: The folder contains other files or another type of predictor.
+        PqppError: The folder contains a predictor, and the recipe does not overwrite or resume.
 
     Example:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
@@ -35,33 +34,33 @@ def check_model_folder(recipe: RunOptions, predictor_type: str) -> None:
 
 
 def check_unfinished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
-    """Refuse a folder with the result of a finished run, unless to overwrite or resume it.
+    """Check that a folder has no earlier result, unless it is to be overwritten or resumed.
 
     Args:
-        folder: The folder of the result.
-        recipe: The options `overwrite` and `resume_from_checkpoint`, if it has them.
-        patterns: The names that the folder may contain; any names if None.
+        folder: The folder.
+        recipe: Options, with or without `overwrite` and `resume_from_checkpoint`.
+        patterns: Patterns of the files that the folder may contain; None for any.
 
     Raises:
-        FileError: Nothing can be written there, or it contains something else.
-        PqppError: It contains an earlier result.
+        FileError: The folder cannot be written to, or contains other files.
+        PqppError: The folder contains an earlier result.
     """
     check_output_folder(folder, patterns)
     wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)
     if not wanted and folder.is_dir() and any(folder.iterdir()):
         raise PqppError(
-            f"{folder} contains an earlier result; add `overwrite`, or name another folder"
+            f"{folder} contains an earlier result; set `overwrite`, or choose another folder"
         )
 
 
-def check_push(recipe: Options) -> None:
-    """Check with the Hub that it will accept the model, before the training; nothing is written.
+def check_push_access(recipe: Options) -> None:
+    """Check that the Hub would accept the model of a recipe, without writing to it.
 
     Raises:
-        HubError: The Hub cannot be reached, or the token may not write there.
+        HubError: The Hub cannot be reached, or the token has no write permission.
 
     Example:
-        >>> check_push(HubOptions(push_to_hub=False))
+        >>> check_push_access(HubOptions(push_to_hub=False))
     """
     if isinstance(recipe, HubOptions) and recipe.push_to_hub:
         assert recipe.hub_model_id is not None
@@ -70,10 +69,12 @@ def check_push(recipe: Options) -> None:
 
 
 def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
-    """Push a saved model to the Hub if the recipe requires it, and print its address.
+    """Push a saved model to the Hub if the recipe says so, and print its address.
 
     Args:
-        push: accepts the folder, the repository and ``private``.
+        folder: the folder of the model.
+        recipe: the options of the training.
+        push: a function of the folder, the repository and ``private``.
     """
     if recipe.push_to_hub:
         assert recipe.hub_model_id is not None
@@ -84,7 +85,7 @@ def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., Push
 def describe_run(
     recipe: OptimisationOptions, data: Mapping[str, Any], outcome: Any
 ) -> dict[str, Any]:
-    """Return the facts of a training from its `Outcome`; `data` describes the training data."""
+    """Return the settings and results of a training for the model card."""
     settings = {name: value for name, value in recipe.get_training_options().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():
@@ -96,12 +97,12 @@ def describe_run(
         "data": dict(data),
         **asdict(outcome),
         "validation": {k: round(v, 6) for k, v in outcome.validation.items()},
-        "versions": get_versions(),
+        "versions": get_library_versions(),
     }
 
 
-def get_versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that are used and installed."""
+def get_library_versions() -> dict[str, str]:
+    """Return the versions of Python and of the installed libraries in `_LIBRARIES`."""
     known = {"python": platform.python_version()}
     for name in _LIBRARIES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

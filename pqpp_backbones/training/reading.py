@@ -1,4 +1,4 @@
-"""One-line errors for datasets that cannot be loaded."""
+"""Errors of loading datasets."""
 
 import contextlib
 import errno
@@ -11,11 +11,11 @@ from pqpp_hub.reasons import find_hub_reason
 
 
 @contextlib.contextmanager
-def report_load_error(dataset: str, remedy: str) -> Iterator[None]:
-    """Report in one line why a dataset cannot be loaded; errors of pqpp pass unchanged.
+def explain_load_errors(dataset: str, remedy: str) -> Iterator[None]:
+    """Return a context that converts errors of loading a dataset to `PqppError`.
 
     Example:
-        >>> with report_load_error("poems", "check `dataset`"):
+        >>> with explain_load_errors("poems", "check `dataset`"):
         ...     raise FileNotFoundError("no data")
         Traceback (most recent call last):
             ...

@@ -1,4 +1,4 @@
-"""Starting trainers, alone or as several processes, with errors in one line."""
+"""Entry points of the training scripts."""
 
 import contextlib
 import sys
@@ -8,10 +8,10 @@ from typing import Any
 from pqpp_backbones.errors import ModelError
 from pqpp_files.atomic_write import find_full_disk_errno
 from pqpp_files.errors import PqppError
+from pqpp_files.escape import escape_controls
 from pqpp_files.options.flags import to_flags
 from pqpp_files.options.option import Options
 from pqpp_files.options.recipe import parse_recipe
-from pqpp_files.visible import visible
 
 
 def run_script(
@@ -21,18 +21,17 @@ def run_script(
     words: Sequence[str] | None = None,
     prog: str | None = None,
 ) -> None:
-    """Read a trainer's recipe from the command line, and train.
+    """Parse the recipe of a training script from the command line, and train.
 
     Args:
-        train: Trains a model with a recipe.
-        kind: Class of the recipe.
-        description: The script's docstring, examples last.
-        words: The words after the script's name; default: those of the command line.
-        prog: The script's name, for `--help`.
+        train: A function that trains a model with a recipe.
+        kind: The class of the recipe.
+        description: The docstring of the script, with its examples at the end.
+        words: The arguments; default: those of the command line.
+        prog: The name of the script in `--help`.
 
     Raises:
-        ModelError: An option is invalid, or the training failed for a reason that the user can
-            correct.
+        ModelError: An option is invalid, or training failed.
     """
     what, _, examples = (description or "").partition("\n\nExamples::\n\n")
     try:
@@ -49,10 +48,10 @@ def run_script(
 
 @contextlib.contextmanager
 def explain_crash() -> Iterator[None]:
-    """Explain a crash of a long run and how to resume it.
+    """Return a context that explains a lack of memory or disk space, and how to resume.
 
     Raises:
-        ModelError: The memory or the disk was full.
+        ModelError: The memory or the disk is full.
 
     Example:
         >>> with explain_crash():
@@ -71,8 +70,8 @@ def explain_crash() -> Iterator[None]:
     except Exception as error:
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             raise ModelError(
-                "out of memory; lower per_device_train_batch_size and raise "
-                "gradient_accumulation_steps"
+                "out of memory; lower `per_device_train_batch_size` and raise "
+                "`gradient_accumulation_steps`"
             ) from error
         if find_full_disk_errno(error):
             named, said = getattr(error, "filename", None), getattr(error, "strerror", None)
@@ -82,14 +81,14 @@ def explain_crash() -> Iterator[None]:
         raise  # a bug, which must be visible
 
 
-def run_main(main: Callable[[], Any]) -> None:
-    """Call a script's main; an error is printed in one line, with exit code 2.
+def run_or_exit(main: Callable[[], Any]) -> None:
+    """Call the main function of a script; on an error, print it and exit with 2.
 
     Example:
-        >>> run_main(lambda: 0)
+        >>> run_or_exit(lambda: 0)
     """
     try:
         main()
     except (PqppError, OSError) as error:
-        print(f"error: {visible(str(error))}", file=sys.stderr)
+        print(f"error: {escape_controls(str(error))}", file=sys.stderr)
         sys.exit(2)

@@ -1,7 +1,7 @@
-"""Fine-tuning with `transformers.Trainer`, with additions for long trainings.
+"""Fine-tuning with `transformers.Trainer`.
 
-The weights of the best epoch are saved. A training that diverges stops before anything is saved. A
-training that is killed resumes from its newest complete checkpoint, with the same result.
+The weights of the best epoch are saved. Training that diverges stops before anything is saved.
+Training that is killed resumes from its newest complete checkpoint, with the same result.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 
 from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.options import OptimisationOptions, diverged_error
-from pqpp_backbones.training.publish import check_push
+from pqpp_backbones.training.publish import check_push_access
 from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import FileError, PqppError, explain
 from pqpp_files.foreign.arrays import load_tensors
@@ -31,7 +31,7 @@ _TIMES = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "e
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a training went.
+    """The course and result of a training.
 
     Attributes:
         epochs: Number of trained epochs.
@@ -51,10 +51,10 @@ class Outcome:
 
 
 def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
-    """Return a recipe's options as `Trainer` accepts them.
+    """Convert a recipe to `TrainingArguments`.
 
     Raises:
-        PqppError: transformers refuses one.
+        PqppError: transformers refuses an option.
     """
     names = TrainingArguments.__dataclass_fields__.keys() & recipe.to_dict().keys()
     # Pushing and resuming are done outside of `Trainer`, with our own card and checks.
@@ -71,13 +71,13 @@ def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
 
 
 def find_checkpoint(folder: Path) -> Path | None:
-    """Return the newest complete checkpoint, in which `Trainer` writes the state last."""
+    """Return the newest complete checkpoint, if there is one."""
     found = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
     return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 class PerformanceTrainer(Trainer):
-    """`Trainer` for a model whose output has `loss` and, first of the rest, `scores`.
+    """A `Trainer` that keeps the weights of the best epoch and stops if training diverges.
 
     Args:
         recipe: The options.
@@ -114,20 +114,19 @@ class PerformanceTrainer(Trainer):
         self.add_callback(_EpochCallback(self))
 
     def fit(self) -> Outcome:
-        """Train, put the best epoch's weights into the model, and return how it went.
+        """Train, load the weights of the best epoch, and return the outcome.
 
         Raises:
             HubError: The model is to be pushed, and the Hub would refuse it.
-            PqppError: The training diverged, and nothing is saved, or there is no checkpoint to
-                resume from.
+            PqppError: The training diverged, or there is no checkpoint to resume from.
         """
         folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
         if self.is_world_process_zero():
-            check_push(self.recipe)
+            check_push_access(self.recipe)
         start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
             fault = f"`resume_from_checkpoint`: {start} is not a complete checkpoint"
-            raise PqppError(f"{fault}; name another checkpoint")
+            raise PqppError(f"{fault}; choose another checkpoint")
         before = TrainerState()
         if start:
             with _explain_damage(start):
@@ -173,7 +172,7 @@ class PerformanceTrainer(Trainer):
         return 0 < patience <= stalled
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """Return the optimizer, with the head's own rate if the recipe has one."""
+        """Create the optimizer, with `head_learning_rate` for the head if it is set."""
         rate = getattr(self.recipe, "head_learning_rate", None)
         if self.optimizer is None and rate:
             model = self.model if model is None else model
@@ -205,7 +204,7 @@ class PerformanceTrainer(Trainer):
         return self.sampler
 
     def check_weights(self) -> None:
-        """Stop a training that diverged.
+        """Check that the training has not diverged.
 
         Raises:
             PqppError: A weight is NaN or infinite.
@@ -215,7 +214,7 @@ class PerformanceTrainer(Trainer):
             raise diverged_error("a weight is NaN or infinite", self.state.global_step, rate)
 
     def save_best_weights(self) -> None:
-        """Write the weights as the best ones; every process must call this."""
+        """Write the weights as those of the best epoch; every process must call this."""
         weights = self.accelerator.get_state_dict(self.model_wrapped)
         if self.is_world_process_zero():
             _write_weights(Path(self.recipe.output_dir) / BEST, weights)
@@ -226,12 +225,12 @@ class PerformanceTrainer(Trainer):
         _write_weights(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
 
     def floating_point_ops(self, inputs: Any) -> int:
-        """Return 0: inputs that are not tokens have no such estimate."""
+        """Return 0, since the estimate of transformers is for tokens only."""
         return 0
 
 
 class _EpochCallback(TrainerCallback):
-    """A callback that sets the epoch of samplers and data, and saves the best weights."""
+    """A callback that sets the epoch of the data, checks the loss, and saves the best weights."""
 
     def __init__(self, trainer: PerformanceTrainer) -> None:
         self.trainer = trainer
@@ -273,7 +272,7 @@ def _find_best_epoch(history: Sequence[dict[str, float]], primary: str) -> int:
 
 
 def _explain_damage(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
-    remedy = "remove it to resume from an older checkpoint or to start again"
+    remedy = "delete it to resume from an older checkpoint, or to start again"
     return explain(f"{checkpoint} is damaged", remedy, PqppError)
 
 

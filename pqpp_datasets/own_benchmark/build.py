@@ -26,7 +26,7 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 )
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
-from pqpp_datasets.target_columns import Target, describe_targets, round_means, to_targets
+from pqpp_datasets.target_columns import Target, average_columns, describe_targets, to_targets
 from pqpp_files.names import pluralize
 
 Files = list[tuple[str | None, Path]]
@@ -148,7 +148,7 @@ def build_benchmark(
         targets |= zip(columns, parts, strict=True)
         # The mean share of wins is always 0.5 if all models are compared.
         if not preferred or measure != "rate":
-            means = round_means(parts) if parts else np.full(len(split_of), np.nan)
+            means = average_columns(parts) if parts else np.full(len(split_of), np.nan)
             targets[mean] = np.round(means, 11)  # columns have 12 digits, so equal means are ties
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):

@@ -9,9 +9,9 @@ from pqpp_backbones.errors import ServiceError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.errors import FileError
+from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import open_image
-from pqpp_files.visible import visible
 
 KEY = "PQPP_IMAGES_KEY"
 """The environment variable with the API key, which is in no log, error or file."""
@@ -83,7 +83,7 @@ class EndpointGenerator(Generator):
         image, why = _read_image(found)
         facts = {"seed": None if "seed" in self._service.refused else asked["seed"]}
         if isinstance(found.get("revised_prompt"), str):
-            facts["revised_prompt"] = visible(found["revised_prompt"])
+            facts["revised_prompt"] = escape_controls(found["revised_prompt"])
         return GeneratedImage(image, None, facts if image else {"refused": why})
 
 

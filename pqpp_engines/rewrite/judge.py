@@ -32,7 +32,7 @@ from pqpp_files.foreign.json_values import read_json
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
 from pqpp_models.targets import get_target_range
-from pqpp_models.text.arrays import to_unit
+from pqpp_models.text.arrays import normalise_rows
 from pqpp_models.text.reading.words import WORD_LISTS, to_words
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
@@ -229,7 +229,7 @@ class Judge:
     def _compare_phrases(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
         """Return the similarity of two texts, and the first's phrases that the second lacks."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
-        points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
+        points = normalise_rows(self._embed([other, whole, *(part.rest for part in parts)]))
         _, near, *others = points @ points[0]
         values = zip(parts, others, strict=True)
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pqpp_backbones.chat.chat import Chat, Request, ServiceError, parse_reply
+from pqpp_backbones.chat.chat import Chat, Request, ServiceError, parse_json_reply
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import UNCONFIRMED, Judge
@@ -68,7 +68,7 @@ class Writer:
                     return []
                 raise
             try:
-                answer = parse_reply(reply.text)
+                answer = parse_json_reply(reply.text)
                 jsonschema.validate(answer, _SCHEMA)
             except (ValueError, jsonschema.ValidationError):
                 continue

@@ -19,10 +19,10 @@ from pqpp_feedback.assess.agreement import HumanAnswers, compute_agreement, desc
 from pqpp_feedback.assess.pictures import Row, open_picture
 from pqpp_feedback.assess.verdicts import catch_evidence_errors, parse_evidence
 from pqpp_feedback.errors import FeedbackError
+from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
-from pqpp_files.visible import visible
 
 # Colours of Okabe and Ito, which colour-blind people can distinguish; the dashes differ too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -112,7 +112,7 @@ def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> di
             parts += [prompt[end:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
             end = stop
     return {
-        "prompt": Markup(visible(Markup("").join([*parts, prompt[end:]]), "\n\t")),
+        "prompt": Markup(escape_controls(Markup("").join([*parts, prompt[end:]]), "\n\t")),
         "prompt_id": first["prompt_id"],
         "task": [first["task"]],
         "generator": [first["generator"]],

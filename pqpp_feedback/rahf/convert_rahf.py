@@ -257,6 +257,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from pqpp_backbones.training.script import run_main
+    from pqpp_backbones.training.script import run_or_exit
 
-    run_main(main)
+    run_or_exit(main)

@@ -44,7 +44,7 @@ def load_split(
     import datasets
 
     import pqpp_datasets.registration
-    from pqpp_backbones.training.reading import report_load_error
+    from pqpp_backbones.training.reading import explain_load_errors
     from pqpp_hub.pull import use_cache_if_unreachable
 
     pqpp_datasets.registration.register()
@@ -52,7 +52,7 @@ def load_split(
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
     remedy = f"check the dataset, its subset {subset} and the split {split}"
-    with report_load_error(dataset, remedy), use_cache_if_unreachable(dataset):
+    with explain_load_errors(dataset, remedy), use_cache_if_unreachable(dataset):
         table = datasets.load_dataset(dataset, subset, split=split, **options)
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]

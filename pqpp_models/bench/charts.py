@@ -1,4 +1,4 @@
-"""SVG charts of a report: the ranking, predicted against true values, and embeddings."""
+"""The data of a report's charts: scatter plots, embeddings and the ranking."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_datasets.target_columns import is_mean
-from pqpp_files.visible import visible
 from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, pair_values
 from pqpp_models.bench.tables import get_interval, list_columns
 
@@ -24,8 +23,8 @@ class Axis:
     Attributes:
         low: The lowest value.
         high: The highest value.
-        start: The drawn position of `low`.
-        stop: The drawn position of `high`.
+        start: The position of `low`.
+        stop: The position of `high`.
     """
 
     low: float
@@ -35,7 +34,7 @@ class Axis:
 
     @classmethod
     def fit(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Self:
-        """Return an axis that covers some values, with a margin of `room` at both ends.
+        """Return an axis that covers some values, with a margin at both ends.
 
         Example:
             >>> Axis.fit([0.0, 1.0], 0, 100, room=0).scale(0.25)
@@ -53,12 +52,12 @@ class Axis:
         return cls(low - room, high + room, start, stop)
 
     def scale(self, values: Any) -> Any:
-        """Return the drawn position of a value or of each value of an array."""
+        """Return the positions of values."""
         share = (values - self.low) / (self.high - self.low)
         return self.start + share * (self.stop - self.start)
 
     def list_ticks(self, limit: int = 5) -> list[tuple[float, str]]:
-        """Return the positions and texts of at most `limit` round values.
+        """Return the positions and labels of at most `limit` ticks at round values.
 
         Example:
             >>> Axis(0.0, 1.0, 0.0, 10.0).list_ticks()
@@ -92,14 +91,15 @@ def make_scatter_panel(
     sources: Sequence[str] | None = None,
     in_units: bool = False,
 ) -> dict[str, Any]:
-    """Return the template's data of one chart: predicted against true values in one column.
+    """Return the template's data of a scatter plot of true against predicted values.
 
     Args:
-        result: The column.
-        title: The title of the column.
+        predictions: The predictions.
+        result: The result, which names the columns of both values.
+        title: The title of the plot.
         references: One true value per prompt by target; None if missing.
-        sources: The source of each prompt; needed for a column of one source.
-        in_units: Whether predictions are in the target's units; the line of equal values is then
+        sources: The source of each prompt, if the result is for one source.
+        in_units: Whether predictions are in the target's units, so that a line of equal values is
             drawn.
     """
     pair = pair_values(predictions, result, references[result.target], sources)
@@ -107,7 +107,7 @@ def make_scatter_panel(
     across = Axis.fit(predicted, LEFT, RIGHT)
     up = Axis.fit(true, BOTTOM, TOP)
     groups = group_by_prediction(predicted, true)
-    words = f"{visible(predictions.predictor)}, {title}: true against predicted values of "
+    words = f"{predictions.predictor}, {title}: true against predicted values of "
     words += f"{len(true)} prompts."
     if groups:
         words += (
@@ -140,15 +140,15 @@ def make_scatter_panel(
 
 
 def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
-    """Split prompts into ten equal groups by predicted value; none for fewer than 20.
+    """Split prompts into ten equal groups by predicted value, or none for fewer than 20.
 
     Args:
         predicted: One value per prompt.
         true: One value per prompt.
 
     Returns:
-        The mean predicted and mean true value of each group, and the latter's 95% interval
-        (Student's t).
+        For each group, the mean predicted value, the mean true value, and the 95% interval of the
+        mean true value.
 
     Example:
         >>> values = np.repeat(np.arange(10.0), 2)
@@ -168,7 +168,7 @@ def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, fl
 
 
 def to_svg_path(xs: Floats, ys: Floats) -> str:
-    """Return the SVG path of points: lines of length 0 with round ends.
+    """Return an SVG path that draws points as lines of length 0.
 
     Example:
         >>> to_svg_path(np.array([1.0]), np.array([2.25]))
@@ -189,7 +189,7 @@ def make_space_panels(
     results: Sequence[Result],
     titles: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return the template's data of two charts: embeddings by true and by predicted values.
+    """Return the template's data of plots of embeddings, coloured by true and predicted values.
 
     Only the first column of each predicted measure is used.
 
@@ -209,7 +209,7 @@ def make_space_panels(
         for word, values in (("true", true), ("predicted", predicted)):
             title, known = f"{titles[result.label]}, {word}", ~np.isnan(values)
             xs, ys = (Axis.fit(side, 4, _SIDE - 4).scale(side) for side in space[known].T)
-            caption = f"{visible(predictions.predictor)}, t-SNE: {known.sum()} prompts by {title}"
+            caption = f"{predictions.predictor}, t-SNE: {known.sum()} prompts by {title}"
             values = values[known]
             edges: Any = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
             fifth = np.searchsorted(edges, values, side="left")
@@ -236,10 +236,11 @@ def select_same_release(
 
 
 def find_main_column(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
-    """Return the column that most rows have; a mean is preferred to its parts.
+    """Return the label of the column that most rows have; of several, a mean is preferred.
 
     Args:
-        results: Results of pqpp; if there are none, the name is empty.
+        results: Results of pqpp; without any, the label is empty.
+        published: Published results.
     """
     rows: list[Figure] = [*results, *select_same_release(results, published)]
     labels = list_columns(results)
@@ -254,11 +255,12 @@ def rank_rows(
     label: str,
     coefficient: str = "pearson",
 ) -> dict[str, Any]:
-    """Return the template's data of a ranking: rows by a coefficient, the highest first.
+    """Return the template's data of a ranking by a coefficient.
 
     Args:
         results: Results; unranked ones are left out.
         published: Published results; those on other releases are left out.
+        label: The label of the column.
         coefficient: `pearson` or `kendall`.
     """
     ours = [result for result in results if result.label == label and result.ranked]
@@ -271,7 +273,7 @@ def rank_rows(
     axis = Axis.fit([0.0, *chain(*intervals), *values], 2.0, 98.0)
     rows = [
         {
-            "name": visible(getattr(figure, "title", figure.predictor)),
+            "name": getattr(figure, "title", figure.predictor),
             "where": f"published, {figure.split}" if isinstance(figure, PublishedResult) else "",
             "value": value,
             "interval": interval,

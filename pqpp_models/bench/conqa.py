@@ -1,4 +1,4 @@
-"""ConQA's table: how well runs answer conceptual and descriptive queries.
+"""Retrieval runs on ConQA's conceptual and descriptive queries.
 
 Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. Recall@k there is whether
 any of the first k images is relevant. An image without votes is not relevant; a query without a
@@ -35,10 +35,10 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
 ) -> tuple[list[Figures], list[str]]:
-    """Score TREC run files on ConQA with `bench_runs`; also return the published results.
+    """Evaluate TREC run files on ConQA, and return the results with the published ones.
 
     Args:
-        runs: File by name.
+        runs: The file of each run by name.
         data_dir: As in `load_benchmark`.
     """
     read = {name: read_run(path) for name, path in runs.items()}
@@ -62,15 +62,14 @@ def bench_runs(
     queries: Mapping[str, Sequence[Mapping[str, Any]]],
     runs: Mapping[str, Mapping[str, Mapping[str, float]]],
 ) -> tuple[list[Figures], list[str]]:
-    """Score runs on ConQA.
+    """Evaluate runs on ConQA.
 
     Args:
-        queries: Rows of `conqa` by kind of query, with `query_id` and `judgments` that have
-            `image_id` and `label`.
-        runs: By name, a dict from query id to a dict from image id to score.
+        queries: The rows of `conqa` by type of query.
+        runs: For each run by name, the scores of images by query id and image id.
 
     Returns:
-        Means with intervals by run and kind of query, one-sided Mann-Whitney tests of whether
+        The means with intervals by run and type of query, one-sided Mann-Whitney tests of whether
         conceptual queries score lower, and notes on queries that were left out.
 
     Raises:
@@ -94,7 +93,7 @@ def bench_runs(
         answered = {query: run[query] for query in qrels if run.get(query)}
         if not answered:
             raise PredictorError(
-                f"{name} has no query_id of ConQA, such as {min(qrels)}; use the ids of ConQA"
+                f"{name} has results for no query of ConQA; use its query_id, such as {min(qrels)}"
             )
         if silent := len(qrels) - len(answered):
             notes.append(f"{name} has no results for {silent} queries; they count as 0")

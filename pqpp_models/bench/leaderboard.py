@@ -1,7 +1,7 @@
 """A benchmark's leaderboard: the results in models' repositories, as a table and a page.
 
 A result on the Hub is Kendall's tau-b; its notes contain the other figures as text, which
-`make_entries` writes and `to_result` parses.
+`make_entries` writes and `parse_result` parses.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from pqpp_models.bench.protocol import (
 )
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
-from pqpp_models.bench.split import ALL_ROWS, Comparison, Split
+from pqpp_models.bench.split import ALL_ROWS, ComparedPredictors, Split
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
 from pqpp_models.registry import PREDICTORS
@@ -62,7 +62,7 @@ _COUNT = re.compile(r"\bn (\d{1,12})\b")
 def make_entries(
     run: BenchRun, dataset: str, revision: str | None = None
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
-    """Return each predictor's leaderboard entries, and notes on results left out.
+    """Return the leaderboard entries of each predictor, and notes on results that are left out.
 
     Args:
         run: A run of the main table.
@@ -101,14 +101,14 @@ def make_entries(
     return entries, lines
 
 
-def to_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
-    """Convert an entry to a result; numbers missing from its notes are NaN, and `n` is 0.
+def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
+    """Parse a leaderboard entry; coefficients that its notes lack are NaN, and `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
         >>> task = BenchmarkTask(None, "test", "mean_rr")
         >>> kept = EvalResultEntry("a/b", task.id, 0.5, notes="kendall_qpp 0.5 [0.4, 0.6]; n 80")
-        >>> found = to_result(kept, task, "mine")
+        >>> found = parse_result(kept, task, "mine")
         >>> found.kendall, found.kendall_ci_low, found.n, found.pearson
         (0.5, 0.4, 80, nan)
     """
@@ -136,31 +136,31 @@ def to_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Re
 def write_results(
     run: BenchRun, folder: str | Path, dataset: str, from_hub: bool = True
 ) -> tuple[list[Path], list[str]]:
-    """Write the results of a run to models' folders, `FOLDER/NAME/.eval_results/`.
+    """Write the results of a run as `FOLDER/NAME/.eval_results/*.yaml`.
 
     Args:
         run: A run of the main table.
-        folder: The folder of the models' folders; NAME is the last part of a predictor's name.
+        folder: The folder; NAME is the last part of a predictor's name.
         dataset: The benchmark's name on the Hub, OWNER/DATASET.
-        from_hub: Whether the rows are from the Hub; the commit is then recorded.
+        from_hub: Whether the rows are from the Hub, so that their commit is recorded.
 
     Returns:
-        The files, and a note on each predictor without a file.
+        The paths of the files, and a note on each predictor without a file.
 
     Raises:
-        PredictorError: No predictor has results, two have the same folder, or the rows have no
-            split.
+        PredictorError: No predictor has results, two have the same folder, or the split has no
+            name.
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
-            "these rows have no split, but a task needs one; save the rows as FOLDER/test.csv"
+            "leaderboard results need the name of a split; save the rows as FOLDER/test.csv"
         )
     entries_by_name, lines = make_entries(run, dataset, get_commit(dataset) if from_hub else None)
     if not entries_by_name:
-        raise PredictorError("; ".join(lines) or "no results to write")
+        raise PredictorError("; ".join(lines) or "there are no results to write; add predictors")
     paths = {name: Path(folder) / _to_folder_name(name) for name in entries_by_name}
     if len(set(paths.values())) < len(paths):
-        raise PredictorError(f"two of {', '.join(paths)} would share a folder; run one at a time")
+        raise PredictorError(f"{', '.join(paths)}: two share a folder; evaluate one at a time")
     files = []
     for name, entries in entries_by_name.items():
         files.append(paths[name] / get_path(dataset))
@@ -170,7 +170,7 @@ def write_results(
 
 
 def _to_folder_name(name: str) -> str:
-    """Return the name of a predictor's folder.
+    """Return a folder name for a predictor.
 
     >>> _to_folder_name("owner/mine"), _to_folder_name("a/mine.csv:score")
     ('mine', 'mine.csv_score')
@@ -187,10 +187,10 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         progress: Show progress bars on standard error.
 
     Returns:
-        The content of its results file, and a note on each split without results.
+        The content of the results file, and a note on each split without results.
 
     Raises:
-        PredictorError: There are no results, for example if it was fitted to all rows.
+        PredictorError: There are no results, for example if the model was fitted to all rows.
         HubError: The benchmark or the model cannot be read.
     """
     entries: list[EvalResultEntry] = []
@@ -206,7 +206,9 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         lines += refused
         entries += by_model.get(model, [])
     if not entries:
-        raise PredictorError("; ".join(lines) or f"{model} predicts no target of {dataset}")
+        raise PredictorError(
+            "; ".join(lines) or f"{model} predicts no target of {dataset}; choose another model"
+        )
     return render_results(entries), lines
 
 
@@ -249,7 +251,7 @@ class LeaderboardResults:
     notes: list[str]
 
     def render_page(self) -> str:
-        """Return a self-contained HTML page: ranking, table and, if verified, charts."""
+        """Render a self-contained HTML page with the ranking and the table."""
         how = "recomputed" if self.run.predictions else "as reported by their repositories"
         order = "The tables have the highest mean of Kendall's τ over all columns first."
         lines = [f"Results {how}. {order}", *(f"{line}." for line in self.notes)]
@@ -259,7 +261,7 @@ class LeaderboardResults:
         return render_report(self.run, self.published, None, "kendall", lines, title)
 
     def push_page(self, repo_id: str, **options: Any) -> PushReport:
-        """Publish the page as a static Space.
+        """Push the page to the Hub as a static Space.
 
         Args:
             repo_id: `OWNER/NAME` of the Space.
@@ -309,19 +311,20 @@ def read_leaderboard(
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
-                f"{source} has results on {', '.join(named)}; set `benchmark` to one of these"
+                f"{source} has results of several benchmarks; set `benchmark` to one of: "
+                f"{', '.join(named)}"
             )
         name = benchmark or next(iter(named), name)
     else:
         listed, notes = pull_results(name, models)
     entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
-        how = "write results with `pqpp bench --eval-results` or `pqpp models submit`"
-        raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
-    results = [to_result(listing.entry, task, called) for called, listing, task in entries]
+        how = "write them with pqpp bench --eval-results or pqpp models submit"
+        raise PredictorError(f"{source} has no results of pqpp; {'; '.join(notes) or how}")
+    results = [parse_result(listing.entry, task, called) for called, listing, task in entries]
     task = entries[0][2]
     rows = Split(None, task.config or name, task.split)
-    run = BenchRun(rows, {}, _sort_results(results), [], {}, Comparison({}, {}, []))
+    run = BenchRun(rows, {}, _sort_results(results), [], {}, ComparedPredictors({}, {}, []))
     notes += [
         f"{listing.model}: from an open pull request, {listing.pull_request}"
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()
@@ -343,7 +346,7 @@ def read_leaderboard(
 def _select_entries(
     listed: Sequence[ListedResult], subset: str | None, split: str | None
 ) -> list[tuple[str, ListedResult, BenchmarkTask]]:
-    """Return the entries of one configuration and split, with their names.
+    """Return the entries of one configuration and split by name.
 
     The name is the model's; further results of a model on one task are numbered.
     """
@@ -377,7 +380,7 @@ def _recompute_results(
     task: BenchmarkTask,
     progress: bool,
 ) -> tuple[BenchRun, list[str]]:
-    """Return the board with recomputed figures, and a note on each difference."""
+    """Return the run with recomputed results, and a note on each difference."""
     targets = list(dict.fromkeys(result.target for result in claimed_run.results))
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Predictors that are not checkpoints: predictions in a table, functions, other libraries' models.
+"""Predictors that are not checkpoints: tables of predictions, functions, and text classifiers.
 
 A function is one of a module that the user names; another library's model is a transformers text
 classifier with one label. Nothing is unpickled, and no other code is run.
@@ -40,8 +40,7 @@ def find_scoring_function(name: str) -> TextScores | None:
             OWNER/REPOSITORY of a transformers text classifier with one label.
 
     Raises:
-        PredictorError: The function cannot be loaded, is a pickle, or does not return single
-            scores.
+        PredictorError: The function cannot be loaded, or the classifier has several labels.
 
     Example:
         >>> find_scoring_function("static") is None, find_scoring_function("builtins:len").__name__
@@ -49,7 +48,7 @@ def find_scoring_function(name: str) -> TextScores | None:
     """
     if name.lower().endswith(_NOT_READ):
         raise PredictorError(
-            f"{name}: pickles can run code and are not read; give a function as MODULE:FUNCTION"
+            f"{name} is a pickle, which could run code; use a function, written MODULE:FUNCTION"
         )
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
         return import_function(name)
@@ -90,19 +89,19 @@ def import_function(name: str) -> TextScores:
             value = getattr(value, part)
     except Exception as error:  # a user's module may raise anything
         raise PredictorError(
-            f"{name} cannot be imported ({to_line(error)}); write MODULE:FUNCTION, and run "
-            "it in the folder of MODULE.py"
+            f"{name} cannot be imported ({to_line(error)}); write MODULE:FUNCTION, and start "
+            "Python or pqpp in the folder of MODULE.py"
         ) from error
     finally:
         sys.path.remove(here)
     if not callable(value):
         kind = type(value).__name__
-        raise PredictorError(f"{name} is a {kind}, not a function; name a scoring function")
+        raise PredictorError(f"{name} is a {kind}, not a function; use a scoring function")
     return value
 
 
 def load_classifier(name: str) -> TextScores:
-    """Return a function that returns the logits of a one-label text classifier.
+    """Load a text classifier with one label as a function that returns logits.
 
     Raises:
         PredictorError: The model has several labels.
@@ -114,7 +113,7 @@ def load_classifier(name: str) -> TextScores:
     loaded = load_model(name, "AutoModelForSequenceClassification", "text classifier")
     labels = loaded.model.config.num_labels
     if labels != 1:
-        raise PredictorError(f"{name} has {labels} labels; use a model trained with one label")
+        raise PredictorError(f"{name} has {labels} labels; use a model with one label")
 
     ask = TextClassificationPipeline(
         model=loaded.model,
@@ -132,14 +131,14 @@ KEYS = ("prompt_id", "prompt")
 
 
 class FunctionPredictor(Predictor):
-    """A function of prompts as a predictor: one score per prompt, for any target.
+    """A predictor for any target whose scores are the output of a function of prompts.
 
     Args:
         function: Accepts a list of prompts and returns one number per prompt.
         called: The function's name in messages and tables.
 
     Raises:
-        PredictorError: It does not return one number per prompt.
+        PredictorError: The function does not return one number per prompt.
 
     Example:
         >>> FunctionPredictor(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
@@ -176,12 +175,12 @@ class FunctionPredictor(Predictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Raise an error: there is no checkpoint to load."""
-        raise PredictorError(f"a {cls.name} has no checkpoint; pass the table or the function")
+        """Raise an error, since there are no checkpoints of this class."""
+        raise PredictorError(f"a {cls.name} cannot be loaded; create it from its table or function")
 
 
 class TablePredictor(FunctionPredictor):
-    r"""Predictions from a column of a table, matched by `prompt_id` or `prompt`.
+    r"""A predictor whose predictions are a column of a table with `prompt_id` or `prompt`.
 
     Predictions of duplicate rows are averaged.
 
@@ -223,7 +222,7 @@ class TablePredictor(FunctionPredictor):
 
 
 def load_any_predictor(name: str) -> Predictor:
-    """Load a predictor by name: `FILE:COLUMN`, another library's, or one of pqpp.
+    """Load a predictor of pqpp, a column `FILE:COLUMN`, a function, or a text classifier.
 
     Raises:
         PredictorError: The name is unknown, or the predictor cannot be loaded.
@@ -236,17 +235,17 @@ def load_any_predictor(name: str) -> Predictor:
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
         return TablePredictor(path, column)
     if name.lower().removesuffix(".gz").endswith(TABLES):
-        raise PredictorError(f"{name} is a table; name its column of predictions: {name}:COLUMN")
+        raise PredictorError(f"{name} is a table; add its column of predictions: {name}:COLUMN")
     scores = find_scoring_function(name)
     return FunctionPredictor(scores, name) if scores else Predictor.from_pretrained(name)
 
 
 def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]:
-    """Load the predictors of a comparison under the caller's names.
+    """Load predictors under given names.
 
     Args:
-        predictors: By name, a predictor, a function of a list of prompts, or an argument of
-            `load_any_predictor`.
+        predictors: Predictors, functions of a list of prompts, or arguments of
+            `load_any_predictor`, by name.
 
     Example:
         >>> list(load_named_predictors({"mine": len, "words": "n_words"}))
@@ -265,19 +264,19 @@ def join_by_prompt(
     columns: Sequence[str],
     table_name: str = "the file of metrics",
 ) -> dict[str, list[float | None]]:
-    """Align metrics with a benchmark's rows; several rows of one prompt are averaged.
+    """Align the columns of a table with the rows of a benchmark, averaging duplicate prompts.
 
     Args:
-        table: The user's columns, including `prompt_id` or `prompt`.
-        rows: The benchmark's columns.
-        columns: The metrics, or predictions.
-        table_name: The table's name in messages.
+        table: The columns of the table, including `prompt_id` or `prompt`.
+        rows: The columns of the benchmark.
+        columns: The names of the columns to align.
+        table_name: The name of the table in messages.
 
     Returns:
-        One value per row of the benchmark by metric; None if missing.
+        One value per row of the benchmark, by column; None if missing.
 
     Raises:
-        PredictorError: The table has neither key, or none of the benchmark's prompts.
+        PredictorError: The table has neither id nor prompt, or no prompt of the benchmark.
 
     Example:
         >>> table = {"prompt": ["a cat", "a cat"], "glide_hpsv2": [0.2, 0.4]}
@@ -290,7 +289,7 @@ def join_by_prompt(
     key = next((name for name in KEYS if name in table and name in rows), None)
     if key is None:
         raise PredictorError(
-            f"{table_name} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
+            f"{table_name} has no column {' or '.join(KEYS)} (columns: {', '.join(table)}); add one"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]
@@ -298,7 +297,7 @@ def join_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"{table_name} shares no {key} with the {len(means)} prompts of this split; use the "
-            "split that they were computed on"
+            f"{table_name} contains none of the {len(means)} prompts of this split (compared by "
+            f"{key}); use a table of this split"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

@@ -1,4 +1,4 @@
-"""The paper's evaluation protocol: predictors x targets on a split, with Pearson and Kendall.
+"""The evaluation protocol of the PQPP paper: Pearson's and Kendall's correlations on a split.
 
 PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
 split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
@@ -156,7 +156,7 @@ def predict_all(
     progress: bool = False,
     nearest: bool = False,
 ) -> list[Predictions]:
-    """Predict all requested targets with every predictor that has them.
+    """Predict targets with every predictor that has them.
 
     Prompts missing from a table of predictions are excluded for all predictors.
 
@@ -187,7 +187,7 @@ def predict_all(
         if not own:
             raise PredictorError(
                 f"{name} predicts {', '.join(predictor.targets)}, not {', '.join(targets)}; "
-                f"remove {name}, or name other targets"
+                f"remove {name}, or choose other targets"
             )
         asked = tuple(dict.fromkeys(own.values()))
         values = predictor.predict(rows, asked, inner)
@@ -209,7 +209,7 @@ def evaluate_predictions(
     cells: Sequence[Column] | None = None,
     stands_for: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Result]:
-    """Correlate predictions with true values; prompts without either are skipped.
+    """Correlate predictions with true values, without prompts that lack one of them.
 
     Args:
         predictions: Predictions in the order of the references.
@@ -245,7 +245,7 @@ def pair_values(
     true: Sequence[float | None],
     sources: Sequence[str] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return predicted and true values of the prompts in a cell.
+    """Return the predicted and the true values of the prompts in a cell.
 
     Args:
         true: One true value per prompt, None or NaN for a missing one.
@@ -294,7 +294,7 @@ def _make_result(
 
 
 def mark_p_value(p: float) -> str:
-    """Return the mark of a p-value: ‡ below .001, † below .01, else nothing.
+    """Return the mark of a p-value: ‡ below .001, † below .01, else an empty text.
 
     Example:
         >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
@@ -304,9 +304,9 @@ def mark_p_value(p: float) -> str:
 
 
 def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
-    """Yield each predictor's mean Pearson and mean Kendall over its targets.
+    """Yield each predictor's mean coefficients over its targets.
 
-    The mean is undefined if one of the correlations is.
+    The mean is NaN if one of them is.
     """
     for name, rows in group_by_key((result.predictor, result) for result in results).items():
         pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
@@ -314,7 +314,7 @@ def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, flo
 
 
 def group_by_key(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """Group the values of (key, value) pairs by key, in order.
+    """Group the values of (key, value) pairs by key.
 
     Example:
         >>> group_by_key([("a", 1), ("b", 2), ("a", 3)])
@@ -344,12 +344,11 @@ def compare_with_baseline(
     progress: bool = False,
     known_signs: Mapping[tuple[str, str], float] = MappingProxyType({}),
 ) -> list[Result]:
-    """Test every cell of a table against the baseline's cell of the same column.
+    """Test the results of all predictors against those of a baseline.
 
-    Differences of Kendall's tau-b are tested with `paired_permutation`; p-values have a Holm
-    correction over the whole table. Predictions whose higher values mean harder prompts are negated
-    first, by the known sign, else by the predictor's declared direction, else by the sign on these
-    rows.
+    Differences of Kendall's tau-b are tested with `paired_permutation`, with Holm's correction over
+    the table. Predictions for which higher means harder are negated first: by the known sign, else
+    by the predictor's declared direction, else by the sign on these rows.
 
     Args:
         predictions: The predictions behind the results.
@@ -373,12 +372,12 @@ def compare_with_baseline(
     by_name = {prediction.predictor: prediction for prediction in predictions}
     if baseline not in by_name:
         raise PredictorError(
-            f"the baseline {baseline!r} is not one of the predictors ({', '.join(by_name)}); add it"
+            f"the baseline {baseline!r} is not one of the predictors {', '.join(by_name)}; add it"
         )
     fitted = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
     if fitted:
         raise PredictorError(
-            f"the baseline {baseline!r} was fitted to {fitted} of these rows; name another baseline"
+            f"the baseline {baseline!r} was fitted to {fitted} of these rows; choose another one"
         )
     signs = {
         (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known_signs)
@@ -422,7 +421,7 @@ def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> 
 
 
 def format_arrow(difference: float, p: float) -> str:
-    """Return ↑ for significantly above the baseline, ↓ for below, else nothing.
+    """Return ↑ or ↓ for a significant difference from the baseline, else an empty text.
 
     Example:
         >>> format_arrow(0.1, 0.01), format_arrow(-0.1, 0.01), format_arrow(0.1, 0.2)
@@ -482,18 +481,17 @@ def list_experiment_columns(
         cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":
         raise PredictorError(
-            f"these rows have no source besides {fitted_to}, which the predictors were fitted "
-            "to; use a configuration with more sources, like pqpp"
+            f"all rows are from {fitted_to}, to which the predictors were fitted; use a dataset "
+            "with other sources, such as pqpp"
         )
     if not cells:
         raise PredictorError(
-            f"the table {name!r} has no column for {', '.join(targets)}; name other targets"
+            f"the table {name!r} has no column for {', '.join(targets)}; choose other targets"
         )
     return cells
 
 
 def _list_models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
-    """Return the targets of a measure, without its mean."""
     of_measure = (target for target in predicted if measure and get_measure(target) == measure)
     return [target for target in of_measure if "_" in target and not is_mean(target)]
 
@@ -539,7 +537,7 @@ class PublishedResult:
 
 @functools.cache
 def read_published() -> tuple[PublishedResult, ...]:
-    """Return all published results of PQPP's tables, in the tables' order.
+    """Read the published results of PQPP's tables, in order.
 
     Example:
         >>> first = read_published()[0]

@@ -1,4 +1,4 @@
-"""The HTML report: a summary, the ranking, tables, and predictions plotted against true values."""
+"""The HTML report of a benchmark run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from pqpp_files.names import pluralize
 from pqpp_files.render_page import render_page
-from pqpp_files.visible import visible
 from pqpp_models.bench.charts import (
     MOST_POINTS,
     find_main_column,
@@ -49,37 +48,32 @@ def render_report(
     summary: Sequence[str] = (),
     title: str = "",
 ) -> str:
-    """Return a self-contained HTML page: a summary, a ranking, tables and charts.
+    """Render a self-contained HTML page with a summary, a ranking, tables and charts.
 
     Args:
         run: The results of one split.
         published: Published results to add.
         spaces: Two-dimensional embeddings by predictor, one point per prompt.
         coefficient: The coefficient of the ranking, `pearson` or `kendall`.
-        summary: Sentences at the top; default: sentences on the best predictor.
+        summary: Sentences at the top; default: sentences on the best predictors.
         title: Title of the page; default: one that names the split.
-
-    Returns:
-        The page as one file, with charts inside.
     """
     results, split = run.results, run.split
-    titles = {
-        r.label: visible(format_heading(r, split.targets.get(r.target))) for r in reversed(results)
-    }
+    titles = {r.label: format_heading(r, split.targets.get(r.target)) for r in reversed(results)}
     label, fitted_rows = find_main_column(results, published), count_fitted_rows(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
         if spaces and name in spaces:
-            pictures[visible(name)] = make_space_panels(
+            pictures[name] = make_space_panels(
                 predictions, spaces[name], run.references, results, titles
             )
         own = [result for result in results if result.predictor == name]
         if all(math.isnan(r.pearson) and math.isnan(r.kendall) for r in own):
-            without.append(visible(name))
+            without.append(name)
             continue
         in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
-        panels[visible(format_name(name, fitted_rows.get(name)))] = [
+        panels[format_name(name, fitted_rows.get(name))] = [
             make_scatter_panel(
                 predictions,
                 result,
@@ -95,20 +89,20 @@ def render_report(
     ranking = rank_rows(results, published, label, coefficient)
     return render_page(
         Path(__file__).with_name("report.html"),
-        title=visible(title),
-        name=visible(split.config),
-        split=visible(split.name),
+        title=title,
+        name=split.config,
+        split=split.name,
         generated=split.is_generated,
-        summary=[visible(s) for s in summary] or summarise(results, published, titles),
+        summary=list(summary) or summarise(results, published, titles),
         ranking={**ranking, "title": titles.get(label, "")},
         measures=_make_tables(results, published, titles),
-        baseline=visible(str(results[0].baseline)) if results else "",
+        baseline=str(results[0].baseline) if results else "",
         headings=DIFFERENCE_HEADINGS,
         differences=[
-            (visible(name), titles.get(column, column), *rest)
+            (name, titles.get(column, column), *rest)
             for name, column, *rest in list_differences(results)
         ],
-        notes=[visible(line) for line in list_notes(results, published, True)],
+        notes=list_notes(results, published, True),
         most_points=MOST_POINTS,
         predictors=panels,
         without=without,
@@ -120,7 +114,6 @@ def render_report(
 def _make_tables(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the tables of each measure: the results, and one per published source."""
     captions = {
         key: f"{key} Published: {first.source}; {first.config}, {first.split} split, "
         f"{first.n} prompts."
@@ -134,7 +127,7 @@ def _make_tables(
             kept = [
                 n for n in range(len(block.labels)) if not key or any(row.cells[n] for row in rows)
             ]
-            lines = [(visible(r.title), r.key == FITTED, [r.cells[n] for n in kept]) for r in rows]
+            lines = [(r.title, r.key == FITTED, [r.cells[n] for n in kept]) for r in rows]
             headings = [titles[block.labels[n]] for n in kept]
             if headings:
                 tables.append({"caption": caption, "headings": headings, "rows": lines})
@@ -156,20 +149,15 @@ def list_extremes(
     titles: Mapping[str, str],
     count: int = 5,
 ) -> dict:
-    """Return the prompts that a predictor ranks as easiest and hardest.
+    """Return the template's data of the easiest and hardest prompts by a predictor.
 
-    If higher values mean harder prompts, the lowest are the easiest. If the direction is unknown,
-    the highest come first and the titles say so.
+    If the direction of the predictor is unknown, the highest values are listed as the easiest.
 
     Args:
-        predictions: Predictions of one predictor; its first target with references is used.
+        predictions: The predictions; the first target with references is used.
         references: One true value per prompt by target; None if missing.
         titles: Title by column.
         count: Number of easiest prompts, and of hardest ones.
-
-    Returns:
-        `predictor`, `title`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
-        true).
     """
     target = next(name for name in predictions.targets if name in references)
     values = predictions.values[:, predictions.targets.index(target)]
@@ -178,12 +166,10 @@ def list_extremes(
     is_known = ~np.isnan(values + true)
     order = [i for i in np.argsort(-sign * values, kind="stable") if is_known[i]]
     count = min(count, len(order) // 2)  # a prompt is in one of the two lists
-    shown = {
-        i: visible(" ".join(prompts[i].split())) for i in (*order[:count], *order[::-1][:count])
-    }
+    shown = {i: " ".join(prompts[i].split()) for i in (*order[:count], *order[::-1][:count])}
     rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
     return {
-        "predictor": visible(predictions.predictor),
+        "predictor": predictions.predictor,
         "title": titles.get(target, target),
         "note": _DIRECTIONS[predictions.higher_is],
         "easiest": rows[:count],
@@ -194,7 +180,7 @@ def list_extremes(
 def summarise(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[str]:
-    """Return summary sentences: the comparison, the best predictor and published rows.
+    """Return sentences on the best predictors and the rows.
 
     Args:
         results: Results of one split.
@@ -223,9 +209,9 @@ def summarise(
             lines += [] if line in lines else [line]
             continue
         interval = " (95% interval {:.3f} to {:.3f})".format(*ends) if ends else ""
-        others = [f"; {visible(r.predictor)} follows with r = {r.pearson:.3f}" for r in known[1:2]]
+        others = [f"; {r.predictor} follows with r = {r.pearson:.3f}" for r in known[1:2]]
         line = (
-            f"{visible(best.predictor)} predicts {titles[label]}{' best' if others else ''}: "
+            f"{best.predictor} predicts {titles[label]}{' best' if others else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
         figures = [row for row in select_same_release(own, published) if row.label == label]
@@ -238,8 +224,8 @@ def summarise(
         lines.append(line)
     lines += [
         f"{pluralize(len(names), 'predictor')} on {pluralize(most, 'prompt')}: {part} of "
-        f"{visible(first.config)}{release}. Pearson's r and Kendall's τ measure agreement with the "
+        f"{first.config}{release}. Pearson's r and Kendall's τ measure agreement with the "
         "true values: 1 is perfect, 0 is none.",
-        *(f"{visible(line)}." for line in note_few_prompts(results)),
+        *(f"{line}." for line in note_few_prompts(results)),
     ]
-    return [*lines, *(f"{visible(line)}." for line in note_fitted_rows(results))]
+    return [*lines, *(f"{line}." for line in note_fitted_rows(results))]

@@ -1,4 +1,4 @@
-"""The value of predictors to a router: quality against the share of the stronger model.
+"""Routing prompts between two models by predicted performance.
 
 Source: the second use of PQPP (section 1), choosing the generator; the curve of RouteLLM (arXiv
 2406.18665), computed by `pqpp_metrics.functional.routing`.
@@ -49,7 +49,7 @@ class RoutingRow:
 
 @dataclass(frozen=True)
 class RoutingTable:
-    """Rules and their quality curves.
+    """Routing rules with their figures and quality curves.
 
     Attributes:
         weak: The target of the weaker model.
@@ -89,7 +89,7 @@ class RoutingTable:
 
     @property
     def description(self) -> str:
-        """A description of the figures."""
+        """The caption of the table."""
         unit = get_measure(self.strong)
         return (
             f"{self.weak} mean {self.means[0]:.3f}, {self.strong} mean {self.means[1]:.3f}, "
@@ -114,7 +114,9 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     groups = ([t for t in of_models if get_measure(t) == measure] for measure in measures)
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
-        raise PredictorError(f"routing needs two targets, but got {', '.join(targets)}; name two")
+        raise PredictorError(
+            f"routing needs the targets of two generators; got {', '.join(targets)}"
+        )
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)
     return weak, strong
@@ -140,7 +142,7 @@ def run_routing(
     values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}
     kept = np.flatnonzero(~np.isnan(values[weak]) & ~np.isnan(values[strong]))
     if not len(kept):
-        raise PredictorError(f"no row has values of both {weak} and {strong}; name other targets")
+        raise PredictorError(f"no row has values of both {weak} and {strong}; choose other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
     builds = replace_fitted_predictors(predictors, rows, (weak, strong))
@@ -169,9 +171,9 @@ def run_routing(
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Yield the rules of a predictor, with the score that sends a prompt to the strong model.
+    """Yield the routing rules of a predictor, and each rule's scores of the prompts.
 
-    Blank prompts, which have no prediction, go to the strong model.
+    Blank prompts, which have no prediction, are sent to the strong model.
     """
 
     def fill_missing(scores: Floats) -> Floats:
@@ -193,7 +195,7 @@ def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tu
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:
-    """Plot quality against the stronger model's share, one line per rule, to an image file."""
+    """Save a plot of quality against the share of the stronger model."""
     with require_extra("a plot", "plots"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

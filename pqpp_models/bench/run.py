@@ -1,4 +1,4 @@
-"""A run of the paper's protocol: predictors on a split, as one of its tables.
+"""Runs of the evaluation protocol for the tables of the PQPP paper.
 
 Table 10 (section 12) has automatic metrics instead of human ratings. The paper lets its predictors
 predict a model's HBPP and correlates the result with HPSv2 of that model's images, and predict P@10
@@ -35,7 +35,7 @@ from pqpp_models.bench.protocol import (
     predict_all,
     read_published,
 )
-from pqpp_models.bench.split import Comparison, Split, replace_fitted_predictors
+from pqpp_models.bench.split import ComparedPredictors, Split, replace_fitted_predictors
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompt_rows import load_dataset_rows
@@ -51,7 +51,7 @@ class BenchRun:
         predictors: Predictor by name.
         results: The cells of the table.
         references: One true value per row by column.
-        builds: Predictors that replace others which were fitted to the rows.
+        builds: The predictors, of which some replace others that were fitted to the rows.
     """
 
     split: Split
@@ -59,10 +59,10 @@ class BenchRun:
     results: list[Result]
     predictions: list[Predictions]
     references: Mapping[str, Sequence[float | None]]
-    builds: Comparison
+    builds: ComparedPredictors
 
     def with_tests(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
-        """Return the run with every result tested against a baseline or its substitute.
+        """Return the run with tests of every result against a baseline.
 
         Args:
             baseline: The baseline's name.
@@ -103,7 +103,7 @@ class BenchRun:
         return [result for result in read_published() if result.target in targets]
 
     def project_spaces(self) -> tuple[dict[str, NDArray], str]:
-        """Project each predictor's embeddings to two dimensions.
+        """Project the embeddings of each predictor to two dimensions.
 
         Returns:
             Points by predictor, and a note if scikit-learn is missing.
@@ -118,14 +118,14 @@ class BenchRun:
 
 
 def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
-    """Project points to two dimensions with t-SNE, which keeps neighbours close.
+    """Project points to two dimensions with t-SNE.
 
     Args:
         points: shape ``(rows, size)``.
-        seed: the same seed gives the same picture.
+        seed: the random seed.
 
     Returns:
-        Points of shape ``(rows, 2)``; axes and distances between distant points mean nothing.
+        Points of shape ``(rows, 2)``. Only neighbourhoods have a meaning.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -148,10 +148,9 @@ def run_table(
     fitted_to: str = "mscoco",
     progress: bool = False,
 ) -> BenchRun:
-    """Correlate predictions with true values, as in one of the paper's tables.
+    """Correlate predictions with true values for one of the paper's tables.
 
-    On rows that are not PQPP's, a predictor without the targets predicts another one, by
-    `pqpp_models.targets.find_stand_in`; the results say so.
+    On other data than PQPP, a predictor without a target may use another one (`find_stand_in`).
 
     Args:
         predictors: Predictor by name.
@@ -180,7 +179,7 @@ def correlate_columns(
     nearest: bool = True,
     progress: bool = False,
 ) -> BenchRun:
-    """Correlate predictions with references; replace predictors that were fitted to the rows.
+    """Correlate predictions with references, replacing predictors that were fitted to the rows.
 
     Args:
         predictors: Predictor by name.
@@ -200,7 +199,7 @@ def correlate_columns(
 def select_predictors(
     predictors: Mapping[str, Predictor], targets: Sequence[str], alike: bool = True
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Return the predictors of some targets, and a note on each of the others.
+    """Return the predictors that predict some targets, and a note on each of the others.
 
     Args:
         predictors: Predictor by name.
@@ -214,8 +213,8 @@ def select_predictors(
     kept = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not kept:
         raise PredictorError(
-            f"no default predictor predicts {', '.join(targets)}; fit a predictor with "
-            "pqpp fit and name it in `predictors`"
+            f"no default predictor predicts {', '.join(targets)}; fit one with pqpp fit, and add "
+            "it to `predictors`"
         )
     others = {name: one for name, one in predictors.items() if name not in kept}
     lines = [f"skipped {n}: it predicts only {', '.join(p.targets)}" for n, p in others.items()]
@@ -230,11 +229,11 @@ def open_split(
     image_dir: str | None = None,
     column: str = "prompt",
 ) -> Split:
-    """Load the rows of a comparison.
+    """Load a split of a benchmark.
 
     Args:
-        dataset: As in `load_dataset_rows`, like the other arguments; default: `pqpp` if only a
-            subset is named, else `pqpp-v1.0`, the release of the paper and all published figures.
+        dataset: As in `load_dataset_rows`, like the other arguments; default: `pqpp` if a subset is
+            given, else `pqpp-v1.0`, the release of the paper.
         split: Default: `validation`, else `test`, else the only split.
 
     Raises:
@@ -254,7 +253,7 @@ def open_split(
 def load_predictors(
     names: str | Sequence[str] | Mapping[str, Any] | None,
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Load the named predictors, or the default ones that are available.
+    """Load predictors by name, or the default ones that are available.
 
     Args:
         names: Names, groups, or arguments of `load_any_predictor` or `load_named_predictors`; None
@@ -281,7 +280,7 @@ def load_predictors(
             continue
         loaded[name] = predictor
     if not loaded:
-        raise PredictorError("no default predictor can be loaded; name a predictor in `predictors`")
+        raise PredictorError("no default predictor can be loaded; choose others with `predictors`")
     return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 
@@ -293,7 +292,7 @@ def bench(
     split: str | None = None,
     **options: Any,
 ) -> Any:
-    """Compare predictors on a benchmark with the paper's protocol: Pearson and Kendall.
+    """Correlate the predictions of predictors with the true values of a benchmark.
 
     The data may also be the first argument: `bench(dataset, {"mine": function})`.
 
@@ -337,7 +336,7 @@ def bench(
         named = {"dataset": rows} if rows else {}
         rows, options = open_split(split=split, **named, **options).rows, {}
     if options:
-        raise PredictorError(f"`{next(iter(options))}` conflicts with `rows`; remove either")
+        raise PredictorError(f"`{next(iter(options))}` conflicts with `rows`; remove one of them")
     data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():
@@ -359,7 +358,7 @@ NOTE = "Columns: metric [predicted target], as in the paper's Table 10; last row
 
 
 def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
-    """Return the target that a metric's name refers to; None if there is none.
+    """Return the target that the name of a metric refers to, if there is one.
 
     Args:
         column: A target's name, or model and metric like `sdxl_hpsv2`. Names without a word for
@@ -387,7 +386,7 @@ def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
 def list_metric_columns(
     columns: Sequence[str], named: Mapping[str, str], targets: Sequence[str]
 ) -> list[Column]:
-    """Return one table column per metric.
+    """Return a column of the table for each metric in a file.
 
     Args:
         columns: The numeric columns of the user's file.
@@ -412,7 +411,7 @@ def list_metric_columns(
     if not cells:
         raise PredictorError(
             f"no column is a metric for {', '.join(targets)} (columns with numbers: "
-            f"{', '.join(columns) or 'none'}); name columns MODEL_METRIC, like sdxl_hpsv2"
+            f"{', '.join(columns) or 'none'}); rename or add one, like sdxl_hpsv2"
         )
     return cells
 
@@ -426,7 +425,7 @@ def run_automatic_metrics(
     baseline: str | None = None,
     progress: bool = False,
 ) -> BenchRun:
-    """Correlate predictors and human ratings with the metrics of a file.
+    """Correlate predictions and human ratings with automatic metrics.
 
     Args:
         predictors: Predictor by name.

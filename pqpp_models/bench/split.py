@@ -1,4 +1,4 @@
-"""The rows that predictors are compared on: one split of a benchmark.
+"""A split of a benchmark, and the predictors that are compared on it.
 
 A score on rows that a predictor was fitted to is marked and not ranked. A predictor that was
 refitted on more rows names its version that was fitted on the train split only; that version is
@@ -48,10 +48,10 @@ class Split:
 
     @classmethod
     def from_rows(cls, rows: Any, dataset: str = "") -> Self:
-        """Return a split with the name and release recorded in a dataset.
+        """Create a split from rows and their recorded name and release.
 
         Args:
-            dataset: The name, if the dataset does not record one.
+            dataset: The name, if the rows do not record one.
         """
         info, name = rows.info, str(rows.split or ALL_ROWS)
         if info.dataset_name != "pqpp":
@@ -76,7 +76,7 @@ class Split:
 
     @cached_property
     def targets(self) -> dict[str, Target]:
-        """The descriptions of the rows' targets."""
+        """The descriptions of the targets by name."""
         return {} if self.rows is None else get_targets(self.rows.features)
 
     @cached_property
@@ -86,11 +86,11 @@ class Split:
 
     @property
     def is_pqpp(self) -> bool:
-        """Whether it is a configuration with PQPP's published targets."""
+        """Whether the rows are of a PQPP configuration with published results."""
         return self.release is not None and set(TARGETS) <= set(self.known_targets)
 
     def get_true_values(self, targets: Sequence[str]) -> dict[str, list[float | None]]:
-        """Return the true values of targets, one per row."""
+        """Return the true values of each target."""
         return {target: self.rows[target][:] for target in targets}
 
     def choose_targets(
@@ -121,7 +121,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedPredictors:
     """The predictors to compare on some rows.
 
     Attributes:
@@ -136,7 +136,7 @@ class Comparison:
 
 
 def find_fitted_rows(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
-    """Return which rows a predictor was fitted to; None if unknown.
+    """Return whether a predictor was fitted to each row; None if unknown.
 
     Args:
         predictor: A predictor; one without training was fitted to no row.
@@ -153,15 +153,13 @@ def find_fitted_rows(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
 
 def replace_fitted_predictors(
     predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str] = ()
-) -> Comparison:
+) -> ComparedPredictors:
     """Replace predictors that were fitted to some of the rows.
 
-    The substitute is the predictor's own version that was fitted to the train split only, if it
-    was fitted to fewer of the rows. A version that was named explicitly replaces nothing; both then
-    have a row. A version that predicts none of the targets, nor a replacement by `find_stand_in`,
-    is not used; the predictor is then shown with the number of rows that it was fitted to.
+    The substitute is the version of the predictor that was fitted to the train split only. It is
+    not used if it was fitted to as many of the rows, is itself compared, or predicts no target.
     """
-    builds = Comparison({}, {}, [])
+    builds = ComparedPredictors({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
         if build is not None and build not in predictors and known:

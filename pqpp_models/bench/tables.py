@@ -1,4 +1,4 @@
-"""Tables of results: rows, columns and notes, for terminals, papers, spreadsheets and notebooks."""
+"""Tables of results for terminals, papers, spreadsheets and notebooks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from pqpp_datasets.target_columns import (
     get_measure,
     sort_targets,
 )
+from pqpp_files.escape import escape_cell, escape_controls
 from pqpp_files.render_page import BarCell, render_table
-from pqpp_files.visible import escape_cell, visible
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
     COMPARISON_NOTE,
@@ -46,8 +46,7 @@ class Coefficient(NamedTuple):
 
     Attributes:
         text: The number with its marks.
-        best: Whether it is higher than all others of its key in the column; false if there are
-            none.
+        best: Whether it is the best of its group in the column.
         interval: The 95% interval, or None.
     """
 
@@ -61,11 +60,11 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        name: The displayed name, with the key of a published source or a note on fitted rows.
-        title: The predictor's name in text.
-        key: Empty for new results, the source's key for published ones, `FITTED` for predictors
-            fitted to rows of the table.
-        cells: One per column, Pearson and Kendall; None if missing.
+        name: The displayed name.
+        title: The name without marks.
+        key: Empty for new results, the key of the publication for published ones, `FITTED` for
+            predictors that were fitted to rows of the table.
+        cells: Pearson's and Kendall's coefficients per column; None if missing.
     """
 
     name: str
@@ -75,7 +74,7 @@ class TableRow:
 
     @property
     def group(self) -> str:
-        """The group of rows; rules separate groups."""
+        """The group of the row; rules separate the groups."""
         return "published" if self.key.startswith("[") else self.key
 
 
@@ -129,7 +128,7 @@ def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
 
 
 def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
-    """Return a formatted coefficient of a cell, given the others of its column and key."""
+    """Format a coefficient of a result, and compare it with the others in the column."""
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
     if name == "kendall" and isinstance(figure, Result) and figure.baseline:
@@ -142,7 +141,7 @@ def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) 
 
 
 def format_name(name: str, fitted: int | None) -> str:
-    """Return a predictor's displayed name.
+    """Return the displayed name of a predictor, with the number of fitted rows.
 
     Example:
         >>> format_name("mine", 3), format_name("mine", 0)
@@ -158,7 +157,7 @@ def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
 
 
 def format_coefficient(value: float) -> str:
-    """Format a coefficient with three digits; NaN is a dash of the same width.
+    """Format a coefficient with three digits, and NaN as a dash.
 
     Example:
         >>> format_coefficient(0.5), format_coefficient(float("nan"))
@@ -168,10 +167,11 @@ def format_coefficient(value: float) -> str:
 
 
 def format_heading(result: Figure, described: Target | None = None, short: bool = False) -> str:
-    """Return the heading of a column.
+    """Return the heading of a result's column.
 
     Args:
         result: A result of the column.
+        described: The description of the target, if the dataset has one.
         short: Whether to name only the model.
 
     Example:
@@ -191,7 +191,7 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
 
 
 def list_headings(results: Sequence[Result]) -> dict[str, str]:
-    """Return the heading of each measure of the results, in the order of measures."""
+    """Return the headings of the measures in the results, in order."""
     measures = (get_measure(target) for target in sort_targets({r.target: None for r in results}))
     titles = {measure.name: measure.title for measure in measures if measure}
     titles |= {"automatic": "Automatic metrics", "other": "Other targets"}
@@ -200,7 +200,7 @@ def list_headings(results: Sequence[Result]) -> dict[str, str]:
 
 
 def list_columns(results: Sequence[Figure], measure: str | None = None) -> list[str]:
-    """Return the columns of the results, in the order of the longest row.
+    """Return the labels of the columns, in the order of the longest row.
 
     Args:
         measure: Only columns whose true values are of this measure, a key of `headings`.
@@ -218,7 +218,7 @@ def _get_measure(result: Figure) -> str:
 
 
 def group_published(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
-    """Group published figures by publication, under the keys [a], [b] and so on."""
+    """Group published results by publication, with the keys [a], [b] and so on."""
     groups = group_by_key((result.source, result) for result in published).values()
     return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
 
@@ -228,9 +228,9 @@ DIFFERENCE_HEADINGS = (*HEADINGS[:2], "Kendall")
 
 
 def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """Return one row per tested cell, with the columns of `DIFFERENCE_HEADINGS`.
+    """Return a row with the columns of `DIFFERENCE_HEADINGS` for each tested result.
 
-    The figures are the difference and its 95% interval; a ! marks dependence on a few prompts.
+    A ! marks a difference that depends on a few prompts.
     """
     return [
         (
@@ -261,7 +261,7 @@ GENERATED_NOTE = (
 def list_notes(
     results: Sequence[Result], published: Sequence[PublishedResult], is_page: bool = False
 ) -> list[str]:
-    """Return notes on a table's results; an HTML page also has each warning."""
+    """Return the notes below a table or, with more warnings, on a page."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
     of_data = group_by_key(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
@@ -309,19 +309,19 @@ def list_notes(
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
-    """Return a note if results are from few prompts."""
+    """Return a note on results from few prompts, if there are any."""
     fewest = min((result.n for result in results if result.n > 1), default=FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
 
 def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
-    """Return the largest number of rows that each fitted predictor was fitted to."""
+    """Return the highest number of fitted rows in the results of each predictor."""
     rows = group_by_key((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
     return {name: max(counts) for name, counts in rows.items()}
 
 
 def note_fitted_rows(results: Iterable[Any]) -> list[str]:
-    """Return notes on the predictors' training data."""
+    """Return notes on the fitted rows and the substitutes of predictors."""
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
     lines = [
@@ -353,12 +353,11 @@ def note_fitted_rows(results: Iterable[Any]) -> list[str]:
 
 
 def _count_undefined(result: Result) -> int:
-    """Return how many of the two coefficients are undefined."""
     return math.isnan(result.pearson) + math.isnan(result.kendall)
 
 
 def note_missing(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a note on each reason for missing coefficients.
+    """Yield notes on missing coefficients, one per reason.
 
     Example:
         >>> list(note_missing([]))
@@ -398,7 +397,7 @@ class BenchTable(pd.DataFrame):
         limits = (low, high) if high > low else None
         rows = []
         for row in self.to_dict("records"):
-            cells: list[Any] = [visible(row["predictor"]), visible(row["label"]), f"{row['n']:,}"]
+            cells: list[Any] = [row["predictor"], row["label"], f"{row['n']:,}"]
             for name in COEFFICIENTS:
                 ends_of = (row[f"{name}_ci_{end}"] for end in ("low", "high"))
                 pattern = "{:.3f}" + " [{:.2f}, {:.2f}]".format(*ends_of)
@@ -406,7 +405,7 @@ class BenchTable(pd.DataFrame):
             rows.append(cells)
         headings = ("predictor", "target", "prompts", "Pearson [95%]", "Kendall [95%]")
         data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
-        return str(render_table(headings, rows, visible(data)))
+        return str(render_table(headings, rows, data))
 
 
 def format_results(
@@ -415,7 +414,7 @@ def format_results(
     published: Sequence[PublishedResult] = (),
     with_intervals: bool = False,
 ) -> str:
-    """Format new and published results as a table or as data.
+    """Format results as a table or as data.
 
     Args:
         style: `table`, `markdown`, `latex`, `csv` or `json`.
@@ -445,7 +444,7 @@ def format_results(
     from tabulate import SEPARATING_LINE, tabulate
 
     form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
-    shown = escape_cell if style == "markdown" else visible
+    shown = escape_cell if style == "markdown" else escape_controls
     parts = []  # a block per measure keeps the table within 80 columns
     for block in make_tables(results, published):
         lines: list[Any] = []
@@ -488,7 +487,7 @@ _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def format_latex(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
-    """Return one LaTeX table per task, with a block per measure.
+    """Format results as LaTeX tables, one per task with a block per measure.
 
     The best new figures and the best of each published source are bold. Comments above the tables
     explain the figures, captions summarise them.
@@ -502,7 +501,8 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
         name = block.measure
         measure = get_measure(name) if name not in ("automatic", "other") else None
         tasks.setdefault(measure.task if measure else name, []).append(block)
-    lines = [f"% {visible(' '.join(line.split()))}" for line in list_notes(results, published)]
+    notes = (escape_controls(" ".join(line.split())) for line in list_notes(results, published))
+    lines = [f"% {note}" for note in notes]
     lines.append(r"% \usepackage{booktabs,graphicx}")
     for task, blocks in tasks.items():
         at = f"{_slugify(results[0].config)}-{_slugify(results[0].split)}-{task}"
@@ -535,16 +535,16 @@ def _format_tabular(block: Table, results: Sequence[Result]) -> Iterator[str]:
             yield r"\midrule"
         group = row.group
         halves = chain.from_iterable(cell or [Coefficient()] * 2 for cell in row.cells)
-        yield rf"{_escape(row.name)} & {' & '.join(map(_to_latex, halves))} \\"
+        yield rf"{_escape(row.name)} & {' & '.join(map(_format_latex_cell, halves))} \\"
     yield r"\bottomrule"
     yield r"\end{tabular}}"
 
 
-def _to_latex(half: Coefficient) -> str:
-    text = half.text.strip().replace("0.", ".", 1)
+def _format_latex_cell(cell: Coefficient) -> str:
+    text = cell.text.strip().replace("0.", ".", 1)
     digits = text.rstrip("‡†↑↓")
     shown = f"$-${digits[1:]}" if digits.startswith("-") else _escape(digits)
-    return (rf"\textbf{{{shown}}}" if half.best else shown) + _escape(text[len(digits) :])
+    return (rf"\textbf{{{shown}}}" if cell.best else shown) + _escape(text[len(digits) :])
 
 
 def _write_caption(task: str, blocks: Sequence[Table], results, published) -> str:
@@ -571,6 +571,7 @@ def _slugify(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    shown = "".join(_ESCAPES.get(letter, letter) for letter in visible(" ".join(text.split())))
+    text = escape_controls(" ".join(text.split()))
+    shown = "".join(_ESCAPES.get(letter, letter) for letter in text)
     # After the end of a row, LaTeX would read these as its options.
     return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown

@@ -1,3 +1,3 @@
-"""The text predictor: any encoder of `AutoModel` with the regression head of the PQPP paper."""
+"""A predictor with a fine-tuned text encoder."""
 
 POOLINGS = ("cls", "pooler", "mean")

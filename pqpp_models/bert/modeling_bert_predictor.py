@@ -27,12 +27,12 @@ class BertPredictorConfig(PredictorConfig):
 
     Args:
         targets, limits, backbone_config: See `PredictorConfig`; the backbone is the encoder.
-        pooling: `cls` is the last layer's first token, `pooler` the encoder's own pooler over it,
-            `mean` the mean of the last layer's tokens.
+        pooling: `cls` (the state of the first token), `pooler` (the encoder's own pooler) or `mean`
+            (the mean of the tokens' states).
         head_size: Units of the hidden layer (512 in the paper).
         head_dropout: Dropout before the hidden layer (0.3).
-        max_length: Number of tokens to which prompts are truncated. The default is lowered to the
-            encoder's limit; a larger number is an error.
+        max_length: Number of tokens to which prompts are truncated; default: 128, or the encoder's
+            limit if it is lower.
         target_weights: Weight of each target's squared error; default: 1, as in the paper.
         initializer_range: Standard deviation of the head's initial weights.
 
@@ -55,15 +55,17 @@ class BertPredictorConfig(PredictorConfig):
     predictor_type: str = "bert"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Check the pooling and name the outputs after their targets."""
+        """Check the options, and name the outputs after the targets."""
         if self.pooling not in POOLINGS:
-            raise ValueError(f"`pooling` is {self.pooling!r}; choose from {', '.join(POOLINGS)}")
+            raise ValueError(
+                f"`pooling` must be one of {', '.join(POOLINGS)}; got {self.pooling!r}"
+            )
         super().__post_init__(**kwargs)
         assert self.targets is not None
         if self.target_weights is not None and len(self.target_weights) != len(self.targets):
             raise ValueError(
-                f"`target_weights` has {len(self.target_weights)} values; give one for each of the "
-                f"{len(self.targets)} targets"
+                f"`target_weights` must have {len(self.targets)} values, one per target; got "
+                f"{len(self.target_weights)}"
             )
         self.id2label = dict(enumerate(self.targets))
         self.label2id = {target: index for index, target in enumerate(self.targets)}
@@ -125,7 +127,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
 
     @classmethod
     def from_backbone(cls, name_or_path: str, **fields: Any) -> Self:
-        """Put a new head on a pretrained encoder.
+        """Create a model from a pretrained encoder and a new head.
 
         Args:
             name_or_path: An argument of `AutoModel.from_pretrained`.
@@ -154,11 +156,11 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         labels: torch.Tensor | None = None,
         **kwargs: Any,
     ) -> PerformanceOutput:
-        """Predict performance, scaled to 0 .. 1.
+        """Predict the performance of prompts, scaled to 0 .. 1.
 
         Args:
             input_ids: Tokens, `(batch, length)`.
-            attention_mask: 1 for a token, 0 for padding.
+            attention_mask: 1 for tokens, 0 for padding.
             labels: `(batch, targets)`, scaled to 0 .. 1, NaN if missing.
             **kwargs: Passed to the encoder, such as segment ids.
         """
@@ -174,7 +176,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
     def embed(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **kwargs: Any
     ) -> torch.Tensor:
-        """Return the pooled states of prompts, `(batch, hidden size)`, the input of the head.
+        """Return the pooled states of prompts, shape `(batch, hidden size)`.
 
         Args:
             input_ids: Tokens, `(batch, length)`.

@@ -1,4 +1,4 @@
-"""The fine-tuned text encoder as a predictor: prompts in, performance out."""
+"""A predictor with a fine-tuned text encoder."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,8 +15,7 @@ from pqpp_models.torch_predictor import TorchPredictor
 class BertPredictor(TorchPredictor):
     """A predictor with a fine-tuned text encoder (PQPP, sections 5.1 and 11).
 
-    Predictions are in each target's own units and range. A blank prompt is read as one without
-    words.
+    Predictions are in each target's own units and range.
     """
 
     name = "bert"
@@ -28,7 +27,7 @@ class BertPredictor(TorchPredictor):
     chunk_size = 16384  # many rows at once, so that sorting by length pays
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
-        """Return the fine-tuned encoder's pooled states, the input of the head."""
+        """Return the pooled states of prompts, the input of the head."""
         from pqpp_backbones.encoder.encoding import embed
 
         encoded = self._encode(self.read_rows(rows))

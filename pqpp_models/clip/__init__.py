@@ -1,4 +1,4 @@
-"""The predictor that uses images: a CLIP-like model on (prompt, image) pairs."""
+"""A predictor with a fine-tuned CLIP-like model."""
 
 TASKS = ("generation", "retrieval")
 AGGREGATIONS = ("threshold", "expected")

@@ -40,12 +40,12 @@ class ClipPredictorConfig(PredictorConfig):
         targets: The targets: HBPP, ratings, rates or scores for generation, P@k and RR for
             retrieval.
         limits: See `PredictorConfig`.
-        task: `generation` has a regression head, `retrieval` a binary one.
+        task: `generation` (regression) or `retrieval` (binary classification).
         hidden_sizes: Units of the head's hidden layers (512 and 256 in the paper).
         head_dropout: Dropout after each hidden layer (0.5).
         first_k: Number of retrieved images to use (25).
-        aggregation: How relevances become P@10 and RR: `threshold` counts images from .5 on, as in
-            the paper; `expected` is the expectation over the predicted probabilities.
+        aggregation: How P@10 and RR are computed from predicted relevances: with a `threshold` of
+            .5, as in the paper, or as the `expected` value.
         initializer_range: Standard deviation of the head's initial weights.
 
     Example:
@@ -67,17 +67,17 @@ class ClipPredictorConfig(PredictorConfig):
     predictor_type: str = "clip"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Check the choices."""
+        """Check the options."""
         for name, allowed in (("task", TASKS), ("aggregation", AGGREGATIONS)):
             if getattr(self, name) not in allowed:
                 raise ValueError(
-                    f"`{name}` is {getattr(self, name)!r}; set it to one of {', '.join(allowed)}"
+                    f"`{name}` must be one of {', '.join(allowed)}; got {getattr(self, name)!r}"
                 )
         default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
         self.targets = list(self.targets or default)
         wrong = [target for target in self.targets if get_task(target) != self.task]
         if wrong:
-            raise ValueError(f"{wrong[0]!r} is not a target of the task {self.task!r}")
+            raise ValueError(f"{wrong[0]!r} is not a target of `task` {self.task!r}; change `task`")
         super().__post_init__(**kwargs)
 
 
@@ -102,7 +102,7 @@ class PairHead(nn.Module):
 
 
 class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
-    """A CLIP-like model with the paper's head; scores (prompt, image) pairs."""
+    """A CLIP-like model with the paper's head, which scores (prompt, image) pairs."""
 
     config_class = ClipPredictorConfig
     accepts_loss_kwargs = False  # the loss is a mean, which accumulation divides
@@ -122,7 +122,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
 
     @classmethod
     def from_backbone(cls, name_or_path: str, **fields: Any) -> Self:
-        """Put a new head on a pretrained CLIP-like model.
+        """Create a model from a pretrained CLIP-like model and a new head.
 
         Args:
             name_or_path: An argument of `AutoModel.from_pretrained`.
@@ -146,13 +146,13 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         labels: torch.Tensor | None = None,
         **_: Any,
     ) -> PerformanceOutput:
-        """Score pairs: the i-th prompt with the i-th image.
+        """Score each prompt with the image at the same index.
 
         Args:
-            input_ids: Tokens of the prompts; or give `text_embeds`.
-            attention_mask: 1 for a token, 0 for padding.
-            pixel_values: The prepared images; or give `image_embeds`.
-            text_embeds: Precomputed text features of a frozen backbone.
+            input_ids: Tokens of the prompts, unless `text_embeds` is given.
+            attention_mask: 1 for tokens, 0 for padding.
+            pixel_values: The images, unless `image_embeds` is given.
+            text_embeds: Precomputed text features.
             image_embeds: Precomputed image features.
             labels: `(pairs,)`, scaled performance or relevance, NaN if missing.
         """
@@ -180,11 +180,13 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
 
 
 def prepare_tuning(model: Any, tuning: str, rank: int, alpha: int) -> None:
-    """Freeze the backbone, or add low-rank adapters to its attention, in place.
+    """Prepare a model for training only the head, low-rank adapters too, or all weights.
 
     Args:
         model: A model with `backbone` and `head`.
-        tuning: One of `TUNINGS`: the head alone, also low-rank adapters, or everything.
+        tuning: One of `TUNINGS`.
+        rank: The rank of the adapters.
+        alpha: The scale of the adapters.
 
     Raises:
         MissingExtraError: Adapters are requested and peft is not installed.
@@ -200,7 +202,7 @@ def prepare_tuning(model: Any, tuning: str, rank: int, alpha: int) -> None:
 
 
 def merge_adapters(model: Any, tuning: str) -> None:
-    """Merge trained adapters into the weights, so that loading does not need peft."""
+    """Merge trained adapters into the weights, and return the model."""
     if tuning == "lora":
         model.backbone = model.backbone.merge_and_unload()
     model.requires_grad_(True)
@@ -209,7 +211,7 @@ def merge_adapters(model: Any, tuning: str) -> None:
 def embed_pairs(
     backbone: Any, processor: Any, pairs: Pairs, batch_size: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return text and image features of each pair; distinct prompts are embedded once."""
+    """Return the text and image features of each pair."""
     text = embed_prompts(backbone, processor, pairs.prompts, batch_size)
     return text[pairs.row], embed_images(backbone, processor, pairs.images, batch_size)
 

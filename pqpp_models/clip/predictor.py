@@ -1,4 +1,4 @@
-"""The fine-tuned CLIP as a predictor: prompts with their images in, performance out."""
+"""A predictor with a fine-tuned CLIP-like model."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from pqpp_models.torch_predictor import TorchPredictor
 class ClipPredictor(TorchPredictor):
     """A predictor from a prompt and the images generated or retrieved for it.
 
-    PQPP, sections 5.2 and 11. A row has `prompt` and images, see `pqpp_models.images.pairs`.
+    PQPP, sections 5.2 and 11. The columns are those of `pqpp_models.images.pairs.read_pairs`.
     """
 
     name = "clip"

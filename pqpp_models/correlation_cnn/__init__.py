@@ -1,1 +1,1 @@
-"""The predictor on the similarities among the images generated or retrieved for a prompt."""
+"""A predictor with a CNN on the similarities among the images of a prompt."""

@@ -50,7 +50,7 @@ class CorrelationCnnConfig(PredictorConfig):
         """Check the sizes."""
         for name in ("channels", "matrix_size", "hidden_size", "pooled_size"):
             if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` is {getattr(self, name)}; it must be 1 or more")
+                raise ValueError(f"`{name}` must be 1 or more; got {getattr(self, name)}")
         self.targets = list(self.targets or ["mean_p10"])
         super().__post_init__(**kwargs)
 
@@ -100,10 +100,10 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
     def forward(
         self, similarities: torch.Tensor, labels: torch.Tensor | None = None, **_: Any
     ) -> PerformanceOutput:
-        """Predict performance, scaled to 0 .. 1.
+        """Predict the performance of prompts, scaled to 0 .. 1.
 
         Args:
-            similarities: `(batch, channels, n, n)`, cosine similarities among the results.
+            similarities: `(batch, channels, n, n)`, cosine similarities of the images.
             labels: `(batch, targets)`, scaled to 0 .. 1, NaN if missing.
         """
         maps = self.blocks(similarities.to(self.dtype))

@@ -1,4 +1,4 @@
-"""The correlation-based CNN as a predictor: similarities among results in, performance out."""
+"""A predictor with the correlation-based CNN of the PQPP paper."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,10 +20,9 @@ _ALLOWED = (
 
 
 class CorrelationCnnPredictor(TorchPredictor):
-    """A predictor from the similarities among the results of a prompt.
+    """A predictor with a CNN on the similarities among the images of a prompt.
 
-    PQPP, sections 5.2 and 11. A row contains `similarities` or embeddings, see `stack_matrices`; it
-    needs no prompt.
+    PQPP, sections 5.2 and 11. The columns are those of `stack_matrices`; prompts are not needed.
     """
 
     name = "correlation_cnn"
@@ -66,7 +65,7 @@ def score_matrices(
 
 
 def compute_cosine_similarities(embeddings: ArrayLike) -> NDArray[np.float32]:
-    """Return the cosine similarities among embeddings; those of a zero vector are 0.
+    """Return the matrix of cosine similarities of embeddings; those of a zero vector are 0.
 
     Example:
         >>> compute_cosine_similarities([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0]])[0].tolist()
@@ -79,7 +78,7 @@ def compute_cosine_similarities(embeddings: ArrayLike) -> NDArray[np.float32]:
 
 
 def pad_or_crop(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """Crop matrices to the first results, or pad them with zeros.
+    """Crop square matrices to a size, or pad them with zeros.
 
     Example:
         >>> pad_or_crop(np.ones((1, 2, 2), dtype=np.float32), 3)[0, 2].tolist()
@@ -91,13 +90,12 @@ def pad_or_crop(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]
 
 
 def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.float32]:
-    """Return the matrices of rows, shape `(rows, channels, size, size)`.
+    """Return the similarity matrices of rows, shape `(rows, channels, size, size)`.
 
     Args:
-        rows: Mappings with `similarities`, `embeddings` or `<model>_embeddings` of the ranked
-            results.
-        channels: Matrices per row.
-        size: Results per matrix.
+        rows: Mappings with `similarities`, `embeddings` or `<model>_embeddings` of the images.
+        channels: The number of matrices per row.
+        size: The number of images per matrix.
 
     Raises:
         PredictorError: A row has none of these, or its matrices are not square, finite or complete.
@@ -111,16 +109,16 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
         matrices = _read_matrices(row, index)
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
             raise PredictorError(
-                f"the row at index {index} has a matrix of shape {matrices.shape}; give {_ALLOWED}"
+                f"the row at index {index} has a matrix of shape {matrices.shape}; use {_ALLOWED}"
             )
         if len(matrices) != channels:
             raise PredictorError(
-                f"the row at index {index} has {len(matrices)} matrices; the predictor needs "
-                f"{channels}, one per retrieval model"
+                f"the row at index {index} has {len(matrices)} matrices, but the predictor's "
+                f"`channels` is {channels}"
             )
         if not np.isfinite(matrices).all():
             raise PredictorError(
-                f"the row at index {index} has similarities that are not finite; remove the row"
+                f"the row at index {index} has similarities of NaN or infinity; remove the row"
             )
         stacked[index] = pad_or_crop(matrices, size)
     return stacked
@@ -139,6 +137,6 @@ def _read_matrices(row: Any, index: int) -> NDArray[np.float32]:
             return np.stack([pad_or_crop(m[None], max(map(len, matrices)))[0] for m in matrices])
     except (TypeError, ValueError):
         raise PredictorError(
-            f"the row at index {index} has ragged or unreadable numbers; give {_ALLOWED}"
+            f"the row at index {index} has ragged or unreadable numbers; use {_ALLOWED}"
         ) from None
-    raise PredictorError(f"the row at index {index} has no similarities; give {_ALLOWED}")
+    raise PredictorError(f"the row at index {index} has no similarities; add {_ALLOWED}")

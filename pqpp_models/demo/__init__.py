@@ -1,4 +1,4 @@
-"""The web page of a predictor: `pqpp demo --serve`, and its Space."""
+"""The web demo of a predictor, for `pqpp demo --serve` and for Spaces."""
 
 from pqpp_models.demo.page import serve_demo
 

@@ -1,4 +1,4 @@
-"""The demo's answer for prompts: numbers, bars and coloured phrases, as HTML."""
+"""Predictions and explanations of prompts as HTML, for the demo."""
 
 import base64
 import io
@@ -16,7 +16,6 @@ from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
 from pqpp_files.render_page import BarCell, render_page, render_table
 from pqpp_files.table_formats import is_header
-from pqpp_files.visible import visible
 from pqpp_files.write_table import format_table
 from pqpp_models.bench.protocol import group_by_key
 from pqpp_models.errors import PredictorError
@@ -32,10 +31,10 @@ MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 
 @dataclass(frozen=True)
 class Bar:
-    """A prediction of one target, drawn as a bar.
+    """A prediction of one target as a bar.
 
     Attributes:
-        words: The target in words.
+        words: A description of the target.
         value: The predicted value, None if there is none.
         low: Lower end of the 90% interval, clipped to the target's range; None if unknown.
         high: Upper end of the interval.
@@ -50,7 +49,7 @@ class Bar:
     limits: tuple[float, float] | None
 
     def to_percent(self, value: float) -> float:
-        """Return the position of a value in the range, in percent.
+        """Return the position of a value within the range, in percent.
 
         >>> Bar("mean_hbpp", "a score", 0.5, 0.2, 0.8, (-1.0, 2.0)).to_percent(0.5)
         50.0
@@ -60,7 +59,7 @@ class Bar:
 
 
 def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
-    r"""Return the columns of typed or pasted text, without rows that have no prompt.
+    r"""Parse typed or pasted prompts, and return the columns without blank prompts.
 
     The text is a table if its first line has a cell `prompt`, else one prompt per line.
 
@@ -85,7 +84,7 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
         columns["prompt"] = table.texts("prompt")
     kept = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
     if not kept:
-        raise PredictorError("there is no prompt; type a prompt, or paste several, one per line")
+        raise PredictorError("no prompt was entered; type a prompt, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
         raise PredictorError(
             f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; paste fewer, or run: "
@@ -94,14 +93,14 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
     for row in kept:
         if len(columns["prompt"][row]) > LONGEST:
             raise PredictorError(
-                f"prompt {row + 1} has {len(columns['prompt'][row]):,} characters, the limit is "
-                f"{LONGEST:,}; shorten it"
+                f"prompt {row + 1} has {len(columns['prompt'][row]):,} characters; shorten it to "
+                f"{LONGEST:,}"
             )
     return {name: [cells[row] for row in kept] for name, cells in columns.items()}
 
 
 def describe_target(target: str) -> str:
-    """Return a target in words, with its name.
+    """Return the name and the description of a target.
 
     >>> describe_target("mean_rr"), describe_target("score")
     ('reciprocal rank of the first relevant image, mean over models (mean_rr)', 'score')
@@ -111,7 +110,7 @@ def describe_target(target: str) -> str:
 
 
 class AnswerRenderer:
-    """A renderer of the demo's answers, for one predictor.
+    """A renderer of predictions and explanations for one predictor.
 
     Args:
         predictor: A predictor of texts.
@@ -129,10 +128,10 @@ class AnswerRenderer:
         self.targets = choose_main_targets(predictor)
 
     def render(self, text: str | None, target: str | None = None) -> str:
-        """Return the answer as HTML, for one prompt per line or for a table of prompts.
+        """Render the predictions and explanations of prompts as HTML.
 
         Args:
-            text: The typed or pasted text.
+            text: One prompt per line, or a table.
             target: The target to explain; default: the first of `targets`.
 
         Raises:
@@ -172,7 +171,7 @@ class AnswerRenderer:
         verdicts: Sequence[PromptVerdict],
         target: str,
     ) -> dict[str, Any]:
-        """Return the template's data of prompts side by side."""
+        """Return the template's data of a card per prompt."""
         explained = self.predictor.explain(prompts, target)
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):
@@ -184,16 +183,16 @@ class AnswerRenderer:
             pairs = (((get_measure(n) or n), _make_bar(columns, n, row)) for n in names)
             far = columns.get("out_of_domain", [False] * len(prompts))[row]
             card = {
-                "prompt": visible(explanation.prompt),
+                "prompt": explanation.prompt,
                 "verdict": verdicts[row] if verdicts else None,
                 "out_of_domain": bool(far),
-                "ignored": visible(unsaid[row]),
+                "ignored": unsaid[row],
                 "groups": [
                     {"title": getattr(of, "title", of), "bars": bars, "limits": bars[0].limits}
                     for of, bars in group_by_key(pairs).items()
                 ],
                 "words": explanation.as_html() if explanation.changes else "",
-                "changes": [(visible(one.phrase), one.change) for one in explanation.changes],
+                "changes": [(one.phrase, one.change) for one in explanation.changes],
             }
             cards.append(card)
         measures = list(filter(None, map(get_measure, sort_targets(filter(get_measure, columns)))))
@@ -222,7 +221,7 @@ def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
 def _make_table(
     columns: Mapping[str, Sequence[Any]], verdicts: PromptVerdicts, targets: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the template's data of a list: its first rows as a sortable table."""
+    """Return the template's data of a sortable table of the first rows."""
     count = min(MOST_LISTED, len(columns["prompt"]))
     far = columns.get("out_of_domain", [False] * count)[:count]
     if verdicts:
@@ -231,7 +230,7 @@ def _make_table(
         bars = ([_make_bar(columns, target, row) for target in targets] for row in range(count))
         rows = [
             (
-                visible(prompt) + (" (far)" if is_far else ""),
+                prompt + (" (far)" if is_far else ""),
                 *(BarCell.make(bar.value, bar.limits, "{:.3f}") for bar in some),
             )
             for prompt, is_far, some in zip(columns["prompt"], far, bars, strict=False)

@@ -1,4 +1,4 @@
-"""The demo page: a box for prompts, explanations, the answer, and a link to it.
+"""The demo page of a predictor, and its Space on the Hub.
 
 The part of the link after `#` never leaves the browser, so no server can log it.
 """
@@ -49,7 +49,7 @@ _EXAMPLE = "a man riding a wave on a surfboard\ntwo men in suits juggle seven or
 
 
 def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
-    """Return the demo page of a predictor, a gradio `Blocks`.
+    """Build the demo page of a predictor with gradio.
 
     Args:
         predictor: A predictor of texts, or what `Predictor.from_pretrained` accepts.
@@ -118,7 +118,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
 def serve_demo(
     predictor: str | Predictor = DEFAULT_PREDICTOR, host: str | None = None, port: int | None = None
 ) -> None:
-    """Serve the demo page of a predictor until stopped; a Space does the same.
+    """Serve the demo page of a predictor until it is stopped.
 
     Args:
         predictor: As in `build_demo_page`.
@@ -140,37 +140,34 @@ def serve_demo(
 
 
 def push_space(name: str, repo_id: str, folder: str | None = None, **options: Any) -> PushReport:
-    """Publish the page of `pqpp demo --serve` as a Space on the Hub, in one commit.
+    """Push the demo page of a predictor to the Hub as a Space, in one commit.
 
-    The Space contains a card, three lines that serve the page, and the versions of its packages; it
-    loads the predictor by name. Other files in the Space are kept. See also `pqpp_hub.push_files`.
+    Other files in the Space are kept.
 
     Args:
-        name: A shipped predictor, or the Hub repository of a predictor of texts. It is loaded
-            first.
+        name: A shipped predictor, or the Hub repository of a text predictor.
         repo_id: `OWNER/NAME` of the Space.
         folder: A local copy of the predictor's repository.
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Returns:
-        A report of what was done, or would be.
+        A report of the changes.
 
     Raises:
-        HubError: `name` is a folder, which a Space cannot read.
-        PredictorError: The predictor needs more than texts, or there is none.
-        HubError: The Hub cannot be reached or refuses.
+        HubError: `name` is a local folder, or the Hub cannot be reached or refuses.
+        PredictorError: The predictor needs more than texts, or does not exist.
 
     Example:
         >>> push_space("static", "OWNER/NAME", dry_run=True).added  # doctest: +SKIP
         ['README.md', 'app.py', 'requirements.txt']
     """
     if not is_repository_id(repo_id):
-        raise pqpp_hub.HubError(f"{repo_id!r} is not a valid Space name; write OWNER/NAME")
+        raise pqpp_hub.HubError(f"the name of a Space must be OWNER/NAME; got {repo_id!r}")
     is_known = name in PREDICTORS or folder is not None
     if not is_known and (expand(name).exists() or not is_repository_id(name)):
         raise pqpp_hub.HubError(
-            f"a Space cannot read {name} on this machine; push both: pqpp models push {name} "
-            f"OWNER/REPOSITORY --space {repo_id}"
+            f"a Space cannot read {name}, which is not on the Hub; push the predictor with "
+            f"its Space: pqpp models push {name} OWNER/REPOSITORY --space {repo_id}"
         )
     files = build_predictor_space(name, folder)
     message = f"Upload the page of {name} with pqpp"
@@ -178,7 +175,7 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
 
 
 def build_predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
-    """Return the files of a predictor's Space, by name.
+    """Build the files of a predictor's Space, by name.
 
     Args:
         name: As in `push_space`.

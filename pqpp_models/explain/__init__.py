@@ -1,1 +1,1 @@
-"""Explain predictions: how a prediction changes without a phrase of the prompt."""
+"""Explanations of predictions."""

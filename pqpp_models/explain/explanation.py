@@ -1,4 +1,4 @@
-"""How the prediction of a prompt changes if a word or phrase is removed.
+"""Explanations: how the prediction of a prompt changes if a phrase is removed.
 
 A change is the prediction of the prompt minus that of the prompt without the phrase; the rest is
 still English (`pqpp_backbones.prompt.leaving_out`). Changes do not add up, and are not causes of
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 from pqpp_models.targets import find_range
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LEAST, _STRONG = 0.005, 0.2
 
 
 class Change(NamedTuple):
-    """A word or phrase of a prompt, and its effect on the prediction.
+    """A phrase of a prompt, and its effect on the prediction.
 
     Attributes:
         phrase: The word or phrase.
@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a prediction changes if a phrase of the prompt is removed.
+    """The effect of each phrase of a prompt on its prediction.
 
     Attributes:
         prompt: The prompt as typed.
@@ -60,9 +60,9 @@ class Explanation:
     changes: tuple[Change, ...] = ()
 
     def get_strength(self, change: float) -> float:
-        """Return the strength of a change from -1 to 1; 1 is a fifth of the target's range or more.
+        """Return a change relative to a fifth of the target's range, clipped to -1 .. 1.
 
-        If the range of the target is unknown, the largest change in the prompt is 1.
+        If the range is unknown, a change is relative to the largest one in the prompt.
 
         >>> Explanation("a red cat", "alignment", 0.7).get_strength(-0.1)
         -0.5
@@ -73,7 +73,7 @@ class Explanation:
         return max(-1.0, min(1.0, change / full)) if abs(change) >= _LEAST else 0.0
 
     def iterate_pieces(self) -> Iterator[tuple[str, float | None]]:
-        """Yield the prompt piece by piece, each with its change or None.
+        """Yield the pieces of the prompt, each with its change or None.
 
         >>> changes = (Change("red", 2, 5, 0.1),)
         >>> list(Explanation("a red cat", "alignment", 0.7, changes).iterate_pieces())
@@ -89,9 +89,9 @@ class Explanation:
             yield self.prompt[at:], None
 
     def as_html(self) -> Markup:
-        """Return the prompt as HTML: blue raises the prediction, orange lowers it.
+        """Return the prompt as HTML: phrases that raise the prediction are blue, others orange.
 
-        Each phrase is followed by its signed change, for readers who cannot distinguish colours.
+        The signed change follows each phrase.
 
         >>> str(Explanation("a <b>", "alignment", 0.7).as_html())
         '<div class="words" dir="auto">a &lt;b&gt;</div>'
@@ -102,13 +102,13 @@ class Explanation:
         parts = []
         for text, change in self.iterate_pieces():
             if change is None:
-                parts.append(Markup("{}").format(visible(text, "\n\t")))
+                parts.append(Markup("{}").format(escape_controls(text, "\n\t")))
                 continue
             strength = self.get_strength(change)
             ends = zip(_PAPER, _RAISES if strength > 0 else _LOWERS, strict=True)
             mixed = (round(n + abs(strength) * (e - n)) for n, e in ends)
             colour = "#" + "".join(f"{channel:02x}" for channel in mixed)
-            parts.append(mark.format(colour, visible(text), change))
+            parts.append(mark.format(colour, escape_controls(text), change))
         return Markup('<div class="words" dir="auto">{}</div>').format(Markup("").join(parts))
 
     _repr_html_ = as_html
@@ -120,7 +120,7 @@ class Explanation:
         return pd.DataFrame(self.changes, columns=list(Change._fields))
 
     def as_record(self) -> dict[str, Any]:
-        """Return target and changes for JSON.
+        """Return the explanation as a dict for JSON.
 
         >>> Explanation("a cat", "alignment", 0.7).as_record()
         {'target': 'alignment', 'changes': []}

@@ -18,7 +18,7 @@ IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
 
 
 def read_mappings(rows: Any) -> list[Any]:
-    """Return rows with more than a prompt as a list; a dataset's images stay encoded.
+    """Read rows with other columns than prompts; the images of a dataset are not decoded.
 
     Example:
         >>> read_mappings([{"prompt": "a cat", "images": []}])
@@ -55,7 +55,7 @@ _OF_PQPP = [(one.rpartition("_")[0], get_task(one)) for one in PQPP_TARGETS if n
 
 @functools.lru_cache(maxsize=256)
 def find_image_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
-    """Return the models of a task's images, PQPP's first, then by name.
+    """Return the models whose images are for a task, those of PQPP first.
 
     A row may contain images of both tasks. A model's images belong to the other task if the row has
     a target of that task for the model and none of this one, or if PQPP lists the model there.
@@ -87,7 +87,7 @@ class Pairs:
         row: The row index of each pair.
         model: The generation or retrieval model of each pair, `""` if unknown.
         rank: The rank of each image within its row and model, from 0.
-        labels: Training labels, scaled to 0 .. 1; NaN if unknown.
+        labels: Labels scaled to 0 .. 1; NaN if unknown.
     """
 
     prompts: list[str]
@@ -105,7 +105,7 @@ def read_pairs(
     measure: str = "hbpp",
     limits: tuple[float, float] | None = None,
 ) -> Pairs:
-    """Split rows into (prompt, image) pairs.
+    """Return the (prompt, image) pairs of rows.
 
     A row has `prompt` and lists of images, `<model>_images` (for retrieval in their order of
     relevance), or `images` if the model is unknown. Labels, if there are any: for generation
@@ -145,8 +145,8 @@ def read_pairs(
             pairs += [(image, index, model, at, label) for at, (image, label) in enumerate(labels)]
         if len(pairs) == before:
             raise PredictorError(
-                f"the row at index {index} has no image for {task}; give a list of images in "
-                "<model>_images or images"
+                f"the row at index {index} has no image for {task}; add a list of images in the "
+                "column <model>_images or images"
             )
     columns = list(zip(*pairs, strict=True)) or [()] * 5
     return Pairs(
@@ -166,14 +166,14 @@ def aggregate(
     aggregation: str,
     limits: Limits | None = None,
 ) -> NDArray[np.float64]:
-    """Aggregate the scores of pairs to the performance of each row.
+    """Return the performance of each row from the scores of its pairs.
 
     HBPP and other ratings of generated images are means over the images, in the target's units; P@k
     and RR are computed from the predicted relevances; `mean_` targets are means over the models of
     a row. Images of an unknown model (`images`) count for every target.
 
     Args:
-        scores: One per pair: performance or relevance, scaled to 0 .. 1.
+        scores: One score per pair, from 0 to 1.
         aggregation: `threshold` or `expected`, for P@k and RR.
         limits: See `pqpp_models.targets.get_limits`; needed for ratings and scores.
 
@@ -219,8 +219,8 @@ def aggregate(
         if (counts == 0).any():
             row = int(np.flatnonzero(counts == 0)[0])
             raise PredictorError(
-                f"the row at index {row} has no images to predict {target!r} from; give "
-                f"lists of images in {'<model>' if wanted == 'mean' else wanted}_images or images"
+                f"the row at index {row} has no images for {target!r}; add a list of images in the "
+                f"column {'<model>' if wanted == 'mean' else wanted}_images or images"
             )
         predicted[:, column] = sums / counts
     return predicted

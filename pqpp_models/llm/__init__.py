@@ -1,1 +1,1 @@
-"""A language model that predicts how well prompts will do, from rated examples."""
+"""A predictor with a language model."""

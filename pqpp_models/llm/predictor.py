@@ -1,4 +1,4 @@
-"""A language model as a predictor: it rates prompts from rated examples.
+"""A predictor with a language model that rates prompts, given rated examples.
 
 It is the baseline of VQPP (2026), the video benchmark of PQPP's authors. Half of the examples are
 spread over the scores; the others are the training prompts that share the most words with the
@@ -43,22 +43,21 @@ _log = logging.getLogger(__name__)
 
 
 class LlmPredictor(Predictor):
-    """A language model that rates prompts with a level from 0 to 9, for any targets.
+    """A predictor of any targets with a language model that rates prompts from 0 to 9.
 
-    The level is the expectation over the ten digits if the model returns their probabilities, else
-    the number in its reply; the value is a linear function of it, fitted to training prompts with
-    the others as examples. Without an answer, the prediction is NaN.
+    The rating is the expected digit if the model returns probabilities, else the digit in its
+    reply. The prediction is a linear function of the rating, or NaN without a reply.
 
     A checkpoint never contains the endpoint. The variables PQPP_CHAT_URL, PQPP_CHAT_KEY,
     PQPP_CHAT_MODEL, PQPP_MAX_CALLS, PQPP_MAX_COST, PQPP_PRICES, PQPP_LEDGER and PQPP_BATCH set
     it, like the flags of `pqpp fit`. Without a URL, the model runs in this process.
 
     Args:
-        chat_model: The model that was calibrated.
-        prompts: Rated prompts.
+        chat_model: The name of the model.
+        prompts: The rated prompts.
         values: Shape `(prompts, targets)`, NaN if missing.
-        scales: By target, its lowest and highest value, the value of level 0, and the step
-            per level.
+        scales: By target: the lowest and the highest value, the value of rating 0, and the step per
+            rating.
         examples: Number of examples in a request.
     """
 
@@ -100,15 +99,15 @@ class LlmPredictor(Predictor):
         calibrated: int = 100,
         progress: bool = False,
     ) -> Self:
-        """Store rated prompts as examples, and calibrate the model's answers on some of them.
+        """Fit a predictor to rated prompts, which become its examples.
 
         Args:
-            chat: The model; one request is sent per calibrated prompt and target.
-            prompts: Rows of the same prompt are averaged.
+            chat: The model; it gets a request per calibrated prompt and target.
+            prompts: The prompts; the values of duplicates are averaged.
             values: Shape `(prompts, targets)`, NaN if missing.
             targets: Names of the columns.
-            data: The data's name on the card.
-            limits: Limits of targets whose names do not imply them; default: those of the values.
+            data: The name of the data on the card.
+            limits: Lowest and highest value of targets; default: those of their measures or values.
             examples: Number of examples in a request.
             calibrated: Number of calibrated prompts per target.
             progress: Show a progress bar on standard error.
@@ -127,7 +126,7 @@ class LlmPredictor(Predictor):
         known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
-                f"{few[0]}: {known[few[0]].sum()} prompts have a score; a fit needs {FEWEST}"
+                f"{few[0]} needs scores of at least {FEWEST} prompts; got {known[few[0]].sum()}"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
@@ -143,7 +142,7 @@ class LlmPredictor(Predictor):
             levels = fitted.predict(asked, target, progress)[:, 0]
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
-                raise PredictorError(f"{chat.name} does not rate {target}; use another model")
+                raise PredictorError(f"{chat.name} gave no ratings of {target}; use another model")
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
             ends = find_range(target) or (limits or {}).get(target) or ends
@@ -160,17 +159,17 @@ class LlmPredictor(Predictor):
 
     @cached_property
     def chat(self) -> Chat:
-        """The chat model, set by environment variables."""
+        """The chat model that the environment variables set."""
         options = ChatOptions.from_environment(self.chat_model)
         if not (options.chat_url or os.environ.get("PQPP_CHAT_MODEL")):  # a folder names no model
             raise PredictorError(
-                f"llm needs the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to its "
-                "endpoint, or PQPP_CHAT_MODEL to its folder or OWNER/REPOSITORY"
+                f"llm needs the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to an "
+                "endpoint, or PQPP_CHAT_MODEL to a folder or OWNER/REPOSITORY"
             )
         return options.open_chat(options.chat_model or "", options.make_budget())
 
     def estimate(self, rows: Any, targets: Any = None, *args: Any, **kwargs: Any) -> Estimates:
-        """See `Predictor.estimate`; raise first if the calls would exceed the budget."""
+        """Check the budget, then predict as `Predictor.estimate` does."""
         columns = self.get_columns(targets)
         asked = {(text, target) for text in rows if text.strip() for target in columns}
         self.chat.prepare(self._to_request(*pair) for pair in asked if pair not in self._known)
@@ -180,14 +179,18 @@ class LlmPredictor(Predictor):
         pairs = dict.fromkeys((row, target) for row in rows for target in targets)
         new = [pair for pair in pairs if pair not in self._known]
         with ThreadPoolExecutor(self.chat.max_parallel) as pool:
-            self._known |= zip(new, pool.map(self._get_level, new), strict=True)
+            self._known |= zip(new, pool.map(self._rate, new), strict=True)
         levels = np.array([[self._known[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
-            _log.warning("%s gave no digit in %d replies; these are NaN", self.chat.name, lacking)
+            _log.warning(
+                "%s: %d replies contain no digit, so their predictions are NaN",
+                self.chat.name,
+                lacking,
+            )
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(first + slope * levels, low, high)
 
-    def _get_level(self, pair: tuple[str, str]) -> float:
+    def _rate(self, pair: tuple[str, str]) -> float:
         try:
             return read_level(self.chat.ask(self._to_request(*pair)))
         except ServiceError as error:
@@ -196,10 +199,7 @@ class LlmPredictor(Predictor):
             raise
 
     def _to_request(self, prompt: str, target: str) -> Request:
-        """Return the request for a prompt, which is never an example of itself.
-
-        The examples are spread over the levels, then the nearest prompts.
-        """
+        """Return the request for a prompt, with other rated prompts as examples."""
         measure, levels, key = get_measure(target), self._levels[target], normalise(prompt)
         scores = np.zeros(len(levels))
         for word in _split_words(key):
@@ -223,11 +223,11 @@ class LlmPredictor(Predictor):
     def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         if not isinstance(self.chat_model, str):
-            raise TypeError("'chat_model' is not text")
+            raise TypeError("'chat_model' must be a string")
         for target, scale in self.scales.items():
             self._to_request("a cat", target)
             if not np.isfinite(scale).all() or len(scale) != 4:
-                raise ValueError(f"the scale of {target} is invalid")
+                raise ValueError(f"the scale of {target} must be four finite numbers")
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         own = {name: vars(self)[name] for name in ("chat_model", "prompts", "examples")}
@@ -250,7 +250,7 @@ class LlmPredictor(Predictor):
 
 
 def read_level(reply: Reply) -> float:
-    """Return the level in a reply, NaN if there is none.
+    """Return the rating in a reply, NaN if there is none.
 
     Example:
         >>> read_level(Reply("7", probs={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))

@@ -1,4 +1,4 @@
-"""Counts of terms over a collection of captions."""
+"""Term statistics of a collection of captions."""
 
 import re
 import unicodedata
@@ -42,11 +42,10 @@ class CaptionStatistics:
         terms: distinct terms.
         document_frequency: number of captions with each term (at least 1).
         collection_frequency: occurrences of each term in all captions.
-        log_deviation: population standard deviation of ``ln f`` over the captions that contain each
-            term, ``f`` being its count in the caption.
+        log_deviation: for each term, the standard deviation of its log count in the captions that
+            contain it.
         n_documents: captions with at least one term.
-        postings: two arrays: the start of each term's captions (one longer than the terms), and the
-            captions' indices.
+        postings: the start of each term's captions, with the end, and the indices of the captions.
 
     >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
     >>> statistics.n_documents, statistics.n_tokens
@@ -69,7 +68,7 @@ class CaptionStatistics:
 
     @classmethod
     def from_texts(cls, texts: Iterable[str]) -> Self:
-        """Count the terms of captions, in one pass over them.
+        """Count the terms of captions in one pass.
 
         Args:
             texts: captions; one without any term does not count as a document.
@@ -88,12 +87,12 @@ class CaptionStatistics:
                 holders[term].append(n_documents)
             n_documents += bool(counts)
         if not often:
-            raise PredictorError("the captions have no words; give captions with words")
+            raise PredictorError("the captions contain no words; use captions in English")
         terms = tuple(sorted(often))
         document = np.array([often[term].total() for term in terms], np.int64)
         totals = (sum(times * n for times, n in often[term].items()) for term in terms)
         collection = np.array([*totals], np.int64)
-        deviation = np.array([_log_deviation(often[term]) for term in terms], np.float64)
+        deviation = np.array([_compute_log_deviation(often[term]) for term in terms], np.float64)
         numbers = np.concatenate([holders[term] for term in terms]).astype(np.int64)
         postings = np.concatenate([[0], np.cumsum(document)]), numbers
         return cls(terms, document, collection, deviation, n_documents, postings)
@@ -108,13 +107,13 @@ class CaptionStatistics:
         return np.fromiter(known, dtype=np.int64)
 
     def list_documents(self, index: int) -> NDArray[np.int64]:
-        """Return the indices of the captions that contain a term, ascending."""
+        """Return the indices of the captions that contain a term, in order."""
         starts, documents = self.postings
         return documents[starts[index] : starts[index + 1]]
 
 
-def _log_deviation(captions: Counter[int]) -> float:
-    """Return the standard deviation of the log counts of a term in captions."""
+def _compute_log_deviation(captions: Counter[int]) -> float:
+    """Return the standard deviation of a term's log counts, given how often each count occurs."""
     if len(captions) == 1:
         return 0.0
     times = sorted(captions)
@@ -123,7 +122,7 @@ def _log_deviation(captions: Counter[int]) -> float:
 
 @lru_cache(maxsize=4)
 def open_statistics(path: str) -> CaptionStatistics:
-    """Return the statistics of a text file with one caption per line.
+    """Read the statistics of a text file with one caption per line.
 
     Raises:
         FileError: the text cannot be read.

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from pqpp_files.extras import require_extra
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures import nltk_resources
-from pqpp_models.measures.measure import Evidence, to_measures
+from pqpp_models.measures.measure import Evidence, make_measures
 from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -68,27 +68,26 @@ class EgoNetworks:
         PredictorError: an argument is out of its range.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> sorted(map(sorted, EgoNetworks(vectors, alpha=1, beta=0.7).build("cat").edges))
+    >>> sorted(map(sorted, EgoNetworks(vectors, alpha=1, beta=0.7).build_network("cat").edges))
     [['car', 'dog'], ['cat', 'dog']]
     """
 
     def __init__(
         self, vectors: WordVectors, alpha: int = 2, beta: float = 0.99, threshold: str = "relative"
     ) -> None:
-        if alpha < 0 or not 0 <= beta <= 1 or threshold not in THRESHOLDS:
-            raise PredictorError(
-                "`alpha` must be 0 or more, `beta` from 0 to 1, and `threshold` one of "
-                f"{', '.join(THRESHOLDS)}; got {alpha!r}, {beta!r} and {threshold!r}"
-            )
+        if alpha < 0 or not 0 <= beta <= 1:
+            raise PredictorError(f"`alpha` must be at least 0, `beta` 0 to 1; got {alpha}, {beta}")
+        if threshold not in THRESHOLDS:
+            raise PredictorError(f"`threshold` must be relative or absolute; got {threshold!r}")
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
-        self.graph = lru_cache(_KEPT)(self.build)
+        self.graph = lru_cache(_KEPT)(self.build_network)
         # With the relative threshold, a word's neighbours are the same in every network.
         self._near: dict[int, Neighbours] = {}
         self._values: dict[tuple[str | None, Callable[[Any, str], float]], float] = {}
 
-    def prepare(self, words: Iterable[str]) -> None:
-        """Find the neighbours of many words at once, which is faster."""
+    def cache_neighbours(self, words: Iterable[str]) -> None:
+        """Find and cache the neighbours of many words at once, which is faster."""
         level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
             near = self._find_neighbours(sorted(level), {})
@@ -97,7 +96,7 @@ class EgoNetworks:
     def _find_neighbours(
         self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
-        """Return the neighbours of words, and their similarities."""
+        """Return the neighbours of each word, and their similarities."""
         near = {index: self._near[index] for index in indices if index in self._near}
         for index, similar in self.vectors.iterate_blocks([at for at in indices if at not in near]):
             similar[index] = -np.inf
@@ -108,8 +107,8 @@ class EgoNetworks:
             self._near |= near
         return near
 
-    def build(self, word: str) -> Any:
-        """Return the network around a word, a ``networkx.Graph``."""
+    def build_network(self, word: str) -> Any:
+        """Build the network around a word as a ``networkx.Graph``."""
         with require_extra("an ego network", "ego-networks"):
             from networkx import Graph
 
@@ -136,7 +135,7 @@ class EgoNetworks:
         return graph
 
     def get_value(self, word: str, measure: Callable[[Any, str], float]) -> float:
-        """Return a measure of the network around a word."""
+        """Return a measure of a word's network, which is cached."""
         # Words without a vector have equal networks, so they share one entry.
         key = (None if self.vectors.get_index(word) is None else word, measure)
         if key not in self._values:
@@ -144,7 +143,7 @@ class EgoNetworks:
         return self._values[key]
 
 
-def _get_nx() -> Any:
+def _get_networkx() -> Any:
     import networkx
 
     return networkx
@@ -182,24 +181,24 @@ def score_prompts(
     networks: EgoNetworks,
     aggregation: str = "mean",
 ) -> NDArray[np.float64]:
-    """Return an ego-network measure of each prompt, 0.0 for prompts without words.
+    """Return an ego-network measure of each prompt, aggregated over its words.
 
     Args:
         measure: a function of a network and its ego.
-        prompts: repeated words count twice. A word without a vector is alone in its network and
-            counts with the values of the table above.
-        aggregation: a name of ``AGGREGATIONS``.
+        prompts: the prompts; repeated words count twice.
+        networks: the ego networks; the network of a word without a vector is the word alone.
+        aggregation: the name of an aggregation in ``AGGREGATIONS``.
 
     Raises:
         PredictorError: the aggregation is unknown.
     """
     if aggregation not in AGGREGATIONS:
         raise PredictorError(
-            f"`aggregation` is {aggregation!r}; it must be one of {', '.join(AGGREGATIONS)}"
+            f"`aggregation` must be one of {', '.join(AGGREGATIONS)}; got {aggregation!r}"
         )
     aggregate = getattr(np, aggregation)
     rows = [split_network_words(prompt) for prompt in prompts]
-    networks.prepare({word for row in rows for word in row})
+    networks.cache_neighbours({word for row in rows for word in row})
     values = (np.array([networks.get_value(word, measure) for word in row]) for row in rows)
     return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)
 
@@ -211,11 +210,11 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
         math.log(graph.number_of_edges() / graph.degree(ego)) if graph.degree(ego) else 0.0
     ),
     "degree_centrality": lambda graph, ego: graph.degree(ego),
-    "closeness_centrality": lambda graph, ego: _get_nx().closeness_centrality(graph, u=ego),
-    "betweenness_centrality": lambda graph, ego: _get_nx().betweenness_centrality(graph)[ego],
-    "pagerank": lambda graph, ego: _get_nx().pagerank(graph, weight="weight")[ego],
+    "closeness_centrality": lambda graph, ego: _get_networkx().closeness_centrality(graph, u=ego),
+    "betweenness_centrality": lambda graph, ego: _get_networkx().betweenness_centrality(graph)[ego],
+    "pagerank": lambda graph, ego: _get_networkx().pagerank(graph, weight="weight")[ego],
 }
-MEASURES = to_measures(
+MEASURES = make_measures(
     {name: partial(score_prompts, one) for name, one in _GRAPHS.items()},
     nltk=("punkt_tab", "stopwords"),
     evidence=EVIDENCE,

@@ -22,7 +22,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from pqpp_models.measures import nltk_resources
-from pqpp_models.measures.measure import to_measures
+from pqpp_models.measures.measure import make_measures
 
 CONJUNCTIONS = frozenset(["for", "and", "nor", "but", "or", "yet", "so"])
 _PREPOSITIONS = """
@@ -62,30 +62,30 @@ def count_synsets(word: str) -> int:
 
 
 def n_synsets(prompt: str) -> float:
-    """Return the total number of synsets of all tokens except stopwords."""
+    """Return the total number of WordNet synsets of all tokens but stopwords."""
     words, stopwords = tokenize(prompt), nltk_resources.load_stopwords()
     return float(sum(count_synsets(word) for word in words if word.lower() not in stopwords))
 
 
 def mean_word_length(prompt: str) -> float:
-    """Return the mean length of blank-separated words."""
-    return _compute_ratio([len(piece) for piece in prompt.split()])
+    """Return the mean length of the words between blanks."""
+    return _compute_mean([len(piece) for piece in prompt.split()])
 
 
 def proper_noun_ratio(prompt: str) -> float:
     """Return the share of proper nouns among the tokens."""
     words = tokenize(prompt)
     tagged = nltk_resources.load_tagger().tag(words) if words else []
-    return _compute_ratio([tag in ("NNP", "NNPS") for _, tag in tagged])
+    return _compute_mean([tag in ("NNP", "NNPS") for _, tag in tagged])
 
 
-def _compute_ratio(counts: Sequence[int]) -> float:
+def _compute_mean(counts: Sequence[int]) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-def _make_ratio(count: Callable[[str], int]) -> Callable[[str], float]:
-    """Return a feature: the share of a prompt's tokens that are counted."""
-    return lambda prompt: _compute_ratio([count(word) for word in tokenize(prompt)])
+def _make_token_ratio(count: Callable[[str], int]) -> Callable[[str], float]:
+    """Return a feature of prompts: the mean count over the tokens."""
+    return lambda prompt: _compute_mean([count(word) for word in tokenize(prompt)])
 
 
 _FEATURES: dict[str, Callable[[str], float]] = {
@@ -93,12 +93,12 @@ _FEATURES: dict[str, Callable[[str], float]] = {
     "n_words": lambda prompt: len(tokenize(prompt)),
     "mean_word_length": mean_word_length,
     "proper_noun_ratio": proper_noun_ratio,
-    "acronym_ratio": _make_ratio(lambda word: len(_ACRONYM.findall(word))),
-    "numeral_ratio": _make_ratio(lambda word: len(_NUMERAL.findall(word))),
-    "conjunction_ratio": _make_ratio(lambda word: word.lower() in CONJUNCTIONS),
-    "preposition_ratio": _make_ratio(lambda word: word.lower() in PREPOSITIONS),
+    "acronym_ratio": _make_token_ratio(lambda word: len(_ACRONYM.findall(word))),
+    "numeral_ratio": _make_token_ratio(lambda word: len(_NUMERAL.findall(word))),
+    "conjunction_ratio": _make_token_ratio(lambda word: word.lower() in CONJUNCTIONS),
+    "preposition_ratio": _make_token_ratio(lambda word: word.lower() in PREPOSITIONS),
 }
-MEASURES = to_measures({name: partial(_apply_to_each, one) for name, one in _FEATURES.items()})
+MEASURES = make_measures({name: partial(_apply_to_each, one) for name, one in _FEATURES.items()})
 """The features, raw values: counts from 0 on, a mean length in characters, or ratios (of
 ``numeral_ratio`` and ``acronym_ratio`` a token may count more than once, the others are at most 1).
 All features of a prompt without words are 0.0. Only the data that a feature needs is loaded."""

@@ -1,4 +1,4 @@
-"""The definition of a measure: a function of a family, and its entry in `measures.json`."""
+"""Measures, which combine a function with its entry in `measures.json`."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -12,13 +12,13 @@ from pqpp_models.errors import MissingEvidenceError
 
 
 class Evidence(NamedTuple):
-    """The data that measures need, like term statistics of a collection.
+    """Data that measures need, like term statistics of a collection.
 
     Attributes:
-        what: a name in words.
-        variable: the environment variable with its path.
-        form: a description of the variable's value.
-        open: loads the data from a path.
+        what: a description of the data.
+        variable: the environment variable with the path of the data.
+        form: a description of the file.
+        open: a function that loads the data from a path.
     """
 
     what: str
@@ -27,7 +27,7 @@ class Evidence(NamedTuple):
     open: Callable[[str], Any]
 
     def load_from_environment(self) -> Any:
-        """Load the data that the variable names.
+        """Load the data at the path in the environment variable.
 
         Raises:
             MissingEvidenceError: the variable is not set, or its file cannot be read.
@@ -44,10 +44,10 @@ class Evidence(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """A measure, named by its key in the table.
+    """A measure of prompts.
 
     Attributes:
-        compute: a function of rows or prompts, evidence and options that returns one value per row.
+        compute: a function of rows, evidence and options that returns one value per row.
         higher_is: whether higher values mean ``"easier"`` or ``"harder"`` prompts, or
             ``"unknown"``. For prompts and captions, at least two of PQPP's three mean targets must
             agree on the validation split of v1.0 (p < .01) without a contradiction. For result
@@ -71,7 +71,7 @@ class Measure(NamedTuple):
 
     @property
     def needs(self) -> str:
-        """Its input besides the prompt, in words; empty if there is none."""
+        """A description of the input besides the prompt; empty if there is none."""
         needed = [f"NLTK's {' '.join(self.nltk)}"] if self.nltk else []
         needed += self.columns
         if self.evidence is not None:
@@ -82,16 +82,16 @@ class Measure(NamedTuple):
 _TOLD = read_json(Path(__file__).with_name("measures.json"))
 
 
-def to_measures(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
-    """Convert functions to measures, with the entries of `measures.json`.
+def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
+    """Combine functions with their entries in `measures.json`.
 
     Args:
-        computes: functions by name.
+        functions: functions by name.
         shared: common fields of all `Measure` objects.
     """
     lists = ("nltk", "columns")
     facts: dict[str, dict[str, Any]] = {
         name: {key: tuple(value) if key in lists else value for key, value in _TOLD[name].items()}
-        for name in computes
+        for name in functions
     }
-    return {name: Measure(compute, **facts[name], **shared) for name, compute in computes.items()}
+    return {name: Measure(compute, **facts[name], **shared) for name, compute in functions.items()}

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def _guard_reading(resource: str) -> Iterator[None]:
-    """Read NLTK data one thread at a time; report missing data in one line."""
+    """Return a context that reads NLTK data in one thread, and reports missing data."""
     import zipfile
 
     with _lock, warnings.catch_warnings():
@@ -37,21 +37,21 @@ def _guard_reading(resource: str) -> Iterator[None]:
             yield
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
             if refused := _REFUSED.search(str(error)):
-                line = f"NLTK refuses {resource!r} at {refused[1]}: others can change the files"
+                line = f"NLTK refuses {resource!r} in {refused[1]}, where others can change files"
                 raise PredictorError(f"{line}; run: chmod -R go-w '{refused[1]}'") from None
-            reason = f"cannot be read ({type(error).__name__}); delete it"
+            reason = f"cannot be read ({type(error).__name__}); delete {resource!r}"
             if isinstance(error, LookupError):
-                reason = "is missing in NLTK_DATA and NLTK's own folders"
+                reason = "is not in NLTK_DATA or NLTK's own folders"
             raise PredictorError(f"NLTK data {resource!r} {reason}; run: {DOWNLOAD}") from None
 
 
 @cache
 @_guard_reading("punkt_tab")
 def load_tokenizer() -> Callable[[str], list[str]]:
-    """Return ``nltk.word_tokenize``, or only its word rules if the data is missing.
+    """Return ``nltk.word_tokenize``, or a simpler tokeniser if its data is missing.
 
-    The data is for sentence ends. Without it, sentences end at a full stop, question or exclamation
-    mark before a blank and a capital, and the log says so.
+    The data is for sentence ends. Without it, a sentence ends at ``.``, ``?`` or ``!`` before a
+    blank and a capital.
     """
     from nltk.tokenize import NLTKWordTokenizer, word_tokenize
 
@@ -61,8 +61,8 @@ def load_tokenizer() -> Callable[[str], list[str]]:
         if _REFUSED.search(str(error)):
             raise
         _log.warning(
-            "words are counted without NLTK's punkt_tab (off by one or two in 7 of PQPP's first "
-            f"8,000 prompts); for exact counts run: {DOWNLOAD}"
+            "NLTK's punkt_tab is missing, so a few counts of words are off by one or two; run: "
+            f"{DOWNLOAD}"
         )
         split = NLTKWordTokenizer().tokenize
         return lambda text: [
@@ -83,7 +83,7 @@ def load_stopwords() -> frozenset[str]:
 @cache
 @_guard_reading("wordnet")
 def load_wordnet() -> Any:
-    """Return NLTK's WordNet reader, fully loaded, for English only."""
+    """Return NLTK's WordNet reader for English, fully loaded."""
     from pqpp_metrics.wordnet_depth import load_english_wordnet
 
     reader = load_english_wordnet()

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures.caption_statistics import CaptionStatistics, split_terms
-from pqpp_models.measures.measure import to_measures
+from pqpp_models.measures.measure import make_measures
 from pqpp_models.measures.pre_retrieval import COLLECTION
 
 Scores = NDArray[np.float64]
@@ -55,7 +55,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
 def wig(
     scores: ArrayLike, query_length: int, k: int = 5, collection_score: float | None = None
 ) -> float:
-    """Weighted information gain: how much the top scores exceed that of the collection.
+    """Weighted information gain: how much the top scores exceed the score of the collection.
 
     ``mean(s - S(C) over the top k) / sqrt(|q|)``.
 
@@ -97,7 +97,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     top = ranked[:k]
     if top[-1] <= 0:
         raise PredictorError(
-            f"one of the top {k} scores is {top[-1]:g}; SMV needs scores above 0, like 1 + cosine"
+            f"SMV needs scores above 0, like 1 + cosine; the lowest of the top {k} is {top[-1]:g}"
         )
     # The mean of equal scores may have a rounding error, so return 0 exactly.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
@@ -148,7 +148,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     """
     ranked = _sort_descending(scores)
     if ranked[0] <= 0:
-        raise PredictorError(f"the best score is {ranked[0]:g}; n_sigma needs scores above 0")
+        raise PredictorError(f"n_sigma needs scores above 0; the highest is {ranked[0]:g}")
     near = ranked[ranked >= share * ranked[0]]
     return float(np.sqrt(_variance(near)) / np.sqrt(query_length))
 
@@ -332,10 +332,9 @@ def clarity(
 
 
 def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
-    """Return the indices of the best k scores, the best first."""
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise PredictorError("`scores` has values that are not finite; remove these results")
+        raise PredictorError("`scores` contains NaN or infinity; remove those results")
     return np.argsort(-values, kind="stable")[:k]
 
 
@@ -354,7 +353,7 @@ def _get_collection_score(scores: Scores, collection_score: float | None) -> flo
 
 
 def _divide(value: float, collection_score: float) -> float:
-    """Divide; 0 divided by 0 is 0, any other value divided by 0 is NaN."""
+    """Divide by the absolute collection score; 0 / 0 is 0, and other values / 0 are NaN."""
     if value == 0:
         return 0.0
     return value / abs(collection_score) if collection_score != 0 else np.nan
@@ -363,7 +362,7 @@ def _divide(value: float, collection_score: float) -> float:
 def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
     array = np.asarray(embeddings, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise PredictorError("`embeddings` has values that are not finite; remove these results")
+        raise PredictorError("`embeddings` contains NaN or infinity; remove those results")
     length = np.linalg.norm(array, axis=-1, keepdims=True)
     unit = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
     return unit[_rank_best(scores, k)]
@@ -380,12 +379,11 @@ def _average_cosines(vectors: Scores) -> float:
 _COLUMNS = ("captions", "scores", "embeddings", "results", "perturbed")
 
 
-def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
-    """Convert a function of result lists to one of rows; NaN for rows without documents.
+def _adapt_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
+    """Convert a function of a result list to one of rows; rows without documents give NaN.
 
     Args:
-        function: a function of one prompt's results; its parameters are named like columns of a
-            row.
+        function: a function whose parameters are columns of rows.
     """
     names = signature(function).parameters
     columns = [name for name in _COLUMNS if name in names]
@@ -410,7 +408,7 @@ def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
 _OF_SCORES = (nqc, wig, smv, sigma_max, n_sigma, score_variation)
 _OF_LISTS = (autocorrelation, coherence, pair_ratio, query_drift)
 MEASURES = {
-    **to_measures({one.__name__: _apply_to_rows(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
-    **to_measures({"clarity": _apply_to_rows(clarity)}, evidence=COLLECTION),
+    **make_measures({one.__name__: _adapt_to_rows(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
+    **make_measures({"clarity": _adapt_to_rows(clarity)}, evidence=COLLECTION),
 }
 """The measures; each accepts rows, the evidence and its options."""

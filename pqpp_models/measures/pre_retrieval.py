@@ -1,4 +1,4 @@
-"""The field's pre-retrieval predictors, as functions of the counts of a prompt's terms.
+"""Pre-retrieval measures, from the statistics of a prompt's terms in a collection.
 
 N is the number of captions, T the number of tokens in them, df(t) the captions that contain a term,
 cf(t) its occurrences, Q the distinct terms of a prompt, qtf(t) how often the prompt contains one.
@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics, split_terms
-from pqpp_models.measures.measure import Evidence, to_measures
+from pqpp_models.measures.measure import Evidence, make_measures
 
 Values = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class QueryTerms(NamedTuple):
 
 
 def look_up_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
-    """Look up the terms of a prompt.
+    """Find the terms of a prompt in the statistics of a collection.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog"])
     >>> look_up_terms("A cat, a cat, a unicorn", statistics).times.tolist()
@@ -110,7 +110,7 @@ def scs(query: QueryTerms) -> float:
 
 
 def query_scope(query: QueryTerms) -> float:
-    """How few captions contain any of the terms: -ln(n / N), at least 0."""
+    """Query scope: -ln(n / N) for the n captions with any of the terms, at least 0."""
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
     for index in query.indices:
         holds[query.statistics.list_documents(int(index))] = True
@@ -153,7 +153,7 @@ COLLECTION = Evidence(
 def score_prompts(
     measure: Callable[[QueryTerms], float], prompts: Iterable[str], statistics: CaptionStatistics
 ) -> Values:
-    """Return a measure of each prompt's known terms, 0.0 without known terms.
+    """Return a measure of each prompt's known terms, or 0.0 if there are none.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog", "a red dog"])
     >>> MEASURES["max_idf"].compute(["a cat", "..."], statistics).round(3).tolist()
@@ -182,7 +182,7 @@ _OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
     "avg_pmi": _make_aggregate(np.mean, pmi),
     "max_pmi": _make_aggregate(np.max, pmi),
 }
-MEASURES = to_measures(
+MEASURES = make_measures(
     {name: partial(score_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
 )
 """The measures; each accepts prompts and the statistics of the searched collection."""

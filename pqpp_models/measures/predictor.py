@@ -1,4 +1,4 @@
-"""A measure as a predictor: not fitted, not scaled, one score per row."""
+"""Predictors whose prediction is a measure."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -21,18 +21,17 @@ _FAMILIES = (linguistic, ego_network, pre_retrieval, post_retrieval)
 
 
 class MeasurePredictor(Predictor):
-    """One measure as the prediction for every target.
+    """A predictor whose score for every target is a measure.
 
-    If the measure is undefined, as for a row without documents, the value is 0.0. A checkpoint
-    contains only the options; the environment variable names the data.
+    The score is 0.0 if the measure is undefined. A checkpoint contains only the options of the
+    measure; the data are found by an environment variable.
 
     Args:
         evidence: the measure's data, like `CaptionStatistics`, if it needs any.
         options: options of the measure; others keep their defaults.
 
     Raises:
-        PredictorError: no measure has this name.
-        PredictorError: the measure has no such option, or its data is missing.
+        PredictorError: the measure or an option does not exist, or the data are missing.
 
     >>> MeasurePredictor("mean_word_length").predict(["a red", "horse"]).tolist()
     [[2.0], [5.0]]
@@ -51,9 +50,9 @@ class MeasurePredictor(Predictor):
         known = self.measure.options
         if other := [option for option in options or () if option not in known]:
             has = ", ".join(known) or "none"
-            raise PredictorError(f"{name} has no option {other[0]!r}; its options: {has}")
+            raise PredictorError(f"{name} has no option {other[0]!r} (options: {has}); remove it")
         if evidence is None and self.measure.evidence is not None:
-            raise PredictorError(f"`evidence` is missing; give {self.measure.evidence.what}")
+            raise PredictorError(f"`evidence` is missing; pass {self.measure.evidence.what}")
         self.options = {**known, **(options or {})}
         self.higher_is = self.measure.higher_is
         if self.measure.columns:
@@ -68,8 +67,8 @@ class MeasurePredictor(Predictor):
         except (TypeError, ValueError, IndexError) as error:
             if isinstance(error, ModelError) or not self.measure.columns:
                 raise
-            needs = f"its columns {', '.join(self.measure.columns)}"
-            raise PredictorError(f"{self.name} cannot read {needs}: {error}") from None
+            named = ", ".join(self.measure.columns)
+            raise PredictorError(f"{self.name} cannot read the columns {named}: {error}") from None
         return np.repeat(np.where(np.isnan(values), 0.0, values)[:, None], len(targets), axis=1)
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
@@ -83,7 +82,7 @@ class MeasurePredictor(Predictor):
 
     @classmethod
     def from_shipped(cls, name: str, options: Mapping[str, Any] | None = None) -> Self:
-        """Return the predictor of a measure, with the data that the environment names."""
+        """Return the predictor of a measure, with data from the environment variable."""
         evidence = find_measure(name).evidence
         return cls(name, evidence.load_from_environment() if evidence else None, options)
 

@@ -1,4 +1,4 @@
-"""Word embeddings of any source, as word2vec, fastText and GloVe write them."""
+"""Word embeddings, such as those of word2vec, fastText and GloVe."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,10 +19,10 @@ _LONGEST_WORD = 1000
 
 
 class WordVectors:
-    """Words with unit vectors, compared by cosine.
+    """Words with vectors of length one.
 
     Args:
-        words: the words; the first of duplicates is used.
+        words: the words; of duplicates, the first is used.
         vectors: shape ``(words, dimensions)``; a vector of zeros is similar to nothing.
 
     Raises:
@@ -37,11 +37,11 @@ class WordVectors:
         array = np.asarray(vectors, dtype=np.float32)
         if array.ndim != 2 or len(array) != len(words) or array.size == 0:
             raise PredictorError(
-                f"`vectors` has shape {array.shape}; for {len(words)} words it must be "
-                f"({len(words)}, dimensions)"
+                f"`vectors` must have the shape ({len(words)}, dimensions), one row per word; got "
+                f"{array.shape}"
             )
         if not np.isfinite(array).all():
-            raise PredictorError("`vectors` has values that are not finite; remove these words")
+            raise PredictorError("`vectors` contains NaN or infinity; remove those words")
         first = {word: index for index, word in reversed(list(enumerate(words)))}
         if len(first) < len(words):
             kept = sorted(first.values())
@@ -57,7 +57,7 @@ class WordVectors:
         return {word: index for index, word in enumerate(self.words)}
 
     def get_index(self, word: str) -> int | None:
-        """Return the index of a word, None if unknown."""
+        """Return the index of a word; None if it is unknown."""
         return self._index.get(word)
 
     def compare(self, indices: Iterable[int]) -> NDArray[np.float32]:
@@ -65,7 +65,7 @@ class WordVectors:
         return self.array[list(indices)] @ self.array.T
 
     def iterate_blocks(self, indices: Sequence[int]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Yield each index with its cosines, computed in blocks of bounded memory."""
+        """Yield each index with its cosines to all words, computed in blocks to save memory."""
         size = max(_BLOCK // len(self.words), 1)
         for start in range(0, len(indices), size):
             block = indices[start : start + size]
@@ -79,8 +79,8 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     """Read word embeddings from a file.
 
     Args:
-        path: word2vec's binary format if it ends with ``.bin``; otherwise text with a word and its
-            numbers per line, with or without a header of counts (word2vec, fastText, GloVe).
+        path: a file ``.bin`` in word2vec's binary format, or a text file with a word and its
+            numbers per line.
 
     Raises:
         PredictorError: the file cannot be read, or has another format.
@@ -88,7 +88,7 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     target = expand(path)
     read = _read_binary if target.suffix.lower() == ".bin" else _read_text
     remedy = "use a word2vec file: .bin, or text in .vec or .txt"
-    with explain(f"{target}: no usable file of word vectors", remedy, PredictorError):
+    with explain(f"{target}: word vectors cannot be read", remedy, PredictorError):
         words, rows = read(target)
     try:
         return WordVectors(words, np.array(rows, dtype=np.float32))

@@ -1,1 +1,1 @@
-"""A checkpoint's record of its training: rows, means of targets, and a held-out version."""
+"""Records of the training of predictors."""

@@ -1,4 +1,4 @@
-"""A predictor's record of its training, in the configuration and a file with the weights."""
+"""The record of a predictor's training, saved in its checkpoint."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,15 +28,15 @@ class FittedRows:
     """Hashes of the rows that a predictor was fitted to.
 
     Attributes:
-        hashes: uint64, shape ``(rows, 2)``, sorted and distinct: hash of the prompt, and of id and
-            prompt, 0 if a row has no stable id.
+        hashes: sorted, distinct pairs: the hash of the prompt, and the hash of id and prompt, or 0
+            without a stable id.
     """
 
     hashes: NDArray[np.uint64]
 
     @classmethod
     def from_rows(cls, rows: Any, scored: NDArray[np.bool_] | None = None) -> Self:
-        """Hash rows; blank prompts are skipped.
+        """Hash the rows of a dataset, without blank prompts.
 
         Args:
             rows: an argument of ``read_prompts``; a column ``prompt_id`` is read too.
@@ -56,7 +56,7 @@ class FittedRows:
         return type(self)(np.unique(np.concatenate([self.hashes, other.hashes]), axis=0))
 
     def contains(self, rows: Any) -> NDArray[np.bool_]:
-        """Return which rows are recorded.
+        """Return whether each row is recorded.
 
         >>> FittedRows.from_rows(["A red cat."]).contains(["a dog", "a red cat"]).tolist()
         [False, True]
@@ -68,10 +68,10 @@ class FittedRows:
 
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self | None:
-        """Return the hashes of a checkpoint, None if it has none.
+        """Read the hashes in a checkpoint; None if there are none.
 
         Raises:
-            ModelError: the file is missing, damaged or belongs to another checkpoint.
+            ModelError: the file is missing or damaged, or belongs to another checkpoint.
         """
         facts = config.get(KEY)
         if facts is None:
@@ -80,20 +80,18 @@ class FittedRows:
         try:
             content = path.read_bytes()
             if hash_parts([content]) != facts["sha256"]:
-                raise ValueError("its SHA-256 differs")
+                raise ValueError(f"it does not match the SHA-256 in {CONFIG}")
             hashes = load_tensors(content, path.name)[_TENSOR]
             if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
-                raise ValueError(f"its tensor is {hashes.dtype} of shape {hashes.shape}")
+                raise ValueError(f"its hashes are {hashes.dtype} of shape {hashes.shape}")
         except (OSError, KeyError, ValueError, TypeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise ModelError(
-                f"{path} is missing, damaged or from another {CONFIG} ({reason:.80}); {_REMEDY}"
-            ) from None
+            raise ModelError(f"{path} cannot be used ({reason:.80}); {_REMEDY}") from None
         return cls(hashes)
 
 
 def _hash_rows(rows: Any) -> NDArray[np.uint64]:
-    """Return both hashes of each row, in order; 0 for a blank prompt."""
+    """Return the two hashes of each row; both are 0 for a blank prompt."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
     hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
     for index, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
@@ -115,7 +113,7 @@ _TOLERANCE = 0.01
 
 
 def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
-    """Return the targets that a mean target averages; empty if there are fewer than two.
+    """Return the targets that a mean target averages, if there are at least two.
 
     >>> find_mean_parts("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
     ('glide_hbpp', 'sdxl_hbpp')
@@ -129,18 +127,16 @@ def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
     return parts if len(parts) > 1 else ()
 
 
-def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
+def find_mean_targets(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
     """Return the targets that equal the mean of their parts in every complete row.
-
-    A weighted mean is not included, nor one without a complete row.
 
     Args:
         targets: the names of the columns.
         values: true values, shape ``(rows, targets)``, NaN if missing.
 
-    >>> find_means(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
+    >>> find_mean_targets(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
     ('mean_rr',)
-    >>> find_means(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.9]])
+    >>> find_mean_targets(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.9]])
     ()
     """
     array = np.asarray(values, dtype=np.float64).reshape(-1, len(targets))
@@ -160,12 +156,12 @@ def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
 def fill_means(
     values: NDArray[np.float64], targets: Sequence[str], means: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Replace predictions of means with the means of their parts' predictions.
+    """Replace predictions of mean targets with the means of the predictions of their parts.
 
     Args:
         values: shape ``(rows, targets)``.
         targets: names of the columns.
-        means: means to compute; those whose parts are not columns are unchanged.
+        means: the mean targets; those without parts in ``targets`` are unchanged.
 
     >>> fill_means(np.array([[0.2, 0.4, 0.9]]), ["a_rr", "b_rr", "mean_rr"], ["mean_rr"]).round(9)
     array([[0.2, 0.4, 0.3]])
@@ -185,12 +181,12 @@ KEYS = frozenset({KEY, MEANS, TRAIN_BUILD})
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """The record of a training; empty for older checkpoints.
+    """The record of a predictor's training.
 
     Attributes:
         rows: the rows that the predictor was fitted to, None if unknown.
         means: targets computed as the mean of their parts.
-        fitted_on_train: for a refitted predictor, its version fitted on the train split only: a
+        fitted_on_train: the version of the predictor that was fitted to the train split only: a
             shipped name, or OWNER/REPOSITORY with optional @REVISION.
     """
 
@@ -199,7 +195,7 @@ class TrainingRecord:
     fitted_on_train: str | None = None
 
     def to_files(self) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """Return its configuration entries, and further files by name."""
+        """Return the entries of the configuration, and the files by name."""
         from safetensors.numpy import save
 
         facts: dict[str, Any] = {}
@@ -216,22 +212,21 @@ class TrainingRecord:
 
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self:
-        """Return the record of a checkpoint.
+        """Read the record in a checkpoint.
 
         Raises:
-            ModelError: the entries of the configuration are invalid, or the file of hashes is
-                missing, damaged or another checkpoint's.
+            ModelError: the record is invalid, or its file is missing or damaged.
         """
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)
         targets = config.get("targets", [])
         if not all(name in targets and find_mean_parts(name, targets) for name in means):
             raise ModelError(
-                f"{folder / CONFIG}: {MEANS!r} is {means!r:.60}, not a list of targets that are "
-                f"means of other targets; {_REMEDY}"
+                f"{folder / CONFIG}: {MEANS!r} must be a list of mean targets; got {means!r:.60}; "
+                f"{_REMEDY}"
             )
         if build is not None and not (isinstance(build, str) and build):
             raise ModelError(
-                f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, not the name of a "
-                f"predictor; {_REMEDY}"
+                f"{folder / CONFIG}: {TRAIN_BUILD!r} must name a predictor; got {build!r:.60}; "
+                f"{_REMEDY}"
             )
         return cls(FittedRows.read(folder, config), tuple(means), build)

@@ -1,4 +1,4 @@
-"""A model of `alignment`: people's scores of prompts in several studies, from prompt features.
+"""The model of `alignment`, which is fitted to people's ratings in several studies.
 
 `pqpp_models.text.training.pooling` fits it.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_models.text.arrays import Arrays, Floats, Singles, multiply_exactly, to_grid
+from pqpp_models.text.arrays import Arrays, Floats, Singles, multiply_exactly, round_to_grid
 from pqpp_models.text.reading.simplify import compute_log_demand
 from pqpp_models.text.reading.words import WordTables, compute_difficulty, to_words
 
@@ -20,11 +20,12 @@ MOST_EXTREME = 4.0
 def compute_features(
     texts: Sequence[str], vectors: Singles, scores: Singles, tables: WordTables
 ) -> list[Floats]:
-    """Return the features of normalised prompts, one block of columns per kind.
+    """Return the features of normalised prompts, in blocks of columns.
 
     Args:
-        vectors: the mean vectors of their word pieces.
-        scores: the scores of a network.
+        texts: normalised prompts.
+        vectors: the mean vectors of the prompts' word pieces.
+        scores: the network's scores of the prompts.
         tables: word counts of the captions.
     """
     asked = np.array([compute_log_demand(text) for text in texts])[:, None]
@@ -32,7 +33,7 @@ def compute_features(
 
 
 def compute_lengths(texts: Sequence[str]) -> Floats:
-    """Return log(1 + number of words) of each prompt, minus that of ten words.
+    """Return the log of 1 + the number of words of each prompt, minus that of ten words.
 
     >>> compute_lengths(["one two three four five six seven eight nine ten"]).tolist()
     [0.0]
@@ -42,12 +43,12 @@ def compute_lengths(texts: Sequence[str]) -> Floats:
 
 @dataclass(eq=False)
 class AlignmentModel:
-    """A linear model of prompt features plus a quadratic in the prompt's length.
+    """A model that is linear in prompt features and quadratic in the prompt's length.
 
     Attributes:
         mean, deviation: mean and standard deviation of each feature.
-        slopes: the change of the score per standard deviation of each feature.
-        curve: quadratic, linear and constant coefficient of `compute_lengths`.
+        slopes: coefficient of each standardised feature.
+        curve: quadratic, linear and constant coefficient of the length.
 
     >>> model = AlignmentModel(np.ones(2), np.ones(2), np.array([1.0, -0.5]), np.array([0.0, 2, 0]))
     >>> model(np.array([[2.0, 3.0], [99.0, 1.0]]), np.array([0.0, 1.0])).tolist()
@@ -60,14 +61,14 @@ class AlignmentModel:
     curve: Floats
 
     def __post_init__(self) -> None:
-        """Round to the precision of a checkpoint."""
+        """Round the coefficients to the precision of a checkpoint."""
         for name, array in self.to_tensors().items():
             setattr(self, name, array)
 
-    def __call__(self, facts: Floats, lengths: Floats) -> Floats:
-        """Return one score per prompt, independent of the other prompts."""
-        rows = np.clip((facts - self.mean) / self.deviation, -MOST_EXTREME, MOST_EXTREME)
-        scores = multiply_exactly(rows, to_grid(self.slopes[:, None]))[:, 0]
+    def __call__(self, features: Floats, lengths: Floats) -> Floats:
+        """Return the score of each prompt, which does not depend on the other prompts."""
+        rows = np.clip((features - self.mean) / self.deviation, -MOST_EXTREME, MOST_EXTREME)
+        scores = multiply_exactly(rows, round_to_grid(self.slopes[:, None]))[:, 0]
         curve: Floats = np.polyval(self.curve.astype(float), lengths)
         return scores + curve
 

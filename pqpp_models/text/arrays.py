@@ -1,4 +1,4 @@
-"""Arrays of the text predictors: their types, their scale, and their names in a checkpoint."""
+"""Functions of arrays for the text predictors."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -16,34 +16,34 @@ _OF_WEIGHTS, _OF_ROWS = 2.0**24, 2.0**20
 _ROWS = 512
 
 
-def to_unit(array: ArrayLike) -> Singles:
-    """Scale rows to length one; rows of zeros are unchanged.
+def normalise_rows(array: ArrayLike) -> Singles:
+    """Scale each row to length one; rows of zeros are unchanged.
 
-    >>> to_unit([[0.0, 4.0], [0.0, 0.0]]).tolist()
+    >>> normalise_rows([[0.0, 4.0], [0.0, 0.0]]).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
     values = np.asarray(array, dtype=np.float32)
     return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
 
 
-def to_grid(weights: ArrayLike) -> Floats:
-    """Round to multiples of 2**-24, the grid of float16; for the weights of `multiply_exactly`.
+def round_to_grid(weights: ArrayLike) -> Floats:
+    """Round weights to multiples of 2**-24, for `multiply_exactly`.
 
-    >>> float(to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
+    >>> float(round_to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
     True
     """
     return np.rint(np.asarray(weights, np.float64) * _OF_WEIGHTS) / _OF_WEIGHTS
 
 
 def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
-    """Return ``rows @ weights``; each row of the result is independent of the other rows.
+    """Return ``rows @ weights`` such that each row does not depend on the other rows.
 
-    The order in which BLAS adds depends on the number of rows, the threads and the processor. Here
-    rows are rounded to multiples of 2**-20, so that sums below 512 are exact in any order; weights
-    must be whole numbers or rounded by `to_grid`.
+    BLAS adds in an order that depends on the number of rows. Here, rows are rounded to multiples of
+    2**-20, so that sums below 512 are exact in any order. Weights must be whole numbers or rounded
+    by `round_to_grid`.
 
     >>> rows = np.random.default_rng(0).random((9, 300))
-    >>> weights = to_grid(rows[:2].T)
+    >>> weights = round_to_grid(rows[:2].T)
     >>> bool((multiply_exactly(rows, weights)[:1] == multiply_exactly(rows[:1], weights)).all())
     True
     """
@@ -65,7 +65,7 @@ def square_distances(rows: AnyFloats, points: AnyFloats) -> AnyFloats:
 
 
 def add_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays with a prefix before their names.
+    """Add a prefix to the names of arrays.
 
     >>> list(add_prefix("words.", {"counts": np.zeros(1)}))
     ['words.counts']
@@ -74,7 +74,7 @@ def add_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names have a prefix, without it: the inverse of `add_prefix`.
+    """Return the arrays whose names have a prefix, and remove it.
 
     >>> list(strip_prefix("words.", {"words.counts": np.zeros(1), "labels": np.zeros(1)}))
     ['counts']
@@ -83,7 +83,7 @@ def strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def iterate_chunks(rows: Singles, size: int = 512) -> Iterator[Singles]:
-    """Yield chunks of rows that fit into memory; one empty chunk if there are no rows.
+    """Yield chunks of rows, at least one, which may be empty.
 
     >>> [len(part) for part in iterate_chunks(np.zeros((3, 1), np.float32), 2)]
     [2, 1]

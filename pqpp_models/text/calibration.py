@@ -1,4 +1,4 @@
-"""Calibrated predictions: in the targets' units, with standard deviations and distances.
+"""Predictions in the targets' units, with standard deviations and distances.
 
 A training calls `calibrate_targets` for targets with units, `calibrate_across_sources` for one
 learned from studies with different scales, and `join_calibrations` to combine the results: units,
@@ -10,21 +10,17 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.errors import ModelError
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_image_score
-from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import parse_prompts
-from pqpp_models.targets import ALIGNMENT, Z90, get_limits, resolve_targets
+from pqpp_models.targets import ALIGNMENT, Z90, get_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
 from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
 from pqpp_models.text.reading.words import WordTables, compute_error_features
@@ -50,15 +46,15 @@ Calibration = dict[str, Singles]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CalibratedPredictor(Predictor):
-    """A predictor with uncertainty that detects prompts it cannot read.
+    """A predictor with uncertainty, which detects prompts that it cannot read.
 
-    A subclass implements ``compute_raw_scores`` and sets these attributes.
+    Subclasses implement ``compute_raw_scores`` and set the attributes.
 
     Attributes:
         calibration: the arrays of `CALIBRATION`.
-        known_words: detects text that is not plain English; with None, all text counts as English.
+        known_words: a detector of prompts that are not plain English; None for no detection.
         tables: word counts of the collection.
-        details: further entries of the configuration: the training and its scores.
+        details: further entries of the configuration.
     """
 
     calibration: Mapping[str, Singles]
@@ -74,18 +70,18 @@ class CalibratedPredictor(Predictor):
     @property
     @abstractmethod
     def reference_points(self) -> NDArray[Any]:
-        """Unit vectors of the training prompts, rounded by `to_grid`, one per column."""
+        """Unit vectors of the training prompts, one per column, for distances."""
 
     @abstractmethod
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
-        """Return the standardised scores of all targets, and points like `reference_points`.
+        """Return the standardised scores of all targets, and the prompts' unit vectors.
 
         Args:
             prompts: normalised prompts.
         """
 
     def _find_unread_text(self, text: str) -> str:
-        """Return the unread end of a long text, in words; empty if all is read."""
+        """Describe the end of a long text that is not read; empty if all is read."""
         return ""
 
     def _render_card(self) -> str:
@@ -105,13 +101,13 @@ class CalibratedPredictor(Predictor):
         return self._predict(rows, targets, with_uncertainty=True)
 
     def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the lower and upper limits of the targets."""
+        """Return the lowest and highest values of targets."""
         return get_limits(targets)
 
     def _predict(
         self, prompts: list[Prompt], targets: tuple[str, ...], with_uncertainty: bool
     ) -> Estimates:
-        """Return the estimates; without uncertainty, deviations and distances are meaningless."""
+        """Return the estimates; deviations and distances are valid only with uncertainty."""
         columns = [self.targets.index(target) for target in targets]
         texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
@@ -131,7 +127,7 @@ class CalibratedPredictor(Predictor):
                     typed = prompt.text
                     if len(text) < len(typed) / 2 and is_repetitive(normalise(typed).split()):
                         garbled[at] = 1.0
-            known = np.minimum(self.known_words.get_weights(texts), 1 - garbled)
+            known = np.minimum(self.known_words.rate_known(texts), 1 - garbled)
             # The prediction of a garbled text is below the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_image_score, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
@@ -150,34 +146,23 @@ class CalibratedPredictor(Predictor):
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
-            raise ValueError("some of its numbers are not finite")
+            raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
-        """Return the arrays of the calibration and the known words by name."""
+        """Return the arrays of the calibration and of the known words."""
         known = self.known_words.to_tensors() if self.known_words is not None else {}
         return {**add_prefix("calibration.", self.calibration), **known}
-
-
-def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the targets of a configuration.
-
-    Raises:
-        ModelError: the configuration lists no targets, or invalid ones.
-    """
-    names = config.get("targets")
-    try:
-        return resolve_targets(names if isinstance(names, list) else [])
-    except PredictorError as error:
-        raise ModelError(f"{folder / CONFIG} has no list of targets: {error}") from None
 
 
 def read_calibration(
     config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, also: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the arguments of a `CalibratedPredictor` from its checkpoint.
+    """Return the common arguments of a `CalibratedPredictor` from its checkpoint.
 
     Args:
-        keys: keys of the configuration that belong to the subclass; the rest are details.
+        config: the configuration.
+        tensors: the arrays.
+        *keys: keys of the configuration that are no details.
         also: names of further calibration arrays.
     """
     known = {"predictor_type", "format_version", "targets", "weights_sha256", *keys}
@@ -191,7 +176,7 @@ def read_calibration(
 def compute_deviations(
     values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
 ) -> Floats:
-    """Return the standard deviations of predictions, in the targets' units, for plain English.
+    """Return the standard deviations of predictions for plain English prompts.
 
     Args:
         values: predictions, shape ``(rows, targets)``.
@@ -208,10 +193,9 @@ def compute_deviations(
 def mix_with_prior(
     values: Floats, deviations: Floats, probability: Floats, calibration: Mapping[str, NDArray]
 ) -> tuple[Floats, Floats]:
-    """Return mean and deviation of a mixture of predictions and the prior.
+    """Return the mean and deviation of a mixture of each prediction with the prior.
 
-    ``probability``, one number per row, is the weight of the prediction: 1 keeps it, 0 gives the
-    prior.
+    ``probability`` is the weight of each prediction.
 
     >>> prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
     >>> rows = np.array([[2.0], [2.0]]), np.array([[0.1], [0.1]])
@@ -244,13 +228,13 @@ def make_deviation_features(
 
 
 def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool = False) -> Floats:
-    """Return one minus each unit vector's mean cosine to its `NEAREST` nearest points.
+    """Return one minus the mean cosine of each unit vector to its `NEAREST` nearest points.
 
     Args:
         vectors: shape ``(rows, size)``.
-        points: unit vectors, one per column, shape ``(size, points)``; rounded by `to_grid` if a
-            distance must not depend on the other vectors.
-        exclude_self: ignore points that equal the vector.
+        points: unit vectors, one per column. `round_to_grid` makes each distance independent of
+            the other vectors.
+        exclude_self: whether to ignore points that equal the vector.
 
     >>> measure_distance(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5]
@@ -273,7 +257,7 @@ _SEED = 0
 def calibrate_targets(
     scores: Floats, targets: Floats, prompts: Sequence[str], distance: Floats
 ) -> Calibration:
-    """Fit units and deviations to out-of-fold predictions.
+    """Fit a calibration to out-of-fold predictions of targets.
 
     Args:
         scores: standardised out-of-fold predictions, shape ``(rows, targets)``.
@@ -283,9 +267,8 @@ def calibrate_targets(
             `measure_distance(exclude_self=True)`.
 
     Returns:
-        The arrays of `CALIBRATION`. If the scores of a target correlate negatively with its values,
-        its mean is predicted. Deviations are scaled such that 1.645 of them cover the nominal share
-        of the errors, with conformal prediction's small-sample correction.
+        The arrays of `CALIBRATION`. A target whose scores correlate negatively with its values gets
+        its mean as prediction. Deviations are scaled by conformal prediction.
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
@@ -309,23 +292,21 @@ def calibrate_targets(
 def calibrate_across_sources(
     scores: Floats, truths: Floats, sources: Sequence[str], level: Floats, own_scores: Floats
 ) -> Calibration:
-    """Fit one target to several studies, each with its own scale.
+    """Fit a calibration of one target to studies with different scales.
 
-    Within each source, true values are converted to normal scores (ties in a fixed random order)
-    and predictions are centred. All sources have equal weight. One study, the anchor, sets the
-    scale.
+    Within each source, true values are converted to normal scores, and predictions are centred. All
+    sources have the same weight. One of them, the anchor, sets the scale.
 
     Args:
-        scores: standardised predictions by a model fitted without the prompt's source, shape
-            ``(rows,)``.
+        scores: standardised predictions by models that were fitted without the prompt's source.
         truths: true values on their source's scale; higher is better.
         sources: the source of each prompt.
         level: true values of the anchor's prompts in the target's units, NaN for other prompts.
-        own_scores: scores of the same prompts by the final predictor; only their scale is used.
+        own_scores: scores by the final predictor, of which only the scale is used.
 
     Returns:
-        The arrays of `CALIBRATION`, with one row and spread 0. The mean prediction for the anchor's
-        prompts equals the mean of ``level``.
+        The arrays of `CALIBRATION` for one target, with a spread of 0. The mean prediction for the
+        anchor's prompts is the mean of ``level``.
     """
     names = np.asarray(sources)
     goal, centred, weight = np.zeros((3, len(names)))
@@ -348,7 +329,7 @@ def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
 
 
 def to_normal_scores(values: Floats) -> Floats:
-    """Return the normal scores of the values' ranks; ties are broken in a fixed random order.
+    """Return the normal scores of values; ties are broken in a fixed random order.
 
     >>> to_normal_scores(np.array([5.0, 1.0, 3.0])).round(3).tolist()
     [0.967, -0.967, 0.0]
@@ -361,15 +342,15 @@ def to_normal_scores(values: Floats) -> Floats:
 
 
 def _make_unit_calibration(*numbers: float) -> dict[str, NDArray]:
-    """Return the calibration of one target without a spread."""
+    """Return the calibration of one target without spread."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:
-    """Fit the log of the mean absolute error by Newton's method, with a ridge penalty.
+    """Fit a linear model of the log of the mean absolute error, with a ridge penalty.
 
-    The first column is ones and not penalised; other constant columns get the coefficient 0.
+    The first column must be ones. Other constant columns get the coefficient 0.
     """
     mean, deviation = columns.mean(axis=0), columns.std(axis=0)
     used = np.flatnonzero(deviation > 1e-6)
@@ -391,7 +372,7 @@ def _fit_laplace(columns: Floats, error: Floats) -> Floats:
 
 
 def find_conformal_quantile(ratio: Floats) -> float:
-    """Return the ``ceil(.9 (n + 1))``-th smallest of n ratios: nine in ten new ones are lower.
+    """Return the value below which nine in ten new ratios are, by conformal prediction.
 
     >>> find_conformal_quantile(np.arange(1.0, 20.0))
     18.0

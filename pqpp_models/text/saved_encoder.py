@@ -1,4 +1,4 @@
-"""A pretrained text encoder inside a predictor's checkpoint."""
+"""Pretrained text encoders that are saved in the checkpoint of a predictor."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_models.text.arrays import Singles, to_unit
+from pqpp_models.text.arrays import Singles, normalise_rows
 
 
 def get_encoder_config(encoder: Any) -> dict[str, Any]:
-    """Return an encoder's configuration, without local paths."""
+    """Return the configuration of an encoder, without local paths."""
     config: dict[str, Any] = parse_json(encoder.config.to_json_string(use_diff=False))
     if Path(config.get("_name_or_path") or "").is_dir():
         config["_name_or_path"] = Path(config["_name_or_path"]).name
@@ -28,10 +28,12 @@ def get_encoder_weights(module: Any) -> Tensors:
 
 
 def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_registered: bool = False) -> Any:
-    """Rebuild a module from its configuration and weights.
+    """Restore a module from its configuration and weights.
 
     Args:
-        is_registered: whether the model type is one of this package's, which is registered.
+        config: the configuration.
+        arrays: the weights.
+        is_registered: whether the model type is one of pqpp.
     """
     import torch
     from transformers import AutoConfig, AutoModel
@@ -48,7 +50,7 @@ def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_registered: b
 
 @dataclass(frozen=True, eq=False)
 class SentenceEncoder:
-    """A transformers sentence encoder with its tokenizer, used in addition to `static`.
+    """A sentence encoder with its tokenizer.
 
     Attributes:
         name: the repository or folder name.
@@ -78,25 +80,24 @@ class SentenceEncoder:
         return cls(name, source.revision, *load_encoder(str(folder)))
 
     def embed(self, prompts: Sequence[str], progress: bool = False) -> Singles:
-        """Return mean-pooled states of the last layer as unit vectors."""
+        """Return the mean states of the last layer as unit vectors."""
         from pqpp_backbones.encoder.encoding import get_layer_means
 
         last = self.model.config.num_hidden_layers
-        return to_unit(get_layer_means(self.model, self.tokenizer, prompts, [last], progress)[last])
+        means = get_layer_means(self.model, self.tokenizer, prompts, [last], progress)
+        return normalise_rows(means[last])
 
     def get_state(self) -> tuple[dict[str, Any], Tensors]:
-        """Return its configuration entries and arrays."""
+        """Return the entries of the configuration, and the arrays."""
         facts = {"name": self.name, "revision": self.revision}
         return {**facts, "config": get_encoder_config(self.model)}, get_encoder_weights(self.model)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, facts: Mapping[str, Any], arrays: Tensors) -> Self:
-        """Rebuild the encoder of a checkpoint.
+        """Restore the encoder of a checkpoint.
 
         Raises:
             MissingExtraError: torch or transformers is not installed.
-            Exception: the configuration and the arrays do not match; the caller reports it in one
-                line.
         """
         with require_extra("a sentence encoder", "models"):
             from transformers import AutoTokenizer

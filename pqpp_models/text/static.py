@@ -1,4 +1,4 @@
-"""The static predictor: word vectors and two small convolutions, on numpy alone.
+"""The static predictor: word vectors and two small convolutions, in NumPy.
 
 It is distilled from a transformer and a collection of captions (see `pqpp train static`),
 and it estimates its own uncertainty and the distance of a prompt from its training.
@@ -22,10 +22,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.errors import ModelError
+from pqpp_backbones.checkpoint import Tensors
 from pqpp_models import registry
-from pqpp_models.targets import ALIGNMENT, TARGETS
+from pqpp_models.targets import ALIGNMENT, TARGETS, resolve_targets
 from pqpp_models.text.alignment import AlignmentModel, compute_features, compute_lengths
 from pqpp_models.text.arrays import (
     INT8_SCALE,
@@ -33,11 +32,11 @@ from pqpp_models.text.arrays import (
     Singles,
     add_prefix,
     multiply_exactly,
+    normalise_rows,
+    round_to_grid,
     strip_prefix,
-    to_grid,
-    to_unit,
 )
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibration, read_targets
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.reading.simplify import simplify_prompt
@@ -50,7 +49,7 @@ _CACHE = 1 << 16
 
 
 class WordPieces:
-    """Greedy longest-match-first pieces of lower-cased, unaccented words.
+    """A tokenizer with the word pieces of BERT, lower-cased and without accents.
 
     Args:
         vocabulary: the pieces in order of their ids; ``##`` marks a piece inside a word.
@@ -69,7 +68,7 @@ class WordPieces:
         self._pieces = lru_cache(_CACHE)(self._split_word)
 
     def encode(self, prompt: str) -> list[int]:
-        """Return the ids of a prompt's pieces; for a blank prompt, the id of an unknown word."""
+        """Return the ids of a prompt's pieces, and of one unknown word for a blank prompt."""
         numbers: list[int] = []
         for word in split_words(prompt):
             numbers += self._pieces(word)
@@ -78,7 +77,7 @@ class WordPieces:
         return numbers[: self.max_pieces] or [self._unknown]
 
     def find_unread_words(self, prompt: str) -> str:
-        """Return the unread end of a long prompt; empty if all is read.
+        """Return the end of a long prompt that is not read; empty if all is read.
 
         >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_unread_words("a cat, a cat")
         ', a cat'
@@ -120,7 +119,7 @@ def split_words(prompt: str) -> list[str]:
 
 
 def _separate_character(character: str) -> str:
-    """Return a character, between blanks if it is a token of its own."""
+    """Return a character, with blanks around it if it is a token."""
     code = ord(character)
     category = unicodedata.category(character)
     if character in "\t\n\r" or category == "Zs":
@@ -149,15 +148,14 @@ _AT_ONCE, _IN_CACHE = 512, 32  # prompts
 
 
 class StaticNetwork:
-    """A small convolutional network on word pieces, in NumPy.
+    """A small convolutional network on word pieces.
 
     Args:
         pieces: int8 vectors of word pieces, shape ``(vocabulary, size)``.
-        scales: factor of each piece's vector.
-        weights: ``<layer>.weight`` and ``<layer>.bias`` of the layers of `LINEAR`, and of `DEEPER`
-            and `PAIRED` if present; convolution weights have shape ``(outputs, 3, inputs)``. The
-            outputs of the optional layers are added to the last scores.
-        pairs: further input of the layers of `PAIRED`.
+        scales: the factor of each vector.
+        weights: ``<layer>.weight`` and ``<layer>.bias`` of the layers in `LINEAR`, and optionally
+            of those in `DEEPER` and `PAIRED`, whose outputs are added to the last scores.
+        pairs: further input of the layers in `PAIRED`.
     """
 
     def __init__(
@@ -176,18 +174,18 @@ class StaticNetwork:
         for layer in LINEAR[:2]:
             weight = self.weights[f"{layer}.weight"]
             kernel = weight.reshape(len(weight), _REACH, -1).transpose(2, 1, 0)
-            self._kernels[layer] = to_grid(kernel.reshape(len(kernel), -1))
+            self._kernels[layer] = round_to_grid(kernel.reshape(len(kernel), -1))
             self.weights[f"{layer}.weight"] = weight.reshape(len(weight), -1)
         for layer in layers[2:]:
-            self._kernels[layer] = to_grid(self.weights[f"{layer}.weight"].T)
+            self._kernels[layer] = round_to_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
-        """Return the scores and the points of prompts, given as ids of word pieces."""
+        """Return the scores and unit vectors of prompts, given the ids of their pieces."""
         scores, points, *_ = self.compute_layers(encoded)
         return scores, points
 
     def compute_layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
-        """Return scores, points, mean vectors of pieces, and the hidden layer.
+        """Return scores, unit vectors, mean vectors of pieces, and the hidden layer.
 
         A prompt's rows do not depend on the other prompts.
         """
@@ -203,10 +201,10 @@ class StaticNetwork:
         for (deeper, last), rows in beside.items():
             added = self._apply_linear(last, np.maximum(self._apply_linear(deeper, rows), 0))
             scores[:, -added.shape[1] :] += added
-        return scores, to_unit(points), pooled[:, sizes[0] : -1].copy(), hidden
+        return scores, normalise_rows(points), pooled[:, sizes[0] : -1].copy(), hidden
 
     def _pool_pieces(self, encoded: Sequence[Sequence[int]]) -> Singles:
-        """Return means and maxima of phrases, means of pieces, and log counts of pieces."""
+        """Return the pooled phrases and pieces of prompts, and log counts of pieces."""
         ends = np.cumsum([0, *map(len, encoded)])
         distinct, own = np.unique(
             np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
@@ -244,11 +242,12 @@ class StaticNetwork:
         return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
     def _convolve(self, layer: str, products: Singles, *indices: NDArray[np.int64]) -> Singles:
-        """Sum the kernel products of each piece, the one before and the one after.
+        """Convolve each piece with the one before and the one after.
 
         Args:
-            products: products of each piece with the kernel; the last row is for no piece.
-            indices: indices of the previous, the same and the next piece; -1 for none.
+            layer: the name of the layer.
+            products: the products of pieces with the kernel; the last row is for no piece.
+            *indices: the indices of the previous, the same and the next piece; -1 for none.
         """
         before, own, after = np.split(products, _REACH, axis=1)
         sums: Singles = own[indices[1]] + self.weights[f"{layer}.bias"]
@@ -264,14 +263,14 @@ def _append_zeros(rows: NDArray[Any]) -> NDArray[Any]:
 def _find_neighbours(
     pieces: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pieces before and after each one in its prompt, -1 for none."""
+    """Return the indices of the pieces before and after each one, -1 for none."""
     before, after = np.roll(pieces, 1), np.roll(pieces, -1)
     before[ends[:-1]] = after[ends[1:] - 1] = -1
     return before, after
 
 
 def quantise(vectors: Singles) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
-    """Round vectors to eight bits, each with its own scale.
+    """Round vectors to eight bits, and return the codes and the scale of each vector.
 
     >>> codes, scales = quantise(np.array([[0.5, -1.0]], np.float32))
     >>> (codes * scales[:, None]).round(2).tolist()
@@ -289,18 +288,18 @@ _MOST_TOLD = 12
 
 @dataclass(eq=False, repr=False)
 class StaticPredictor(CalibratedPredictor):
-    """A predictor with a small convolutional network on a prompt's word pieces.
+    """A predictor with a small convolutional network on word pieces.
 
-    Predictions are in each target's own units and clipped to its range. A prediction does not
-    depend on the other prompts of the call.
+    Predictions are in each target's own units and range, and do not depend on the other prompts of
+    the call.
 
     Attributes:
-        references: int8 points of the training prompts, for distances.
+        references: unit vectors of the training prompts as int8, for distances.
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
-        no_easier_with_more: targets whose score is the lowest among the prompt's simpler variants
-            (`simplify_prompt`), so that asking for more never raises it.
-        judged: the model that scores `alignment` in place of the network.
+        no_easier_with_more: targets whose score is the lowest of the prompt and its simpler
+            variants, so that asking for more never raises it.
+        judged: the model of `alignment`.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -321,8 +320,8 @@ class StaticPredictor(CalibratedPredictor):
 
     @cached_property
     def reference_points(self) -> Floats:
-        """The points of the training prompts: unit vectors, one per column."""
-        return to_grid(self.references.T / INT8_SCALE)
+        """Unit vectors of the training prompts, one per column."""
+        return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return unit vectors in the space in which distances are measured.
@@ -333,10 +332,10 @@ class StaticPredictor(CalibratedPredictor):
         return self.get_features(rows)[0]
 
     def get_features(self, rows: Any) -> tuple[Singles, ...]:
-        """Return representations to which a head for other targets can be fitted.
+        """Return features of prompts, to which a head for other targets can be fitted.
 
         Returns:
-            The points, as in `embed`, the mean vectors of the word pieces, and the hidden layer.
+            The unit vectors, the mean vectors of word pieces, and the hidden layer.
 
         >>> points, vectors, hidden = StaticPredictor.from_shipped("static").get_features(["A cat"])
         >>> points.shape, vectors.shape, hidden.shape
@@ -346,7 +345,7 @@ class StaticPredictor(CalibratedPredictor):
         return self.network.compute_layers(self._encode(texts))[1:]
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
-        """Return the standardised scores of all targets, and the points.
+        """Return the standardised scores of all targets, and the prompts' unit vectors.
 
         Scores of `no_easier_with_more` are the lowest among the prompt's simpler variants.
         """
@@ -399,17 +398,13 @@ class StaticPredictor(CalibratedPredictor):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return a shipped predictor: `static` or `static-train`."""
+        """Load `static` or `static-train`."""
         return registry.load_predictor_folder(registry.SHIPPED / name)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read.
-
-        Raises:
-            ModelError: the configuration or the weights do not belong to such a predictor.
-        """
-        targets = read_targets(folder, config)
+        """Return the predictor of a folder whose files have been read."""
+        targets = resolve_targets(config["targets"])
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
         rule = tuple(config.get(_FEWER, []))
         vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
@@ -421,15 +416,9 @@ class StaticPredictor(CalibratedPredictor):
             or len(sizes) > 1
             or UNKNOWN_PIECE not in vocabulary
         ):
-            raise ModelError(
-                f"{folder / CONFIG} has no usable 'max_pieces', 'captions' or {_FEWER!r}, "
-                "or its vocabulary does not fit the word pieces; save or download the "
-                "predictor again"
-            )
+            raise ValueError(f"max_pieces, captions, {_FEWER} or the vocabulary is invalid")
         network = strip_prefix("network.", tensors)
         pairs = None
-        if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
-            raise ModelError(f"{folder} lacks the piece pairs or their layer; download it again")
         if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)

@@ -1,4 +1,4 @@
-"""The text ensemble: a frozen encoder with a collection of captions, and a fine-tuned encoder.
+"""The text ensemble of a frozen encoder with a collection of captions and a fine-tuned encoder.
 
 Its only input is the prompt. Its checkpoint contains vectors of the collection's captions and
 hashed counts of their words, but no text.
@@ -16,9 +16,9 @@ from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
-from pqpp_models.targets import TARGETS
+from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text.arrays import Floats, Singles, add_prefix, strip_prefix
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibration, read_targets
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import get_encoder_config, get_encoder_weights, rebuild_encoder
 from pqpp_models.torch_predictor import read_processor_files
@@ -28,7 +28,7 @@ _OWN, _OF_TUNED = ("collection", "encoder", "tuned"), ("share", "tuned_mean", "t
 
 @dataclass(eq=False, repr=False)
 class TextEnsemblePredictor(CalibratedPredictor):
-    """A predictor from a prompt and from the captions of a collection that are similar to it.
+    """A predictor with an ensemble of models on prompts and a collection of captions.
 
     Attributes:
         tokenizer: the tokenizer of both encoders.
@@ -51,23 +51,23 @@ class TextEnsemblePredictor(CalibratedPredictor):
     chunk_size = 8192
 
     def __post_init__(self) -> None:
-        """Put the encoders into evaluation mode."""
+        """Set the encoders to evaluation mode."""
         self.encoder.eval()
         self.tuned.eval()
         self.tables = self.model.collection.tables
 
     @property
     def reference_points(self) -> Singles:
-        """The points of the training prompts: unit vectors, one per column."""
+        """Unit vectors of the training prompts, one per column."""
         return self.model.collection.references
 
     def embed(self, rows: Any) -> Singles:
-        """Return the last layer's unit vectors, in which distances are measured."""
+        """Return unit vectors of prompts, by which distances are measured."""
         prompts = [prompt.normalised for prompt in self.read_rows(rows)]
         return self._project_last(self._encode(prompts, [self.model.collection.last_layer]))
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
-        """Return the standardised scores of all targets, and the points."""
+        """Return the standardised scores of all targets, and the prompts' unit vectors."""
         encoded = self._encode(prompts, list(self.model.collection.vectors))
         scores = self.model.predict(prompts, encoded)[:, : len(self.targets)]
         shift, scale = self.calibration["tuned_mean"], self.calibration["tuned_scale"]
@@ -84,7 +84,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def _project_last(self, encoded: Mapping[int, Any]) -> Singles:
         collection, last = self.model.collection, self.model.collection.last_layer
-        return collection.to_unit({last: encoded[last]})[last]
+        return collection.centre_and_normalise({last: encoded[last]})[last]
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         description, collection = self.model.to_tensors()
@@ -108,9 +108,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            ModelError: the configuration names no targets.
             MissingExtraError: torch or transformers is not installed.
-            Exception: the files do not match; the caller reports it in one line.
         """
         with require_extra(f"the predictor {cls.name!r}", "models"):
             import torch  # noqa: F401
@@ -128,13 +126,13 @@ class TextEnsemblePredictor(CalibratedPredictor):
             CollectionModel.from_tensors(
                 config["collection"], strip_prefix("collection.", tensors)
             ),
-            read_targets(folder, config),
+            resolve_targets(config["targets"]),
             **read_calibration(config, tensors, *_OWN, also=_OF_TUNED),
         )
 
 
 def compute_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
-    """Return the logits of a `BertForPerformancePrediction`."""
+    """Return the logits of a fine-tuned encoder for prompts."""
     from pqpp_backbones.encoder.encoding import score
     from pqpp_backbones.encoder.tokens import encode
 

@@ -1,1 +1,1 @@
-"""Shared code of the training scripts: recipes, data, saving and publishing."""
+"""Shared code of the training scripts of predictors."""

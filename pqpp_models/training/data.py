@@ -1,4 +1,4 @@
-"""The rows that a predictor is trained on, and the correlations of its evaluation."""
+"""Training data of predictors, and the metrics of their evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.training.reading import report_load_error
+from pqpp_backbones.training.reading import explain_load_errors
 from pqpp_datasets.target_columns import drop_single_means, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import COLUMN, ID, read_prompts
-from pqpp_models.record.record import fill_means, find_means
+from pqpp_models.record.record import fill_means, find_mean_targets
 from pqpp_models.targets import Limits, get_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Prompts with their true performance.
+    """Prompts with the true values of targets.
 
     Attributes:
         targets: `(rows, targets)` in the targets' own units, NaN if missing.
@@ -38,7 +38,7 @@ class Rows:
 
     @property
     def as_table(self) -> dict[str, list[Any]]:
-        """The prompts as a table, with their ids if the dataset has any."""
+        """The prompts and their ids, if there are any, as columns."""
         has_ids = self.table is not None and ID in self.table.column_names
         return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
 
@@ -47,9 +47,9 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     """Load a split of the recipe's dataset.
 
     Args:
-        recipe: Sets the dataset, configuration, folder and targets; without targets, it gets those
-            of the dataset.
-        images: Whether to load images, from the recipe's `image_dir` or the dataset.
+        recipe: The recipe; if it has no targets, it gets those of the dataset.
+        split: The split.
+        images: Whether to load images.
 
     Raises:
         PqppError: The dataset cannot be loaded, or has no usable rows.
@@ -65,7 +65,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{option}`"
-    with report_load_error(recipe.dataset, remedy):
+    with explain_load_errors(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
         if images and not is_ours:
             table = add_saved_images(table, recipe.dataset, recipe.image_dir)
@@ -73,7 +73,9 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
             known = ", ".join(dict.fromkeys(sources)) or "none"
-            raise PqppError(f"`source` is {recipe.source!r}; the sources of {split} are {known}")
+            raise PqppError(
+                f"`source` must be a source of {split} ({known}); got {recipe.source!r}"
+            )
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -82,23 +84,23 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     recipe.targets = recipe.targets or list(drop_single_means(known))
     if not recipe.targets:
         raise PqppError(
-            f"{recipe.dataset} has no column <model>_<measure>; set `targets` to one or more of: "
+            f"{recipe.dataset} has no column <model>_<measure>; choose `targets` from "
             f"{', '.join(table.column_names)[:200]}"
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
-        named, there = ", ".join(missing), ", ".join(table.column_names)
-        raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; its columns: {there}")
+        named, there = " or ".join(missing), ", ".join(table.column_names)
+        raise PqppError(f"{recipe.dataset}, {split}: no column {named} (columns: {there})")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _find_targets(table, recipe.targets, split, limits)
     return Rows(read_prompts(table), targets, table, own_limits)
 
 
 def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
-    """Return the option that adds images to the recipe's dataset.
+    """Return the option of `load_dataset` that adds images.
 
     Raises:
-        PqppError: The dataset has no images, and no folder of them is named.
+        PqppError: The dataset needs `image_dir`.
     """
     from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 
@@ -107,7 +109,8 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
     if known and "image_dir" in known.options:
         raise PqppError(
-            f"{known.name} has no images; set `image_dir` to their folder (from {known.images})"
+            f"{known.name} does not include its images; download them from {known.images}, and set "
+            "`image_dir` to their folder"
         )
     return {}
 
@@ -115,7 +118,7 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
 def _find_targets(
     table: Any, names: Sequence[str], split: str, limits: Limits
 ) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
-    """Return the targets, and the limits of targets whose measure has no fixed range."""
+    """Return the values of targets, and the limits of those whose measure has no fixed range."""
     values = np.column_stack([_read_numbers(table, name, split) for name in names])
     own_limits = {}
     for name, scores, low, high in zip(names, values.T, *get_limits(names, limits), strict=True):
@@ -124,14 +127,14 @@ def _find_targets(
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
         if lowest < low or highest > high:
             raise PqppError(
-                f"{name} in {split} is from {lowest:g} to {highest:g}; it must be "
-                f"from {low:g} to {high:g}"
+                f"{name} must be from {low:g} to {high:g}; in {split} it is from {lowest:g} to "
+                f"{highest:g}"
             )
         measure = get_measure(name)
         if measure is None or measure.transform == "observed":
             own_limits[name] = ends = limits.get(name) or (lowest, highest)
             if ends[0] == ends[1]:
-                raise PqppError(f"{name} is {ends[0]:g} in every row; give values that differ")
+                raise PqppError(f"{name} is {ends[0]:g} in every row; use values that differ")
     return values, own_limits
 
 
@@ -142,12 +145,12 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name} of {split} has type {feature}; give numbers or empty cells")
+        raise PqppError(f"column {name} of {split} must be numeric, not {feature}")
     return column
 
 
 def hash_rows(rows: Rows) -> str:
-    """Return the SHA-256 of the prompts and their targets, in order.
+    """Return the SHA-256 of prompts and their targets.
 
     Example:
         >>> len(hash_rows(Rows(["a cat"], np.zeros((1, 1)), None)))
@@ -162,8 +165,7 @@ def correlate_targets(
 ) -> dict[str, float]:
     """Return Pearson's and Kendall's coefficients of each target and their means.
 
-    The correlation of constant or single predictions counts as 0, so that epochs can always be
-    compared.
+    Undefined coefficients are 0, so that epochs can be compared.
 
     Example:
         >>> predicted, true = np.array([[1.0], [2.0]]), np.array([[0.5], [0.7]])
@@ -181,7 +183,7 @@ def correlate_targets(
 def correlate_scores(
     scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
 ) -> dict[str, float]:
-    """Return the correlations of scores from 0 to 1, with means computed as in training.
+    """Return the `correlate_targets` of scores from 0 to 1.
 
     Args:
         scores: shape `(rows of validation, targets)`.
@@ -192,5 +194,5 @@ def correlate_scores(
         1.0
     """
     predicted = unscale_targets(scores, targets, training.limits)
-    predicted = fill_means(predicted, targets, find_means(targets, training.targets))
+    predicted = fill_means(predicted, targets, find_mean_targets(targets, training.targets))
     return correlate_targets(predicted, validation.targets, targets)

@@ -1,4 +1,4 @@
-"""Options that the recipes of predictors share."""
+"""Options shared by the recipes of predictors."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class TargetOptions(Options):
     targets: list[str] = option([])
 
     def __post_init__(self) -> None:
-        """Add all targets of a listed benchmark if none are named; `load_rows` adds others."""
+        """Set the default targets to those of the benchmark."""
         super().__post_init__()
         if self.targets:
             self.targets = list(resolve_targets(self.targets))

@@ -1,4 +1,4 @@
-"""Saving a trained predictor: its folder, its card and the Hub."""
+"""Save trained predictors."""
 
 from pathlib import Path
 
@@ -18,14 +18,14 @@ def save_predictor(
     validation: Rows,
     outcome: Outcome,
 ) -> None:
-    """Save a predictor with its card, and push it if requested.
+    """Save a predictor with its card, and push it to the Hub if the recipe says so.
 
     Args:
         predictor: The trained predictor.
         recipe: The training options.
         training: The rows that it was fitted to.
         validation: The rows that chose the epoch.
-        outcome: The course of the training.
+        outcome: The outcome of the training.
     """
     # The entries that hub_cards/predictors/_fine_tuned.md shows.
     data = {

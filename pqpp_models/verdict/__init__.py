@@ -1,1 +1,1 @@
-"""The verdict on a prompt: how hard it is among others, in one sentence with the reasons."""
+"""Verdicts on prompts: how hard they are, and why."""

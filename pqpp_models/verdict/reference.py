@@ -1,4 +1,4 @@
-"""The prompts that a verdict ranks among, as quantiles of their predictions.
+"""The reference of verdicts: quantiles of predictions for captions and people's prompts.
 
 A predictor's configuration contains a `reference`: the name of the target, and 101 quantiles (the
 0th to the 100th percentile) of its predictions for real captions and for prompts that people wrote.
@@ -49,10 +49,10 @@ class VerdictReference:
 
 
 def read_reference(predictor: Any) -> VerdictReference:
-    """Return the verdict reference of a predictor.
+    """Return the reference of a predictor's verdicts.
 
     Raises:
-        PredictorError: It has no usable reference.
+        PredictorError: The predictor has no reference, or a damaged one.
 
     >>> from pqpp_models.predictor import Predictor
     >>> read_reference(Predictor.from_pretrained("static")).target
@@ -60,7 +60,7 @@ def read_reference(predictor: Any) -> VerdictReference:
     """
     record = predictor.details.get(REFERENCE)
     if record is None:
-        raise PredictorError(f"{predictor.title} has no reference for verdicts; use static")
+        raise PredictorError(f"{predictor.title} has no reference ranks for verdicts; use static")
     try:
         shares = np.array([record["captions"], record["people"]], dtype=np.float64)
         is_rising = np.isfinite(shares).all() and (np.diff(shares) >= 0).all()
@@ -69,6 +69,5 @@ def read_reference(predictor: Any) -> VerdictReference:
     except (TypeError, ValueError, LookupError):
         pass
     raise PredictorError(
-        f"the reference of {predictor.title} is not 101 rising quantiles of two sets of prompts; "
-        "save or download the predictor again"
+        f"the verdict ranks of {predictor.title} are damaged; save or download the predictor again"
     )

@@ -1,4 +1,4 @@
-"""The skills that a prompt requires of a generator, and the prompt without each skill.
+"""The skills that prompts require of image generators.
 
 A skill is included if people's scores of images show its cost in the rated studies, other skills
 being equal: `benchmarks/verdicts.md` has the table. Colours and rare things have no cost there.
@@ -52,8 +52,8 @@ class PromptSkill(NamedTuple):
     Attributes:
         name: `count`, `text`, `negation`, `relation`, `comparison`, `conflict` (a thing in an
             unusual colour), `subjects` (several, in a list) or `length`.
-        says: What the prompt does, in words that continue "it ...".
-        plain: The prompt without the skill, or in simpler form.
+        says: A verb phrase about the prompt, like "counts nine things".
+        plain: The prompt without the skill, or with a simpler form of it.
     """
 
     name: str
@@ -63,7 +63,7 @@ class PromptSkill(NamedTuple):
 
 @cache
 def _read_phrases() -> dict[str, list[tuple[list[str], re.Pattern[str], str]]]:
-    """Return each skill's phrases: required substrings, a pattern and its simpler replacement."""
+    """Read the phrases of each skill: required substrings, a pattern and a replacement."""
     phrases = defaultdict(list, {"relation": [([""], *PLACES)]})
     for line in read_lines(__file__, "phrases.txt"):
         skill, signs, pattern, less = line.split("\t")
@@ -76,7 +76,7 @@ def _spell_out(number: int) -> str:
 
 
 def find_skills(prompt: str) -> list[PromptSkill]:
-    """Return the skills that a prompt requires, found from its words.
+    """Find the skills that a prompt requires.
 
     Args:
         prompt: The content of a `Prompt`.

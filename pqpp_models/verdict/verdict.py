@@ -1,4 +1,4 @@
-"""The verdict on prompts: a rank among other prompts, one sentence, and the costliest skills.
+"""Verdicts on prompts: the rank among other prompts, and the skills that cost most.
 
 To find the cost of a skill, the skill is removed from the prompt (`skills`) and the prompt is
 predicted again; the cost is the difference of both ranks among 100 prompts that people wrote. It is
@@ -17,7 +17,7 @@ import numpy as np
 
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import explain_target
-from pqpp_files.visible import visible
+from pqpp_files.escape import escape_controls
 from pqpp_models.predict import predict_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import to_prompt_list
@@ -53,15 +53,14 @@ class PromptVerdict:
         prompt: The prompt as given.
         target: The predicted target; `alignment` for the shipped predictor.
         value: The prediction, in the target's unit; NaN without a verdict.
-        level: `very hard`, `hard`, `average`, `easy` or `very easy`, by the rank among people's
-            prompts; `unknown` if the predictor cannot read the prompt or does not rank its kind
-            reliably: tag lists, and prompts of more than 30 words or with two unknown words.
-        sentence: The level, and the two skills that cost most, if they cost at least 5 ranks; for
-            a hard prompt, also if together they cost that much or its own rank.
-        easier_than_people: The number of 100 prompts by people that are harder; NaN if unknown.
-        easier_than_captions: The number of 100 photo captions that are harder.
-        costs: The skills in the prompt, the costliest first, each with the number of ranks that the
-            prompt without it is easier; negative if harder.
+        level: `very hard`, `hard`, `average`, `easy` or `very easy`, from `easier_than_people`;
+            `unknown` for prompts that cannot be read, tag lists, prompts of more than 30 words, and
+            prompts with several unknown words.
+        sentence: The level and up to two skills that cost most.
+        easier_than_people: How many of 100 prompts by people are harder; NaN if unknown.
+        easier_than_captions: How many of 100 photo captions are harder.
+        costs: The skills in the prompt with their costs, the costliest first. A cost is the rise of
+            `easier_than_people` if the skill is removed.
     """
 
     prompt: str
@@ -84,15 +83,15 @@ class PromptVerdict:
 
     @property
     def rank(self) -> str:
-        """The ranks in words; empty if unknown."""
+        """A description of the ranks; empty if they are unknown."""
         if math.isnan(self.easier_than_people):
             return ""
-        people, captions = map(_describe_rank, (self.easier_than_people, self.easier_than_captions))
-        return f"easier than {people} prompts by people ({captions} photo captions)"
+        ranks = "easier than {:.0f} of 100 prompts by people ({:.0f} of 100 photo captions)"
+        return ranks.format(self.easier_than_people, self.easier_than_captions)
 
     @property
     def caveat(self) -> str:
-        """How reliable the rank is, in words; empty if unknown.
+        """A description of the reliability of the ranks; empty if they are unknown.
 
         >>> verdict("a cat").caveat
         "a rough order: right for 55 of 100 pairs of real users' prompts (chance: 50)"
@@ -104,24 +103,24 @@ class PromptVerdict:
 
     @property
     def remedy(self) -> str:
-        """The rank of the prompt without its costliest skill, in words; empty if there is none."""
+        """Advice to remove the costliest skill; empty if there is none."""
         if self.skill is None:
             return ""
         skill, cost = self.costs[0]
-        rank = _describe_rank(self.easier_than_people + cost)
+        rank = f"{self.easier_than_people + cost:.0f} of 100"
         if skill.name == "negation":  # its plain text has the opposite meaning
             return f"say what is there instead: without the negation, easier than {rank}"
-        return f"“{visible(skill.plain)}” would be easier than {rank}"
+        return f"“{escape_controls(skill.plain)}” would be easier than {rank}"
 
     def __str__(self) -> str:
-        """Return what a terminal shows."""
+        """Return the verdict as text for a terminal."""
         if not self.rank:
             return self.sentence
         of = f"{self.target} {self.value:.2f}: {explain_target(self.target)}"
         return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of, self.caveat)))
 
     def as_record(self) -> dict[str, Any]:
-        """Return the columns that `pqpp predict --verdict` adds to files; None if unknown."""
+        """Return the columns of `pqpp predict --verdict`, with None for unknown values."""
         cost = None if self.skill is None else _round(self.costs[0][1])
         ranks = _round(self.easier_than_people), _round(self.easier_than_captions)
         sentence, level, remedy = (one or None for one in (self.sentence, self.level, self.remedy))
@@ -150,7 +149,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         return pd.DataFrame({"prompt": [judged.prompt for judged in self], **self.as_columns()})
 
     def as_html(self, sortable: bool = False) -> str:
-        """Return a table with bars: prompts, verdicts, and ranks among people's prompts.
+        """Return an HTML table with bars for the ranks.
 
         Args:
             sortable: Whether the headings are buttons that sort.
@@ -163,7 +162,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         headings = "prompt", "verdict", "easier than (of 100 prompts by people)"
         rows = (
             (
-                visible(one.prompt),
+                one.prompt,
                 one.sentence,
                 BarCell.make(one.easier_than_people, (0, 100), "{:.0f}"),
                 BarCell.make(one.easier_than_captions, None, "{:.0f}"),
@@ -218,12 +217,12 @@ def predict_verdicts(
     uncertainty: bool = False,
     unread: str = "empty",
 ) -> tuple[dict[str, Sequence[Any]], PromptVerdicts]:
-    """Predict prompts, with and without their costly skills, and give verdicts.
+    """Return predictions for prompts with their verdicts.
 
     Args:
         predictor: A predictor with a reference.
-        rows: The output of its `read_rows`.
-        targets: Names; default: all of the predictor's. The verdict's target is added.
+        rows: The output of `Predictor.read_rows`.
+        targets: Names of targets; default: all. The target of the verdicts is added.
         uncertainty: Whether to add deviations.
         unread: As for `predict`.
 
@@ -260,7 +259,7 @@ def predict_verdicts(
 
 
 def explain_missing(predictor: Predictor, prompt: Prompt, out_of_domain: bool = False) -> str:
-    """Return why a prompt has no verdict, an empty text if it has one."""
+    """Explain why a prompt has no verdict; empty if it has one."""
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
     if out_of_domain:
@@ -284,7 +283,7 @@ def _phrase_verdict(
 ) -> tuple[str, str]:
     """Return the level and the sentence of a verdict."""
     if why:
-        return "unknown", visible(f"no verdict: {why}")
+        return "unknown", escape_controls(f"no verdict: {why}")
     if math.isnan(rank):
         return "", ""
     shown = round(rank)
@@ -298,16 +297,9 @@ def _phrase_verdict(
     is_easy = shown >= HARDNESS[2][0]
     if named:
         link = ", though it " if is_easy else ": "
-        return level, visible(f"{level}{link}{' and '.join(named)}")
+        return level, escape_controls(f"{level}{link}{' and '.join(named)}")
     return level, f"{level}: asks for nothing hard" if is_easy else level
 
 
 def _round(number: float) -> float | None:
     return None if math.isnan(number) else round(number, 1)
-
-
-def _describe_rank(rank: float) -> str:
-    """Describe a rank in words."""
-    if round(rank) < 1:
-        return "fewer than 1 of 100"
-    return "more than 99 of 100" if round(rank) > 99 else f"{rank:.0f} of 100"

@@ -80,7 +80,7 @@ def test_existing_predictor_is_replaced_only_with_overwrite(capsys, monkeypatch)
     ("arguments", "said"),
     [
         (("rates.csv", "--targets", "nope"), "--targets nope: rates.csv has no such column"),
-        (("few.csv", "--targets", "match_rate"), "a fit needs 20"),
+        (("few.csv", "--targets", "match_rate"), "at least 20 prompts"),
     ],
 )
 def test_invalid_fit_input_is_one_line(arguments, said, capsys):
@@ -139,5 +139,5 @@ def test_fit_to_few_prompts_with_a_base():
         for one in (found, plain)
     )
     assert reached > without + 0.1
-    with pytest.raises(PredictorError, match="`base` is 'nix', but static predicts only alignment"):
+    with pytest.raises(PredictorError, match=r"`base` must be a target of static .*'nix'"):
         fit(PROMPTS, RATES, "rate", base="nix")

@@ -120,7 +120,7 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
         line = refused(capsys, "predict", "--dataset", str(tmp_path / "plain"), option, "x")
         assert option in line
     line = refused(capsys, "predict", "--dataset", str(tmp_path / "splits"), "--column", "caption")
-    assert "--split is missing; the splits of" in line and "are a, b" in line
+    assert "--split is missing; choose from the splits of" in line and ": a, b" in line
 
 
 def test_malformed_token_is_not_shown(monkeypatch, capsys):

@@ -197,7 +197,7 @@ def test_a_killed_job_goes_on_from_its_log_and_pays_nothing_twice(tmp_path):
             (kept,) = other.route(texts[:1], {"glide": lambda _: {1, 2}, "sdxl": fails}, log)
         assert kept.result == {1, 2}
     log.write_text("a cat\n")
-    with pytest.raises(ServiceError, match=r"log.jsonl, line 1: not a ledger entry"):
+    with pytest.raises(ServiceError, match=r"log.jsonl, line 1: not an entry of a ledger"):
         router.route(texts, functions, log)
 
 

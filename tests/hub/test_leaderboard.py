@@ -162,7 +162,7 @@ def test_labels_in_private(shared, benchmark, pqpp, tmp_path):
     into = ("--eval-results", tmp_path / "results", "--listed-as", benchmark)
     what = ("--targets", "mean_hbpp", "--predictors", f"{theirs}:score", *into)
     refused = pqpp("bench", "--dataset", labels, *what, fails=True)
-    assert "these rows have no split" in refused.stderr
+    assert "need the name of a split" in refused.stderr
     pqpp("bench", "--dataset", tmp_path / "labels", "--split", "test", *what)
     board = json.loads(pqpp("leaderboard", tmp_path / "results", "--format", "json").stdout)
     (row,) = board["rows"]

@@ -79,7 +79,7 @@ def test_a_folder_beside_its_model(shared, push):
         (["nowhere", "--space", "{}/x"], "a Space cannot read"),
         (
             ["nqc", "--space", "{}/x"],
-            "but only text can be explained; use a predictor of text, such as static",
+            "but only text can be explained; use a text predictor such as static",
         ),
     ],
 )

@@ -79,7 +79,7 @@ def ensemble(tmp_path_factory):
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.text.training.builds import train_ensemble
     from pqpp_models.text.training.recipe import EnsembleRecipe
-    from pqpp_models.text.training.settings import FitSettings, TunedSettings
+    from pqpp_models.text.training.settings import EnsembleTuning, FitSettings
     from pqpp_models.training.data import Rows
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
@@ -94,7 +94,7 @@ def ensemble(tmp_path_factory):
         captions=__file__,
         layers=[0, 1, 2],
         fit=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=2),
-        tuned=TunedSettings(share=0.3, epochs=1, batch_size=16, learning_rate=1e-3, max_length=48),
+        tuned=EnsembleTuning(share=0.3, epochs=1, batch_size=16, learning_rate=1e-3, max_length=48),
     )
     encoder, tokenizer = load_encoder(str(folder))
     texts = [*prompts, *captions]

@@ -79,7 +79,7 @@ def test_rows_without_prompt_or_images_are_refused(backbone, row):
 
 def test_missing_images_of_a_target_are_named(backbone):
     predictor = new_predictor(backbone, targets=["sdxl_hbpp"])
-    with pytest.raises(PredictorError, match="give lists of images in sdxl_images"):
+    with pytest.raises(PredictorError, match="add a list of images in the column sdxl_images"):
         predictor.predict([{"prompt": "a", "glide_images": [GRAY]}])
 
 
@@ -206,7 +206,9 @@ def test_training_without_images_says_where_they_are(tmp_path):
     from pqpp_models.training.data import get_image_options
 
     recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
-    with pytest.raises(PqppError, match=r"pqpp has no images; .*33\.5 GB, .*https://"):
+    with pytest.raises(
+        PqppError, match=r"pqpp does not include its images; .*33\.5 GB, .*https://"
+    ):
         get_image_options(recipe)
     recipe.image_dir = "images"
     assert get_image_options(recipe) == {"image_dir": "images"}

@@ -53,12 +53,12 @@ HOSTILE = {
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
     "header": (
         lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
-        "is larger",
+        "is too large",
     ),
-    "patterns": (lambda f: put(f, "a.safetensors", LORA), "has patterns; remove it"),
+    "patterns": (lambda f: put(f, "a.safetensors", LORA), "contains patterns; remove"),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
-        "names a file outside its folder; use another model",
+        "refers to another folder; use another model",
     ),
     "template": (linked_template, "a.jinja links to a file outside its folder"),
     "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "; remove"),
@@ -80,9 +80,12 @@ HOSTILE = {
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
     "backbone": (
         lambda f: put(f, "preprocessor_config.json", {"backbone": "owner/name"}),
-        "'backbone' names 'owner/name'",
+        "'backbone' refers to 'owner/name'",
     ),
-    "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}), "merge it"),
+    "adapter": (
+        lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}),
+        "merge the adapter",
+    ),
 }
 
 
@@ -131,5 +134,5 @@ def test_tokens_that_the_model_does_not_know(tmp_path):
     content["model"]["vocab"]["z"] = 10**6
     put(folder, "tokenizer.json", content)
     loaded = Predictor.from_pretrained(folder)
-    with pytest.raises(ModelError, match="returns token 1000000, but the model has 0 to 56"):
+    with pytest.raises(ModelError, match="returned id 1000000, but the model's last id is 56"):
         loaded.predict(["a zebra"])

@@ -42,7 +42,10 @@ def test_a_predictor_of_ones_own(monkeypatch):
     ("name", "said"),
     [
         ("statik", "did you mean 'static'"),
-        ("linguistic", "this is a group of 8; name a member, like n_synsets or n_words or mean"),
+        (
+            "linguistic",
+            "is a group of predictors; choose one of them, like n_synsets or n_words or mean",
+        ),
         ("", "pqpp models list"),
     ],
 )

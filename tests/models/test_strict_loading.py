@@ -65,8 +65,8 @@ WRONG = [
     (as_pickle, "no file named model.safetensors"),
     (change_weights(lambda t: t.pop("head.output.weight")), "it has no 'head.output.weight'"),
     (change_weights(lambda t: t.update({"head.output.bias": torch.zeros(3)})), "other shapes"),
-    (change_version(99), "has format_version 99"),
-    (change_version(0), "has format_version 0"),
+    (change_version(99), "format_version 99"),
+    (change_version(0), "format_version 0"),
     (cut, "is not usable"),
 ]
 

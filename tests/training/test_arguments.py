@@ -12,7 +12,7 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 from support.tiny_models import recipe_of as kind_of
 
-from pqpp_backbones.training.reading import report_load_error
+from pqpp_backbones.training.reading import explain_load_errors
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe, parse_recipe
@@ -203,6 +203,6 @@ def test_help_needs_no_torch(tmp_path):
 def test_a_read_only_home_names_the_cache():
     with (
         pytest.raises(PqppError, match="set HF_HOME"),
-        report_load_error("poems", "check its name"),
+        explain_load_errors("poems", "check its name"),
     ):
         raise OSError(errno.EROFS, "Read-only file system", "/home/me/.cache")

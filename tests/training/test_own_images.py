@@ -144,8 +144,8 @@ def test_targets_that_no_image_can_be_trained_on(votes, tmp_path, cache):
         own.to_parquet(tmp_path / "own" / f"{split}.parquet")
     own = str(tmp_path / "own")
     for targets, said in (
-        ("mean_rating,x_hbpp", "name targets of one measure"),
-        ("clip_p10", "'clip_p10' is not a target of the task 'generation'"),
+        ("mean_rating,x_hbpp", "must be of one measure"),
+        ("clip_p10", "'clip_p10' is not a target of `task` 'generation'"),
     ):
         with pytest.raises(PqppError, match=said):
             trained("clip", own, tmp_path, "--targets", targets)

@@ -93,8 +93,8 @@ def test_listed_benchmarks_tell_their_targets_before_they_are_read():
 @pytest.mark.parametrize(
     ("columns", "targets", "said"),
     [
-        ({}, ["glide_hbpp"], "has no column glide_hbpp; its columns: prompt"),
-        ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"is from 7 to 7; it must be from 1 to 5"),
+        ({}, ["glide_hbpp"], "no column glide_hbpp .columns: prompt"),
+        ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"must be from 1 to 5; .* from 7 to 7"),
     ],
 )
 def test_targets_that_the_data_does_not_have(script, tmp_path, cache, columns, targets, said):
@@ -113,7 +113,7 @@ def test_data_without_targets_is_told_how_to_name_them(script, tmp_path, cache):
         script.load_rows(recipe, "train")
 
 
-@pytest.mark.parametrize("limits", [{"flux_rating": [5, 1]}, {"flux_rating": "ab"}, [1, 5], {}])
+@pytest.mark.parametrize("limits", [{"flux_rating": [5, 1]}, {"flux_rating": "ab"}, {}])
 def test_a_checkpoint_with_unusable_limits_is_refused(trained, tmp_path, limits):
     from pqpp_models import ModelError
 

@@ -65,15 +65,9 @@ def test_the_other_build_is_shown_beside(files):
 @pytest.mark.parametrize(
     ("scores", "kind", "given", "error", "said"),
     [
-        ({"fitted_rows": 20}, "ridge", {}, PqppError, "is not a 'ridge' predictor"),
-        (
-            {**SCORES, "fitted_rows": 5},
-            "ridge",
-            {},
-            PqppError,
-            "scores on held-out rows; name a predictor that was fitted to the train split only",
-        ),
-        (SCORES, "static", {}, PqppError, "is not a 'static' predictor"),
+        ({"fitted_rows": 20}, "ridge", {}, PqppError, "must be a ridge predictor"),
+        ({**SCORES, "fitted_rows": 5}, "ridge", {}, PqppError, "not fitted to it; choose another"),
+        (SCORES, "static", {}, PqppError, "must be a static predictor"),
         (SCORES, "ridge", {"train_split": "train"}, PqppError, "training on validation too"),
         (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],
@@ -90,7 +84,7 @@ def test_another_build_is_refused_before_the_training(files, scores, kind, given
 
 @pytest.mark.parametrize("name", ["a/b/c", "../elsewhere", "/root/build"])
 def test_no_path_is_told_to_others(files, name):
-    with pytest.raises(PqppError, match="`fitted_on_train` is"):
+    with pytest.raises(PqppError, match="`fitted_on_train` must be"):
         recipe(fitted_on_train=name)
 
 

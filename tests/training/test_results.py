@@ -65,7 +65,7 @@ def test_a_diverged_training_keeps_the_last_good_checkpoint(
         monkeypatch.setattr(model, "forward", breaks)
     else:
         recipe.learning_rate, recipe.max_grad_norm = 1e30, 1e30
-    with pytest.raises(PqppError, match=r"the training diverged: .* at step"):
+    with pytest.raises(PqppError, match=r"training diverged: .* at step"):
         script.train(recipe)
     folder = Path(recipe.output_dir)
     # 8 steps an epoch: the first one ended well, step 12 was not kept.
@@ -188,10 +188,10 @@ def test_one_source_only(script, recipe, tmp_path):
     recipe.max_train_rows = 1
     assert script.load_rows(recipe, "train").prompts == ["b"]
     recipe.source = "z"
-    with pytest.raises(ValueError, match="`source` is 'z'; the sources of train are x, y"):
+    with pytest.raises(ValueError, match=r"a source of train .x, y.; got 'z'"):
         script.load_rows(recipe, "train")
     recipe.dataset = str(tmp_path / "without")
-    with pytest.raises(ValueError, match="the sources of train are none"):
+    with pytest.raises(ValueError, match=r"a source of train .none."):
         script.load_rows(recipe, "train")
 
 
@@ -206,8 +206,8 @@ GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
         ({}, {"train_split": "train[:0]"}, r'"train\[:0\]" corresponds to no data.*choose another'),
         ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 is missing"),
         ({"prompt": [3, 4]}, {}, "the prompt at index 0 is 3, not a string"),
-        ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train has type string; give numbers"),
-        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "mean_hbpp of train has type .*; give numbers"),
+        ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train must be numeric, not string"),
+        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "mean_hbpp of train must be numeric"),
     ],
 )
 def test_datasets_that_cannot_be_learned_from(script, recipe, tmp_path, rows, more, message):
@@ -260,7 +260,7 @@ def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):
     captions.write_text("two red birds\n")
     small = save_text_encoder(tmp_path / "small")  # the recipe wants layer 6
     assert run_in_main("text_ensemble", *flags, "--model", small) == 2
-    assert "choose from layers 0 to" in capsys.readouterr().err
+    assert "choose layers from 0 to" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -284,9 +284,7 @@ def test_an_encoder_with_a_damaged_tokenizer_is_refused(script, recipe):
 
 def test_the_length_of_prompts_fits_the_encoder(script, recipe):
     recipe.max_length = 129  # the tiny encoder has 128 positions
-    with pytest.raises(
-        ValueError, match="`max_length` is 129, but the encoder accepts at most 128 tokens"
-    ):
+    with pytest.raises(ValueError, match="`max_length` must be at most 128"):
         script.train(recipe)
     assert not Path(recipe.output_dir).exists()
     recipe.max_length = None

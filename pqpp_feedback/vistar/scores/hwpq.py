@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pqpp_backbones.chat.chat import Chat, Request, hash_pixels, parse_reply
+from pqpp_backbones.chat.chat import Chat, Request, hash_pixels, parse_json_reply
 from pqpp_backbones.errors import ServiceError
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
@@ -126,7 +126,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
     for seed in range(tries):
         reply = writer.ask(_build_request(prompt, more, seed)).text
         try:
-            return normalise_weights(parse_reply(reply)), seed + 1
+            return normalise_weights(parse_json_reply(reply)), seed + 1
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
             more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
@@ -253,7 +253,7 @@ def parse_answers(text: str, number: int) -> list[bool | None]:
         ([True, None, None], [None])
     """
     try:
-        reply = parse_reply(text)
+        reply = parse_json_reply(text)
     except ValueError:
         reply = None
     reply = reply if isinstance(reply, dict) else {}

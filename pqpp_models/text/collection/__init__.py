@@ -1,1 +1,1 @@
-"""A collection of captions, and a model of its prompt features."""
+"""Collections of captions, and models of prompt features from them."""

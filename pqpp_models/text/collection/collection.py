@@ -1,4 +1,4 @@
-"""A collection of captions: vectors, counts of words, and the features of prompts from them.
+"""Collections of captions, and the features of prompts from them.
 
 Retrieval is easier for queries that resemble more of the collection. A collection contains one unit
 vector per caption and layer of a text encoder, and hashes of its words, but no text. The first
@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.arrays import Arrays, Singles, add_prefix, iterate_chunks, to_unit
+from pqpp_models.text.arrays import Arrays, Singles, add_prefix, iterate_chunks, normalise_rows
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.reading.words import (
     WordTables,
@@ -48,10 +48,9 @@ class Postings:
 
     Attributes:
         words: the distinct hashes of content words, sorted.
-        starts: index into ``captions`` of each word's first caption, and the end.
-        captions: indices of captions, grouped by word.
-        keys: one hash per caption of all its words in order, which identifies a prompt's own
-            caption.
+        starts: the position of each word's first caption in ``captions``, and the end.
+        captions: the indices of captions, grouped by word.
+        keys: a hash of each caption, to find the caption that equals a prompt.
 
     >>> postings = Postings.build(["a red cat", "two cats on a mat", "a dog"])
     >>> np.expm1(postings.measure_scope(["A cat on a red mat"])[0, :3]).round().tolist()
@@ -64,11 +63,11 @@ class Postings:
     keys: NDArray[np.uint32]
 
     def __post_init__(self) -> None:
-        """Check that the arrays fit each other."""
+        """Check the arrays."""
         if len(self.starts) != len(self.words) + 1 or self.starts[-1] != len(self.captions):
             raise ValueError("the arrays of the postings do not match")
         if len(self.captions) and self.captions.max() >= len(self.keys):
-            raise ValueError("the postings name a caption that does not exist")
+            raise ValueError("the postings refer to a caption that does not exist")
 
     @classmethod
     def build(cls, captions: Sequence[str]) -> Postings:
@@ -86,7 +85,7 @@ class Postings:
         return cls(words, starts, numbers.copy(), keys)
 
     def measure_scope(self, prompts: Sequence[str]) -> Singles:
-        """Return features of how many captions share each prompt's content words.
+        """Return features of prompts from the number of captions with the same content words.
 
         Log counts of captions with all content words, all but one and all but two, and with at
         least `SCOPE_SHARES` of the summed inverse document frequency; the share of it in the
@@ -135,15 +134,14 @@ def _hash_words(words: Sequence[str]) -> int:
 
 @dataclass(eq=False)
 class Collection:
-    """Captions as unit vectors, one matrix per layer, with word counts.
+    """A collection of captions as unit vectors in several layers, with word counts.
 
     Attributes:
         vectors: by layer, an array of shape ``(captions, size)``.
         means: by layer, the mean subtracted from the encoder's output before scaling to length one.
         labelled: the number of labelled captions, which come first.
         tables: word counts of the captions.
-        postings: the captions' words, for the features of scope and coherence, which are left out
-            without them.
+        postings: the index of words; without it, there are no features of scope and coherence.
     """
 
     vectors: Mapping[int, NDArray[Any]]
@@ -165,7 +163,7 @@ class Collection:
         tables: WordTables,
         postings: Postings | None = None,
     ) -> Collection:
-        """Build a collection from an encoder's outputs, by layer of shape ``(captions, size)``.
+        """Build a collection from an encoder's outputs by layer.
 
         The mean over the captions is subtracted from every layer but the last.
 
@@ -178,7 +176,7 @@ class Collection:
         means = {layer: rows.mean(0) for layer, rows in states.items()}
         means[max(means)] = np.zeros_like(means[max(means)])
         collection = cls({}, means, labelled, tables, postings)
-        collection.vectors = collection.to_unit(states)
+        collection.vectors = collection.centre_and_normalise(states)
         return collection
 
     def __len__(self) -> int:
@@ -186,17 +184,17 @@ class Collection:
 
     @property
     def last_layer(self) -> int:
-        """The last layer, in which distances are measured."""
+        """The last layer, which is used for distances."""
         return max(self.vectors)
 
     @property
     def references(self) -> Singles:
-        """The last layer's vectors of the labelled captions, one per column."""
+        """The vectors of the labelled captions in the last layer, one per column."""
         return np.ascontiguousarray(self.vectors[self.last_layer][: self.labelled].T)
 
-    def to_unit(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
-        """Return an encoder's outputs as unit vectors, centred by the collection's means."""
-        return {layer: to_unit(rows - self.means[layer]) for layer, rows in encoded.items()}
+    def centre_and_normalise(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
+        """Subtract the means from an encoder's outputs by layer, and scale them to length one."""
+        return {layer: normalise_rows(rows - self.means[layer]) for layer, rows in encoded.items()}
 
     def compute_features(
         self,
@@ -206,14 +204,14 @@ class Collection:
         layers: Sequence[int],
         exclude_self: bool = False,
     ) -> Singles:
-        """Return the features of prompts that depend on the collection.
+        """Return the features of prompts from the collection.
 
         These are the density of captions around the prompt in each layer, the labels of the nearest
         labelled captions in some layers, difficulty, scope and coherence. The prompt's own caption
         is excluded.
 
         Args:
-            vectors: the outputs of `project`.
+            vectors: the output of `centre_and_normalise`.
             labels: labels of the labelled captions, shape ``(labelled, targets)``.
             layers: layers in which the nearest labelled captions are searched.
             exclude_self: whether the prompts are captions of the collection.
@@ -230,12 +228,12 @@ class Collection:
         return np.concatenate(blocks, axis=1)
 
     def measure_density(self, vectors: Mapping[int, Singles]) -> Singles:
-        """Return the density of labelled and of all captions around prompts in each layer."""
+        """Return the features of `summarise_density` in each layer."""
         blocks = []
         for layer, known in self.vectors.items():
             parts = []
             for part in iterate_chunks(vectors[layer]):
-                similarity = compare(part, known)
+                similarity = compute_similarities(part, known)
                 labelled = [similarity[:, : self.labelled]] if self.labelled else []
                 groups = [*labelled, similarity]
                 parts.append(np.concatenate([summarise_density(group) for group in groups], axis=1))
@@ -243,7 +241,7 @@ class Collection:
         return np.concatenate(blocks, axis=1)
 
     def to_tensors(self) -> Arrays:
-        """Return the collection as named arrays; vectors are rounded to 16 bits."""
+        """Return the arrays of the collection, with vectors of 16 bits."""
         arrays = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
         arrays |= add_prefix("postings.", vars(self.postings)) if self.postings is not None else {}
         for layer, vectors in self.vectors.items():
@@ -253,7 +251,7 @@ class Collection:
 
 
 def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
-    """Rebuild word counts and postings from the arrays of `Collection.to_tensors`.
+    """Restore the word counts and postings from the output of `Collection.to_tensors`.
 
     Raises:
         KeyError, ValueError: an array is missing, or the arrays do not match.
@@ -262,18 +260,18 @@ def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Posting
     return tables, Postings(*(arrays[f"postings.{field.name}"] for field in fields(Postings)))
 
 
-def compare(rows: Singles, references: Singles) -> Singles:
-    """Return cosines of unit vectors; -1 if a reference is the row itself."""
+def compute_similarities(rows: Singles, references: Singles) -> Singles:
+    """Return the cosines of unit vectors and references, or -1 if both are equal."""
     similarity = rows @ references.T
     similarity[similarity >= SAME] = -1
     return similarity
 
 
 def summarise_density(similarity: Singles) -> Singles:
-    """Summarise similarities to the nearest captions, one row per prompt.
+    """Return features of prompts from their similarities to captions.
 
-    The mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`, and log sums of
-    ``exp((similarity - 0.5) / width)`` for `WIDTHS`.
+    The features are the mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`,
+    and log sums of ``exp((similarity - 0.5) / width)`` for `WIDTHS`.
 
     >>> summarise_density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
     [1.0, 0.75, 0.5]
@@ -291,7 +289,7 @@ def summarise_density(similarity: Singles) -> Singles:
 
 
 def average_labels(rows: Singles, references: Singles, labels: Singles) -> Singles:
-    """Return the mean labels, shape ``(prompts, targets)``, of the nearest captions."""
+    """Return the mean labels of the nearest captions, shape ``(prompts, targets)``."""
     blocks = []
     for part in iterate_chunks(rows):
         index, values = _find_nearest(part, references, max(LABEL_NEIGHBOURS))
@@ -305,11 +303,11 @@ def average_labels(rows: Singles, references: Singles, labels: Singles) -> Singl
 
 
 def measure_coherence(rows: Singles, references: Singles) -> Singles:
-    """Return how similar the captions nearest to a prompt are to each other.
+    """Return features of prompts from the similarities among their nearest captions.
 
-    For each of `COHERENCE_NEIGHBOURS`, the mean cosine between pairs of them and the deviation of
-    their cosines to the prompt; last, the length of their mean vector. The prompt's own caption is
-    excluded.
+    For each number of captions in `COHERENCE_NEIGHBOURS`, these are the mean cosine of pairs, the
+    deviation of the cosines to the prompt, and at the end the length of the mean vector. A caption
+    that equals the prompt is excluded.
 
     >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
     >>> features = measure_coherence(np.array([[0.6, 0.8, 0.0]], np.float32), known)
@@ -339,8 +337,8 @@ def measure_coherence(rows: Singles, references: Singles) -> Singles:
 def _find_nearest(
     rows: Singles, references: Singles, limit: int
 ) -> tuple[NDArray[np.int64], Singles]:
-    """Return indices and similarities of the nearest captions, the most similar first."""
-    similarity = compare(rows, references)
+    """Return the indices and similarities of the nearest captions, nearest first."""
+    similarity = compute_similarities(rows, references)
     limit = min(limit, len(references))
     index = np.argpartition(-similarity, limit - 1, axis=1)[:, :limit]
     values = np.take_along_axis(similarity, index, axis=1)

@@ -1,4 +1,4 @@
-"""Kernel ridge regression and small networks on a prompt's vectors and on its collection.
+"""Models of prompts from their vectors and a collection of captions.
 
 The networks run on numpy alone; only the text encoder, which is elsewhere, needs torch.
 """
@@ -20,24 +20,24 @@ _CHUNK = 2048
 
 @dataclass
 class Scaling:
-    """A standardisation of columns that clips values far outside the fitted range."""
+    """A standardisation of columns, with clipping."""
 
     mean: Singles
     deviation: Singles
 
     @classmethod
     def fit(cls, rows: Singles) -> Self:
-        """Return the scaling that gives the columns mean 0 and deviation 1."""
+        """Fit a scaling to mean 0 and deviation 1."""
         return cls(rows.mean(axis=0), rows.std(axis=0) + 1e-6)
 
     def __call__(self, rows: Singles) -> Singles:
-        """Return the rows, scaled and clipped."""
+        """Scale and clip rows."""
         return np.clip((rows - self.mean) / self.deviation, -_LIMIT, _LIMIT).astype(np.float32)
 
 
 @dataclass
 class KernelRidge:
-    """Kernel ridge regression with a sum of Gaussian kernels over layers and features.
+    """Kernel ridge regression with a weighted sum of Gaussian kernels.
 
     Attributes:
         weights: weight of each layer's kernel, and of the one named ``features``.
@@ -54,7 +54,7 @@ class KernelRidge:
     offset: Singles
 
     def compute_kernel(self, rows: Mapping[str, Singles]) -> Singles:
-        """Return the kernel between rows and the training rows."""
+        """Return the kernel of rows and training rows."""
         total = 0.0
         for name, weight in self.weights.items():
             distance = square_distances(rows[name], self.points[name])
@@ -62,7 +62,7 @@ class KernelRidge:
         return np.asarray(total, dtype=np.float32)
 
     def __call__(self, rows: Mapping[str, Singles]) -> Singles:
-        """Return the predictions for some rows."""
+        """Return the predictions for rows."""
         return self.compute_kernel(rows) @ self.coefficients + self.offset
 
 
@@ -80,7 +80,7 @@ def apply_layers(rows: Singles, layers: Layers) -> Singles:
 
 @dataclass
 class CollectionModel:
-    """A model of standardised targets from a prompt's encoded layers, its words and a collection.
+    """A model of standardised targets from prompts, their encoded layers and a collection.
 
     Attributes:
         labels: standardised targets of the labelled captions, for the features of neighbours.
@@ -98,12 +98,12 @@ class CollectionModel:
     networks: Sequence[Layers]
 
     def predict(self, prompts: Sequence[str], encoded: Mapping[int, Singles]) -> Floats:
-        """Return the standardised targets of prompts from their mean states by layer."""
+        """Predict the standardised targets of prompts."""
         parts = []
         for start in range(0, len(prompts), _CHUNK):
             stop = start + _CHUNK
             part = {layer: array[start:stop] for layer, array in encoded.items()}
-            vectors = self.collection.to_unit(part)
+            vectors = self.collection.centre_and_normalise(part)
             features = self.collection.compute_features(
                 prompts[start:stop], vectors, self.labels, list(self.inputs)
             )
@@ -113,7 +113,7 @@ class CollectionModel:
         return np.concatenate(parts).astype(np.float64)
 
     def to_tensors(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the model as a short description and named arrays.
+        """Return a description for the configuration, and the arrays.
 
         Kernel points that are vectors of the collection are not stored twice.
         """
@@ -144,7 +144,7 @@ class CollectionModel:
 
     @classmethod
     def from_tensors(cls, description: Mapping[str, Any], arrays: Arrays) -> Self:
-        """Rebuild the model from the output of `to_tensors`.
+        """Restore the model from the output of `to_tensors`.
 
         Raises:
             KeyError, TypeError, ValueError: an entry is missing or does not match.
@@ -183,7 +183,7 @@ class CollectionModel:
 def build_model_inputs(
     vectors: Mapping[int, Singles], features: Singles, inputs: Mapping[int, Scaling]
 ) -> dict[str, Singles]:
-    """Return the model's inputs by name; the kernel's features are divided by sqrt(columns)."""
+    """Return the inputs of the kernels and networks by name."""
     scaled = [scaling(vectors[layer]) for layer, scaling in inputs.items()]
     return {
         **{str(layer): vectors[layer] for layer in inputs},

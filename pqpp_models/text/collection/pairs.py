@@ -1,4 +1,4 @@
-"""Counts of word pieces, and pairs of them, in the captions of a collection.
+"""Counts of word pieces and of pairs of them in captions.
 
 A query whose words often occur together in captions has many matching images. Only hashed counts
 are saved, so captions cannot be reconstructed.
@@ -45,16 +45,16 @@ class PiecePairs:
     scaling: Scaling
 
     def __post_init__(self) -> None:
-        """Check the tables, and find the most common pieces."""
+        """Check the arrays, and find the most common pieces."""
         is_sized = (len(self.cells), self.cells.dtype) == (1 << _BITS, np.uint8)
         if not is_sized or not (self.scaling.deviation > 0).all():
-            raise ValueError("the table of pairs, or its scaling, is invalid")
+            raise ValueError("the table of piece pairs, or its scaling, is invalid")
         self._is_common = np.zeros(len(self.pieces), bool)
         self._is_common[np.argsort(-self.pieces.astype(np.int64), kind="stable")[:_COMMON]] = True
 
     @classmethod
     def build(cls, captions: Sequence[Sequence[int]], vocabulary: int) -> PiecePairs:
-        """Count pieces and pairs in captions given as ids of word pieces."""
+        """Count the pieces and pairs in captions, given the ids of word pieces."""
         counts = np.bincount(list(chain.from_iterable(map(set, captions))), minlength=vocabulary)
         unscaled, cells = Scaling(np.zeros(1, "f4"), np.ones(1, "f4")), np.zeros(1 << _BITS, "u1")
         built = cls(counts.astype(np.uint32), cells, len(captions), unscaled)
@@ -64,11 +64,11 @@ class PiecePairs:
         return built
 
     def to_tensors(self) -> Arrays:
-        """Return the tables as named arrays."""
+        """Return the arrays by name."""
         return {"pieces": self.pieces, "cells": self.cells, **vars(self.scaling)}
 
     def __call__(self, encoded: Sequence[Sequence[int]], exclude_self: bool = False) -> Singles:
-        """Return the scaled `summarise`; a prompt's row is independent of the other prompts."""
+        """Return the scaled features of `summarise`."""
         starts = range(0, max(len(encoded), 1), _AT_ONCE)
         parts = [
             self.summarise(encoded[start : start + _AT_ONCE], exclude_self) for start in starts
@@ -76,7 +76,7 @@ class PiecePairs:
         return self.scaling(np.concatenate(parts))
 
     def summarise(self, encoded: Sequence[Sequence[int]], exclude_self: bool = False) -> Singles:
-        """Return sums and means of the counts of each prompt's pieces and pairs.
+        """Return features of prompts from the counts of their pieces and pairs, as sums and means.
 
         For pieces: 1, the log count, its square, the rarity, and whether the count is below each
         threshold. For pairs: 1, the log count, its square, the pointwise mutual information, its
@@ -86,7 +86,8 @@ class PiecePairs:
 
         Args:
             encoded: ids of each prompt's word pieces.
-            exclude_self: the prompts are captions of the collection; subtract each from its counts.
+            exclude_self: whether the prompts are captions of the collection, which do not count
+                themselves.
         """
         rows, pieces, first, second, cells = self._find_pairs(encoded)
         counts = np.maximum(self.pieces[pieces] - float(exclude_self), 0)
@@ -106,7 +107,7 @@ class PiecePairs:
         return np.stack(found, axis=1).astype(np.float32)
 
     def _find_pairs(self, encoded: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], ...]:
-        """Return each piece's prompt and id, each pair's positions in them, and its cell."""
+        """Return the prompt and id of each piece, and the positions and cell of each pair."""
         rows = np.repeat(np.arange(len(encoded)), [len(some) for some in encoded])
         pieces = np.fromiter(chain.from_iterable(encoded), np.int64, len(rows))
         codes = np.unique(rows << 32 | pieces)

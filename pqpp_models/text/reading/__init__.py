@@ -1,1 +1,1 @@
-"""Features of a prompt's words: how difficult they are, and whether they are English."""
+"""Features of the words of prompts."""

@@ -1,4 +1,4 @@
-"""Whether a prompt is plain English, judged from the words of captions and prompts.
+"""Detection of prompts that are not plain English.
 
 A predictor trained on English cannot read gibberish, other languages, remnants of code and texts
 without words. `KnownWords` detects them from the words of normalised texts. It contains hashes
@@ -73,13 +73,13 @@ _FORMULA = re.compile(rf"(?<!\S){_SUM}\s*=\s*{_SUM}")
 
 
 class WordReport(NamedTuple):
-    """How well the words of a text are known.
+    """A report on the words of a text.
 
     Attributes:
-        share: How well the words are known on average, about 0 to 1.
-        language: The other language of the text, None for English.
-        odd_share: The share of letters in unknown words that are unlike English.
-        unknown: The words that are in no word list.
+        share: How well the words are known on average, from about 0 to 1.
+        language: The language of the text; None for English.
+        odd_share: The share of the letters that are in unknown words unlike English.
+        unknown: The words in no word list.
     """
 
     share: float
@@ -89,12 +89,12 @@ class WordReport(NamedTuple):
 
     @property
     def is_garbled(self) -> bool:
-        """Whether enough of the text is unlike English to reduce the prediction's weight."""
+        """Whether the text is garbled."""
         return self.odd_share > _GARBLED_ABOVE
 
 
 class KnownWords:
-    """A detector of prompts that are not English, by hashes of the words of English texts.
+    """A detector of prompts that are not English, from hashes of English words.
 
     Args:
         words: how well each word is known, four bits at each of its three hashes.
@@ -112,21 +112,22 @@ class KnownWords:
         # A form of the word is in more than one text, or in a lexicon.
         self._is_known = lru_cache(_CACHED)(
             lambda word: any(
-                self._get_level(s) > _ONE_TEXT or any(_find_word(s)) for s in _iterate_stems(word)
+                self._get_known_level(s) > _ONE_TEXT or any(_find_word(s))
+                for s in _iterate_stems(word)
             )
         )
 
     @classmethod
     def fit(cls, texts: Iterable[str], vocabulary: Iterable[str] = ()) -> KnownWords:
-        """Learn from English texts and further English words.
+        """Fit the detector to English texts.
 
         Args:
             texts: normalised captions and training prompts; each counts once.
-            vocabulary: a tokenizer's pieces; those that are whole words of three or more letters
-                are known, but less well than words of the texts.
+            vocabulary: the pieces of a tokenizer. Whole words of three or more letters are known,
+                but less well than words of the texts.
 
         >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
-        >>> known.get_weights(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
+        >>> known.rate_known(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
         [1.0, 0.0, 0.0, 0.0]
         """
         counts = Counter(
@@ -154,36 +155,31 @@ class KnownWords:
         letters = np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
         return cls(low | high << np.uint8(4), letters)
 
-    def get_weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the weight of each prediction: 0 if the prompt is not English, 1 if it is.
-
-        It rises linearly between `FAR_BELOW` and `PLAIN_FROM`. `rate_garbled` is independent of it.
-        """
+    def rate_known(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Return a weight from 0 (not English) to 1 (plain English) for each prompt."""
         read = map(self.read, prompts)
         shares = np.array([0.0 if one.language else one.share for one in read])
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
     def _rate_words(self, prompt: str) -> WordReport:
         prompt = _FORMULA.sub(" ", prompt) if "=" in prompt else prompt  # drawn as written
-        share, language = self._compute_share(prompt), None
+        share, language = self._score_prompt(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
         if language is not None:
             return WordReport(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
-            share = max(share, self._compute_share(strip_accents(prompt)))
+            share = max(share, self._score_prompt(strip_accents(prompt)))
         odd_share, unknown, named = self._list_unknown(prompt)
         if 1 < named <= len(unknown):  # no word is known, so it cannot be read
             share = 0.0
         return WordReport(share, None, odd_share, unknown)
 
     def rate_garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Rate how garbled prompts are, from 0 to 1, by their unknown words.
+        """Return how garbled each prompt is, from 0 to 1.
 
-        Only prompts in English letters, in no other language and without code can be garbled. A
-        word counts by how unlike English its letters are, so a pronounceable unknown name does not
-        count. Prompts that name nothing or repeat one word are garbled. A single unknown word does
-        not garble a prompt that names something else.
+        A prompt is garbled if it has unknown words with letters unlike English, names nothing, or
+        repeats one word. Prompts with code, other letters or in other languages are not garbled.
         """
         share = np.array([self.read(prompt).odd_share for prompt in prompts])
         return np.clip((share - _GARBLED_ABOVE) / (_GARBLED_FROM - _GARBLED_ABOVE), 0.0, 1.0)
@@ -200,12 +196,12 @@ class KnownWords:
         if found.language is not None:
             return f"language: {found.language} (write the prompt in English)"
         if not found.is_garbled:
-            return f"unknown: {words[0]}" if words and not self.get_weights([prompt])[0] else ""
+            return f"unknown: {words[0]}" if words and not self.rate_known([prompt])[0] else ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
     def _list_unknown(self, prompt: str) -> tuple[float, list[str], int]:
-        """Return the letters' share in odd words, the unknown words, and the count of names."""
+        """Return the share of letters in odd words, the unknown words, and the number of names."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
@@ -230,15 +226,11 @@ class KnownWords:
         triples = _split_triples(word)
         return sum([self._usual[(a * _SIZE + b) * _SIZE + c] for a, b, c in triples]) / len(triples)
 
-    def _get_level(self, word: str) -> int:
+    def _get_known_level(self, word: str) -> int:
         return min(map(self._levels.__getitem__, _hash_positions(word)))
 
-    def _compute_share(self, prompt: str) -> float:
-        """Return the weighted mean of `_score_part` over the parts of a prompt.
-
-        Short words weigh less than long ones, remnants of code more; numbers, in digits or words,
-        do not count. A prompt without words scores 0.
-        """
+    def _score_prompt(self, prompt: str) -> float:
+        """Return the weighted mean of `_score_part` over the parts of a prompt, 0 without words."""
         total = weight = 0.0
         for part in prompt.split():
             value, size = self._values(part)
@@ -247,7 +239,7 @@ class KnownWords:
         return total / weight if weight else 0.0
 
     def _score_part(self, part: str) -> tuple[float, float]:
-        """Return the weighted score of a part between blanks, and its weight."""
+        """Return the score of a part between blanks times its weight, and the weight."""
         tokens = _tokenize(part)
         if tokens.is_code:
             size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
@@ -263,13 +255,13 @@ class KnownWords:
         return total, weight
 
     def _score_word(self, word: str) -> float:
-        """Return how well a word, a form of it, or its letters are known, from 0 to 1."""
+        """Return how well a word, its stem or its letters are known, from 0 to 1."""
         if word in WORD_LISTS["odd"]:
             return _ODD_VALUE
-        level = self._get_level(word)
+        level = self._get_known_level(word)
         if level >= _IN_WORDNET * _LEVELS:
             return level / _LEVELS
-        stems = [(stem, self._get_level(stem)) for stem in _iterate_stems(word)]
+        stems = [(stem, self._get_known_level(stem)) for stem in _iterate_stems(word)]
         in_lexicons = {stem: _find_word(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
@@ -285,21 +277,21 @@ class KnownWords:
         return value
 
     def to_tensors(self) -> dict[str, NDArray[np.uint8]]:
-        """Return the arrays under the names of `KNOWN_WORDS_TENSORS`."""
+        """Return the arrays by name."""
         return dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray]) -> KnownWords | None:
-        """Rebuild from the output of `to_tensors`; None if a checkpoint has no known words.
+        """Restore a detector from the output of `to_tensors`; None if the arrays are missing.
 
         Raises:
-            ValueError: the arrays have other types or shapes than `KNOWN_WORDS_TENSORS`.
+            ValueError: an array has another type or shape.
         """
         found = {name: tensors[name] for name in KNOWN_WORDS_TENSORS if name in tensors}
         if not found:
             return None
         if {k: (str(v.dtype), v.shape) for k, v in found.items()} != KNOWN_WORDS_TENSORS:
-            raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} are not tables of known words")
+            raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} have another type or shape")
         return cls(*found.values())
 
 
@@ -313,7 +305,7 @@ def is_repetitive(words: Sequence[str]) -> bool:
 
 
 def _iterate_stems(word: str) -> Iterator[str]:
-    """Yield a word, and the word without each ending."""
+    """Yield a word, and the word without each of its endings."""
     yield word
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
@@ -321,8 +313,8 @@ def _iterate_stems(word: str) -> Iterator[str]:
             yield stem
 
 
-class _Tokens(NamedTuple):
-    """The words and odd characters between two blanks; empty for remnants of code."""
+class _TokenizedPart(NamedTuple):
+    """The words and odd characters of a part between blanks; empty if it is code."""
 
     tokens: tuple[str, ...]
     words: tuple[str, ...]
@@ -331,12 +323,12 @@ class _Tokens(NamedTuple):
 
 
 @lru_cache(_CACHED)
-def _tokenize(part: str) -> _Tokens:
+def _tokenize(part: str) -> _TokenizedPart:
     if _CODE.search(part):
-        return _Tokens((), (), is_code=True, is_plain=False)
+        return _TokenizedPart((), (), is_code=True, is_plain=False)
     tokens = tuple(_TOKEN.findall(part))
     words = tuple(token for token in tokens if token[0].isalpha())
-    return _Tokens(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
+    return _TokenizedPart(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
 def _hash_positions(word: str) -> list[int]:
@@ -345,7 +337,7 @@ def _hash_positions(word: str) -> list[int]:
 
 
 def _split_triples(word: str) -> list[tuple[int, int, int]]:
-    """Return each letter with the two before it as numbers, padded at both ends."""
+    """Return each letter and the two before it as numbers, padded at both ends."""
     codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
     return list(zip(codes, codes[1:], codes[2:], strict=False))
 
@@ -366,7 +358,7 @@ def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:
 
 @cache
 def _load_lexicons() -> list[bytes]:
-    """Return the word lists of WordNet and of the web, one byte per bit."""
+    """Load the word lists of WordNet and of the web, with a byte per bit."""
     files = (Path(__file__).with_name(f"{name}.bin") for name in ("wordnet", "web"))
     packed = (np.frombuffer(file.read_bytes(), np.uint8) for file in files)
     return [np.unpackbits(bits, bitorder="little").tobytes() for bits in packed]
@@ -374,7 +366,7 @@ def _load_lexicons() -> list[bytes]:
 
 @lru_cache(_CACHED)
 def _find_word(word: str) -> tuple[bool, bool]:
-    """Return whether WordNet and the web's word list have a word."""
+    """Return whether WordNet has a word, and whether the web's word list has it."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False
     hashes = _hash_word(word)

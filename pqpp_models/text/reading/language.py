@@ -1,4 +1,4 @@
-"""The language of a prompt, detected from its script or its function words."""
+"""Detection of the language of a prompt."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
 def detect_language(text: str, is_english: bool = False) -> str | None:
     """Detect the language of a text; None for English or an unknown language.
 
-    Other scripts identify their language. In Latin script, the function words and letters of the
-    language must outnumber those of English. Quoted text does not count, since it is to be drawn.
+    A language is detected from its script, or from function words and letters that outnumber those
+    of English. Quoted text does not count.
 
     Args:
-        is_english: whether most words are English; Latin letters are then not examined.
+        is_english: whether most words are English, so that text in Latin script is not examined.
 
     >>> [detect_language(t) for t in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
     ['German', 'Chinese', None]
@@ -59,10 +59,10 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
 
 
 def find_language_codes(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the ISO 639-1 codes of the languages of some texts, the most common first.
+    """Return the ISO 639-1 codes of the languages of texts, the most common first.
 
-    A language counts if at least one in fifty of a sample of a thousand texts is in it. Empty if
-    such a language is unknown or has no code here.
+    A language counts if it is that of at least one in fifty texts of a sample. The result is empty
+    if such a language is unknown.
 
     >>> find_language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])
     ('en', 'de')

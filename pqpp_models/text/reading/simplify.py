@@ -1,4 +1,4 @@
-"""Variants of a prompt that ask for less, so that asking for more never raises a prediction.
+"""Simpler variants of prompts, so that asking for more never raises a prediction.
 
 Studies contain few prompts of each kind, so a network may predict that a longer list, a longer text
 to draw, or a position for each thing is easier. The lowest prediction among a prompt and its
@@ -55,7 +55,7 @@ _FLOCK = re.compile(r"\b(?:flock|herd|swarm|crowd|group|bunch)s? of\b")
 
 
 class ThingCount(NamedTuple):
-    """How many of a thing a text asks for: the number, its position and the plural's position."""
+    """A count of things: the number, its start and end, and the position of the plural."""
 
     number: int
     start: int
@@ -111,7 +111,7 @@ _IDIOM = re.compile(r"(?:a |the )?(?:pair|couple|trio)")
 
 
 def _is_part_of_name(text: str, number: int, start: int, end: int) -> bool:
-    """Return whether a number is a year, or part of a name or a word."""
+    """Return whether a number is a year, or is in a name or word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
     behind = text[end : end + 1]
@@ -154,10 +154,10 @@ def _to_singular(word: str) -> str:
 
 
 def reduce_counts(text: str) -> tuple[str, ...]:
-    """Return variants of a text with each count of things reduced step by step to one.
+    """Return variants of a text in which counts of things are lower, down to one.
 
-    Numbers are written as words; those above twelve become twelve. Of more than two counts, only
-    the first two are reduced. A text without a count is returned unchanged.
+    Numbers become words, and numbers above twelve become twelve. Only the first two counts are
+    reduced. The unchanged text is the only variant of a text without counts.
 
     >>> reduce_counts("3 dogs")
     ('a dog', 'two dogs', 'three dogs')
@@ -176,7 +176,7 @@ def reduce_counts(text: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 10)
 def _reduce_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
-    """Return variants with lower numbers, from the text around each number and the thing."""
+    """Return variants with lower numbers, from the counts and the text after them."""
     lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counted)
     ways = []
     for low, (most, before, between, thing) in zip(lowest, counted, strict=False):
@@ -207,9 +207,9 @@ _BY_THE_DOZEN = re.compile(
 
 
 def simplify_numbers(text: str) -> list[str]:
-    """Return variants with "one" as an article, and "many" things as one, some and as many.
+    """Return variants of a text with plain numbers: "one" as an article, "many" as "some".
 
-    Things sold by the dozen are not counted, nor are adjectives such as "three-legged".
+    Things sold by the dozen and adjectives such as "three-legged" are unchanged.
 
     >>> simplify_numbers("one dog"), simplify_numbers("a dozen eggs in a carton")
     (['a dog'], ['eggs in a carton'])
@@ -236,10 +236,10 @@ def simplify_numbers(text: str) -> list[str]:
 
 
 def simplify_prompt(text: str) -> tuple[str, ...]:
-    """Return variants of a text that ask for less, and the text itself in plain form.
+    """Return up to 300 simpler variants of a text, and the text with plain numbers.
 
-    The variants combine fewer counted things, shorter lists, shorter texts to draw, plain positions
-    and usual colours, up to 300 of them. A text with none of these is returned alone.
+    The variants combine lower counts, shorter lists and texts to draw, plain positions, and usual
+    colours.
 
     >>> simplify_prompt("a cat, a dog and a bird")
     ('a cat', 'a cat and a dog', 'a cat, a dog and a bird')
@@ -253,16 +253,16 @@ def simplify_prompt(text: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 11)
 def _combine_variants(
-    ways: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
+    simplifiers: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
 ) -> tuple[str, ...]:
-    for lower in ways:
-        lowered = tuple(other for one in texts for other in lower(one))
+    for simplify in simplifiers:
+        lowered = tuple(other for one in texts for other in simplify(one))
         texts = lowered if len(lowered) <= _MOST_TEXTS else texts
     return texts
 
 
 def shorten_lists(text: str) -> list[str]:
-    """Return variants with ever shorter versions of the first list; the last is complete."""
+    """Return variants with the first 1, 2, ... items of the first list."""
     match = _LIST.search(text) if ", " in text or " and " in text else None
     if match is None or any(q.start() < match.end() for q in QUOTED.finditer(text)):
         return [text]
@@ -283,7 +283,7 @@ def join_and(things: Sequence[str]) -> str:
 
 
 def shorten_texts(text: str) -> list[str]:
-    """Return variants with the first word, two words and so on (up to twelve) of the text to draw.
+    """Return variants with the first 1, 2, ... words of the text to draw, up to 12.
 
     >>> shorten_texts("a sign that says 'Mind the gap'")[:2]
     ["a sign that says 'Mind'", "a sign that says 'Mind the'"]
@@ -331,11 +331,10 @@ def restore_usual_colours(text: str) -> list[str]:
 
 
 def compute_log_demand(text: str) -> float:
-    """Return the log of how much a text asks for: letters to draw (over four), and things.
+    """Return the log of how much a text asks for, from its letters to draw and counts of things.
 
-    Up to four letters count as none. Of several counts of things the largest applies, twelve at
-    most. A flock counts as two things and a couple as one: in all four studies they score above
-    what the number predicts. An unusual colour counts as two more things.
+    Only letters above four count, and only the highest count of things, at most twelve. A flock
+    counts as two things and a couple as one, as in the ratings of four studies.
 
     >>> texts = ("'STOP'", "'four times 4 is 16'", "two cats", "two friends", "a herd of cows")
     >>> [round(compute_log_demand(text), 2) for text in texts]

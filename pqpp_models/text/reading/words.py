@@ -1,4 +1,4 @@
-"""How difficult a prompt is by its words: numbers, negation, places, text to draw, rarity.
+"""Features of the difficulty of a prompt's words.
 
 The rarity of words, and whether two words occur in one caption, is from tables of hashed counts.
 They contain no words, so captions cannot be reconstructed.
@@ -55,7 +55,7 @@ def to_words(prompt: str) -> list[str]:
 
 
 def strip_accents(text: str) -> str:
-    """Return a text without accents: "café" as "cafe".
+    """Remove the accents from a text.
 
     >>> strip_accents("Zürich")
     'Zurich'
@@ -66,7 +66,7 @@ def strip_accents(text: str) -> str:
 
 
 def find_content_words(words: Sequence[str]) -> list[str]:
-    """Return the distinct content words in order, without a plural ``s``.
+    """Return the distinct content words in order, without the plural ``s``.
 
     >>> find_content_words(["two", "dogs", "and", "a", "dog", "on", "grass"])
     ['dog', 'grass']
@@ -96,7 +96,7 @@ class WordTables:
 
     def __init__(self, counts: NDArray[np.uint8], pairs: NDArray[np.uint8], size: int) -> None:
         if (len(counts), len(pairs)) != (1 << _TABLE_BITS, 1 << _PAIR_BITS >> 3):
-            raise ValueError("the tables of words differ in size")
+            raise ValueError("the tables of words have another size")
         self.counts, self.pairs, self.size = counts, pairs, size
         self._seen = np.unpackbits(pairs, bitorder="little")
         self._captions = (np.exp2(counts / _STEPS_A_DOUBLING) - 1).round()
@@ -121,24 +121,24 @@ class WordTables:
         return cls(steps.astype(np.uint8), np.packbits(seen, bitorder="little"), size)
 
     def get_rarity(self, content: Sequence[str], exclude_self: bool = False) -> NDArray[np.float64]:
-        """Return log inverse document frequencies.
+        """Return the log inverse document frequencies of words.
 
-        ``exclude_self`` leaves out one caption that has all the words.
+        With ``exclude_self``, one caption with all the words does not count.
         """
         counts = self._captions[[_hash_text(word, _TABLE_BITS) for word in content]]
         return np.log((self.size + 1) / (np.maximum(counts - exclude_self, 0) + 1))
 
     def count_unseen_pairs(self, content: Sequence[str]) -> int:
-        """Return the number of pairs of words that never occur in one caption."""
+        """Return the number of pairs of words that no caption contains."""
         return int((self._seen[_hash_pairs(content)] == 0).sum())
 
 
 def compute_difficulty(
     prompts: Sequence[str], tables: WordTables, exclude_self: bool = False
 ) -> NDArray[np.float32]:
-    """Return `DIFFICULTY_FEATURES`, one row per prompt.
+    """Return the `DIFFICULTY_FEATURES` of prompts, one row per prompt.
 
-    With ``exclude_self``, each prompt is a caption of the collection and does not count itself.
+    With ``exclude_self``, the prompts are captions of the collection, and do not count themselves.
 
     >>> tables = WordTables.build(["a cat on a mat"])
     >>> row = compute_difficulty(["Two cats, no dog"], tables)[0]
@@ -150,7 +150,7 @@ def compute_difficulty(
 
 
 def compute_error_features(prompts: Sequence[str]) -> NDArray[np.float64]:
-    """Return features of normalised prompts that errors depend on, shape ``(prompts, 5)``.
+    """Return features of prompts that the errors of predictions depend on, ``(prompts, 5)``.
 
     These are log(1 + words), the number of spatial words, whether there is a number, log(1 +
     characters), and whether there is text to draw.
@@ -200,7 +200,7 @@ def _read_numbers(words: Sequence[str]) -> list[int]:
 
 
 def _count(words: Sequence[str], category: str) -> int:
-    """Return the number of words of a kind, at most three."""
+    """Return the number of words of a category, at most three."""
     return min(sum(map(WORD_LISTS[category].__contains__, words)), 3)
 
 

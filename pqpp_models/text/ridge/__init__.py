@@ -1,1 +1,1 @@
-"""A ridge head on the shipped network, fitted to a user's scores in closed form."""
+"""Predictors that are fitted to a user's scores by ridge regression."""

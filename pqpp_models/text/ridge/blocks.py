@@ -1,4 +1,4 @@
-"""Features of prompts for a ridge head, and the head's TF-IDF and kernel parts."""
+"""Features of prompts for ridge regression, and the parts of its head."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from pqpp_models.text.arrays import Floats, Singles, square_distances, to_unit
+from pqpp_models.text.arrays import Floats, Singles, normalise_rows, square_distances
 from pqpp_models.text.reading.words import compute_difficulty
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LENGTHS = range(2, 6)
 
 
 def find_words(prompt: str) -> list[str]:
-    """Return the words of a normalised prompt; a text without blanks is one word.
+    """Split a normalised prompt into words; a text without blanks is one word.
 
     >>> find_words("a cat's hat")
     ['a', "cat's", 'hat']
@@ -36,16 +36,15 @@ def find_words(prompt: str) -> list[str]:
 
 
 def hash_text(text: str) -> int:
-    """Return the CRC-32 of a text, the same on every platform."""
+    """Return the CRC-32 of a text."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def count_pieces(prompts: Sequence[str]) -> csr_array:
-    """Count the pieces of normalised prompts in columns given by their CRC-32.
+    """Count the pieces of normalised prompts, hashed to columns.
 
-    The first `HALF` columns have words and pairs of adjacent words, the others pieces of two to
-    five letters within a word. A count of n becomes 1 + log n, with a sign from the hash such that
-    collisions cancel on average.
+    The first `HALF` columns are for words and pairs of adjacent words, the others for pieces of two
+    to five letters within a word. A count n becomes 1 + log n, with a sign from the hash.
 
     Returns:
         A sparse float32 matrix of shape ``(prompts, 2 * HALF)``.
@@ -85,7 +84,7 @@ def _split_pieces(prompt: str) -> Iterator[tuple[str, bool]]:
 
 
 def compute_idf(counts: Any) -> Singles:
-    """Return the inverse document frequency of each column, 0 if no prompt has it.
+    """Return the inverse document frequency of each column, 0 for empty columns.
 
     It is ``log((1 + prompts) / (1 + prompts that have it)) + 1``, as in scikit-learn.
     """
@@ -95,7 +94,7 @@ def compute_idf(counts: Any) -> Singles:
 
 
 def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
-    """Return counts times rarity, scaled to length one for words and for pieces of each prompt."""
+    """Return TF-IDF, with the words and the pieces of each prompt scaled to length one."""
     from scipy.sparse import csr_array, diags_array, hstack
 
     weighed = csr_array(counts @ diags_array(rarity))
@@ -109,22 +108,22 @@ def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
 class SeenPieces:
     """A detector of prompts that share no piece with the training prompts.
 
-    It replaces `KnownWords` if the training prompts are not plain English.
+    It replaces `KnownWords` if most training prompts are not plain English.
     """
 
     def __init__(self, rarity: Singles) -> None:
         self.rarity = rarity
 
-    def get_weights(self, prompts: Sequence[str]) -> Any:
-        """Return 1 for each prompt with a piece of the training prompts, 0 for others."""
+    def rate_known(self, prompts: Sequence[str]) -> Any:
+        """Return 1 for prompts with a piece of the training prompts, 0 for others."""
         return (abs(count_pieces(prompts)) @ self.rarity > 0).astype(float)
 
     def rate_garbled(self, prompts: Sequence[str]) -> Any:
-        """Return 0 for each prompt: garbled words cannot be detected."""
+        """Return 0 for each prompt, since garbled words are not detected."""
         return np.zeros(len(prompts))
 
     def explain(self, prompt: str) -> str:
-        """Return an empty text."""
+        """Return an empty text, since there is no explanation."""
         return ""
 
 
@@ -153,8 +152,8 @@ class Features(NamedTuple):
 
     @property
     def embedding(self) -> Singles:
-        """Both layers of `static`, each scaled to length one."""
-        return np.hstack([to_unit(layer) for layer in self.blocks[:2]])
+        """The first two blocks, each scaled to length one."""
+        return np.hstack([normalise_rows(layer) for layer in self.blocks[:2]])
 
     def select_rows(self, rows: Any) -> Self:
         """Return the features of some rows."""
@@ -174,6 +173,7 @@ def compute_prompt_features(
     Args:
         network: the predictor `static`, whose network embeds the prompts.
         sentence_encoder: an additional encoder.
+        prompts: normalised prompts.
         base: the target of the network to start from.
     """
     points, *layers = network.get_features(prompts)
@@ -188,10 +188,9 @@ def compute_prompt_features(
 
 
 def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
-    """Return hashed words and pairs of adjacent words of normalised prompts as vectors.
+    """Return unit vectors of hashed words and pairs of adjacent words.
 
-    Each adds or subtracts one in the column given by its CRC-32. Rows have length one; a prompt
-    without words has zeros.
+    A prompt without words has zeros.
 
     >>> row = hash_words(["a cat"])[0]
     >>> int((row != 0).sum()), round(float(row @ row), 6)
@@ -219,9 +218,9 @@ class TfidfHead(NamedTuple):
     rarity: Singles
     weights: Singles
 
-    def score(self, reading: Features) -> Floats:
-        """Return its contribution to the standardised scores."""
-        return weigh_pieces(reading.pieces, self.rarity) @ self.weights.astype(np.float64)
+    def score(self, features: Features) -> Floats:
+        """Return the head's contribution to the standardised scores."""
+        return weigh_pieces(features.pieces, self.rarity) @ self.weights.astype(np.float64)
 
 
 class KernelHead(NamedTuple):
@@ -238,6 +237,6 @@ class KernelHead(NamedTuple):
     weights: Singles
 
     def score(self, vectors: Singles) -> Floats:
-        """Return its contribution to the standardised scores of some vectors."""
+        """Return the head's contribution to the standardised scores of vectors."""
         squares = square_distances(vectors.astype(np.float64), self.landmarks.astype(np.float64))
         return np.exp(-squares / float(self.width[0])) @ self.weights

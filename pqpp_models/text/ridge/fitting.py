@@ -1,4 +1,4 @@
-"""Fitting a ridge head to a user's prompts and scores, in closed form and without torch.
+"""Fit a ridge predictor to a user's prompts and scores.
 
 Duplicate prompts become one with their mean score. Form and strength of the head are chosen for
 each target by leave-one-out errors. The reported figures are cross-validated: each fold is
@@ -19,7 +19,6 @@ from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
-from pqpp_files.names import pluralize
 from pqpp_files.paths import expand
 from pqpp_files.threads import limit_blas_threads
 from pqpp_metrics.functional.correlation import spearman_qpp
@@ -28,12 +27,12 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
-from pqpp_models.record.record import TrainingRecord, find_means
+from pqpp_models.record.record import TrainingRecord, find_mean_targets
 from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, iterate_chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
 from pqpp_models.text.ridge.blocks import Features, compute_prompt_features
-from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, Blocks, FormFit, choose_form
+from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, FormFit, Kernels, choose_form
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_target_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
@@ -48,28 +47,28 @@ class TrainingPrompts(NamedTuple):
     """Distinct prompts with their scores.
 
     Attributes:
-        reading: the features of the prompts.
+        features: the features of the prompts.
         texts: normalised prompts.
         values: shape ``(prompts, targets)``, NaN for a missing score.
         out_of_domain: which prompts are not plain English.
     """
 
-    reading: Features
+    features: Features
     texts: list[str]
     values: Floats
     out_of_domain: NDArray[np.bool_]
 
     def select_rows(self, rows: NDArray[np.int64]) -> Self:
-        """Return some of the prompts."""
+        """Return the prompts at some indices."""
         texts = [self.texts[row] for row in rows]
         return type(self)(
-            self.reading.select_rows(rows), texts, self.values[rows], self.out_of_domain[rows]
+            self.features.select_rows(rows), texts, self.values[rows], self.out_of_domain[rows]
         )
 
 
 @dataclass(frozen=True)
 class HeadFitter:
-    """A trainer of ridge heads on a fixed network.
+    """A trainer of ridge predictors with a fixed network.
 
     Attributes:
         network: the predictor `static`.
@@ -84,16 +83,16 @@ class HeadFitter:
     base: str | None = None
 
     def fit(self, prompts: TrainingPrompts) -> tuple[RidgePredictor, dict[str, Any]]:
-        """Fit a head to distinct prompts.
+        """Fit a predictor to distinct prompts.
 
         Returns:
-            The predictor, and each target's chosen form and ridge strength.
+            The predictor, and the chosen form and ridge strength of each target.
         """
-        reading, texts, values, far = prompts
-        blocks = Blocks(reading)
+        features, texts, values, far = prompts
+        blocks = Kernels(features)
         columns: dict[str, dict[str, Any]] = {}
         choice: dict[str, Any] = {"form": {}, "strength": {}}
-        points = reading.points
+        points = features.points
         parts = [
             measure_distance(one, points.T, exclude_self=True)
             for one in iterate_chunks(points, _CHUNK)
@@ -128,7 +127,7 @@ class HeadFitter:
             blocks.standardisation,
             weights[NETWORK].astype(np.float32),
             intercept.astype(np.float32),
-            np.rint(reading.points * INT8_SCALE).astype(np.int8),
+            np.rint(features.points * INT8_SCALE).astype(np.int8),
             self.limits,
             calibration=calibration,
             sentence_encoder=self.sentence_encoder,
@@ -137,12 +136,12 @@ class HeadFitter:
             reads_any_language=bool(far.mean() >= MOSTLY_FAR),
             **blocks.build_heads(weights),
         )
-        predictor.record = TrainingRecord(means=find_means(list(self.limits), values))
+        predictor.record = TrainingRecord(means=find_mean_targets(list(self.limits), values))
         return predictor, choice
 
 
 def _fit_target(
-    blocks: Blocks, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
+    blocks: Kernels, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
     """Return the weights, intercept and calibration of one target."""
     rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
@@ -167,7 +166,7 @@ def cross_validate(
     folds: int,
     on_fold: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
-    """Cross-validate a head and compare its predictions with the scores.
+    """Cross-validate a predictor, and compare its predictions with the scores.
 
     For the correlations, the mean score of its training folds is subtracted from each prediction:
     that mean is low where a fold's own scores are high, so without signal the pooled correlation
@@ -179,9 +178,9 @@ def cross_validate(
         on_fold: called after each fold.
 
     Returns:
-        By target Pearson's, Kendall's and Spearman's coefficient, the last one's 95% interval as
-        ``ci_low`` and ``ci_high``, and ``coverage``, the share of true values within the intervals
-        of `predict` that are nominally 90%.
+        For each target, Pearson's, Kendall's and Spearman's coefficients, the 95% interval of
+        Spearman's as ``ci_low`` and ``ci_high``, and ``coverage``, the share of scores within the
+        90% intervals of the predictions.
     """
     targets, count = list(head.limits), len(prompts.texts)
     part = np.random.default_rng(0).permutation(count) % folds
@@ -210,7 +209,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return Pearson's r, Kendall's tau and Spearman's rho with its 95% interval; 0 if undefined.
+    """Return the coefficients of `cross_validate`; undefined ones are 0.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}
@@ -247,7 +246,7 @@ def fit(
     encoder: str = DEFAULT_ENCODER,
     base: str | None = None,
 ) -> RidgePredictor:
-    """Fit a predictor to prompts with known scores; the same input gives the same predictor.
+    """Fit a ridge predictor to prompts and their scores; this is deterministic.
 
     Args:
         prompts: 20 to 30,000 distinct prompts, as for `Predictor.predict`. Prompts that
@@ -291,28 +290,30 @@ def fit(
     names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
-        raise PredictorError(f"{len(ids)} ids for {len(prompts)} prompts; give one per prompt")
+        raise PredictorError(
+            f"`ids` must have one value per prompt ({len(prompts)}); got {len(ids)}"
+        )
     columns = np.array(scores, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.shape != (len(prompts), len(names)):
         raise PredictorError(
-            f"`scores` has shape {columns.shape}; for {len(prompts)} prompts and {len(names)} "
-            f"targets it must be ({len(prompts)}, {len(names)})"
+            f"`scores` must have the shape ({len(prompts)}, {len(names)}), prompts and targets; "
+            f"got {columns.shape}"
         )
     if np.isinf(columns).any():
-        raise PredictorError("`scores` has infinite values; remove these rows")
+        raise PredictorError("`scores` contains infinity; remove those rows")
     _, values = _merge_prompts(prompts, columns)
     ranges = _choose_limits(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
     names = list(ranges)
     texts, values = _merge_prompts(prompts, columns)
     if not 2 <= folds <= FEWEST_PROMPTS:
-        raise PredictorError(f"`folds` is {folds}; it must be from 2 to {FEWEST_PROMPTS}")
+        raise PredictorError(f"`folds` must be from 2 to {FEWEST_PROMPTS}; got {folds}")
     network, sentence_encoder = _load_encoder(encoder, base)
-    reading = compute_prompt_features(network, sentence_encoder, texts, base)
+    features = compute_prompt_features(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
     head = HeadFitter(network, sentence_encoder, ranges, base)
-    distinct = TrainingPrompts(reading, texts, values, far)
+    distinct = TrainingPrompts(features, texts, values, far)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # prompts that the network was fitted to
@@ -347,13 +348,13 @@ def fit(
 
 
 def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | None]:
-    """Return the network of the head, and the sentence encoder if one is named."""
+    """Load the predictor whose network is used, and the sentence encoder if one is named."""
     network, sentence_encoder = Predictor.from_pretrained(DEFAULT_ENCODER), None
     if name in registry.PREDICTORS or read_text_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
             raise PredictorError(
-                f"`encoder` is {name}, a {network.name} predictor; name a {ENCODER} predictor"
+                f"`encoder` must be a {ENCODER} predictor or a sentence encoder; got {name}"
             )
     else:
         sentence_encoder = SentenceEncoder.load(name)
@@ -362,18 +363,20 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
         network = network if base in network.targets else full
     if base is not None and base not in network.targets:
         targets = ", ".join(network.targets)
-        raise PredictorError(f"`base` is {base!r}, but {network.title} predicts only {targets}")
+        raise PredictorError(
+            f"`base` must be a target of {network.title} ({targets}); got {base!r}"
+        )
     return network, sentence_encoder
 
 
 def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
-    """Return the distinct normalised prompts that have a score, and their mean scores."""
+    """Return the distinct normalised prompts with scores, and their mean scores."""
     texts = [normalise_prompt(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(indices) > MOST_PROMPTS:
-        raise PredictorError(f"{len(indices)} prompts are too many; give at most {MOST_PROMPTS}")
+        raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(indices)}")
     at = [indices[texts[row]] for row in rows]
     total, count = np.zeros((2, len(indices), values.shape[1]))
     np.add.at(total, at, np.nan_to_num(values[rows]))
@@ -384,19 +387,19 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
 def _choose_limits(
     targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
-    """Return the limits of each target's predictions, and warn of targets that cannot be fitted."""
+    """Return the limits of the targets that can be fitted, and warn of the others."""
     ranges: dict[str, tuple[float, float]] = {}
     left_out: list[str] = []
     for target, column in zip(targets, values.T, strict=True):
         known = column[~np.isnan(column)]
         if len(known) < FEWEST_PROMPTS:
             left_out.append(
-                f"target {target!r} has scores for {pluralize(len(known), 'prompt')}; a fit needs "
-                f"{FEWEST_PROMPTS} or more"
+                f"target {target!r} needs scores of at least {FEWEST_PROMPTS} prompts; got "
+                f"{len(known)}"
             )
         elif known.min() == known.max():
             left_out.append(
-                f"target {target!r} is {known[0]:g} for every prompt; give scores that differ"
+                f"target {target!r} is {known[0]:g} for every prompt; use scores that differ"
             )
         else:
             low, high = float(known.min()), float(known.max())

@@ -1,4 +1,4 @@
-"""The forms that a fit tries: TF-IDF, the network's layers, kernels of embeddings, and their stack.
+"""The forms of ridge predictors: TF-IDF, network layers, kernels of embeddings, and all of these.
 
 Each form is kernel ridge regression. Its kernel is that of one block, or, for the stack, the sum of
 all. For up to `MOST_LANDMARKS` prompts the kernel is exact; for more, it is Nyström's approximation
@@ -25,7 +25,7 @@ _MOST_LEVERAGE = 1 - 1e-6
 
 
 class RidgeFit(NamedTuple):
-    """A ridge regression with several targets.
+    """A fitted ridge regression.
 
     Attributes:
         slopes: shape ``(columns, targets)``.
@@ -45,9 +45,8 @@ def fit_best_ridge(
 ) -> RidgeFit:
     """Fit ridge regression with an unpenalised intercept.
 
-    Minimises ``|rows @ slopes + intercept - values|² + strength * |slopes|²`` with the eigenvectors
-    of the smaller Gram matrix. Each target gets the strength with the least squared leave-one-out
-    error, which follows from the leverages in closed form (Allen's PRESS, 1974).
+    It minimises ``|rows @ slopes + intercept - values|² + strength * |slopes|²``. Each target gets
+    the strength with the lowest squared leave-one-out error (PRESS; Allen, 1974).
 
     Args:
         rows: shape ``(rows, columns)``; at least two rows.
@@ -109,31 +108,31 @@ class FormFit(NamedTuple):
     ridge: RidgeFit
 
 
-class Blocks:
-    """Kernels of the training prompts with the landmarks, by block, and their inputs."""
+class Kernels:
+    """The kernels of the training prompts and landmarks, by block of features."""
 
-    def __init__(self, reading: Features) -> None:
-        assert reading.pieces is not None
-        count = len(reading.points)
+    def __init__(self, features: Features) -> None:
+        assert features.pieces is not None
+        count = len(features.points)
         chosen = np.arange(count)
         if count > MOST_LANDMARKS:
             chosen = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
         self.landmarks = np.sort(chosen)
-        self.standardisation = Standardisation.fit(reading.blocks)
-        self.rarity = compute_idf(reading.pieces)
+        self.standardisation = Standardisation.fit(features.blocks)
+        self.rarity = compute_idf(features.pieces)
         self.linear: dict[str, Any] = {
-            TF_IDF: weigh_pieces(reading.pieces, self.rarity),
-            NETWORK: np.hstack([reading.words, self.standardisation(np.hstack(reading.blocks))]),
+            TF_IDF: weigh_pieces(features.pieces, self.rarity),
+            NETWORK: np.hstack([features.words, self.standardisation(np.hstack(features.blocks))]),
         }
-        self.vectors = {EMBEDDING_KERNEL: reading.embedding}
-        if reading.sentence is not None:
-            self.vectors[ENCODER_KERNEL] = reading.sentence
+        self.vectors = {EMBEDDING_KERNEL: features.embedding}
+        if features.sentence is not None:
+            self.vectors[ENCODER_KERNEL] = features.sentence
         self.lean: Floats | None = None
         self.base_slope = self.base_level = 0.0
-        if reading.base is not None:
-            self.base_slope = BASE_SLOPE / max(float(reading.base.std()), _LEAST_SQUARE)
-            self.base_level = float(reading.base.mean())
-            self.lean = self.base_slope * (reading.base - self.base_level)
+        if features.base is not None:
+            self.base_slope = BASE_SLOPE / max(float(features.base.std()), _LEAST_SQUARE)
+            self.base_level = float(features.base.mean())
+            self.lean = self.base_slope * (features.base - self.base_level)
         self.widths: dict[str, float] = {}
         self.scales: dict[str, float] = {}
         self.kernels: dict[str, Singles] = {}
@@ -151,11 +150,11 @@ class Blocks:
             self.kernels[name] = np.exp(-squares / self.widths[name]).astype(np.float32)
 
     def fit(self, has_score: NDArray[np.bool_], goals: Floats) -> dict[str, FormFit]:
-        """Fit every form, and their stack, to the prompts with known scores.
+        """Fit all forms to the prompts with scores.
 
         Args:
             has_score: whether each prompt has a score.
-            goals: the known scores, standardised, shape ``(prompts with a score, targets)``.
+            goals: the standardised scores of these prompts.
         """
         lean = 0.0 if self.lean is None else self.lean[has_score, None]
         goals = goals - lean
@@ -184,7 +183,7 @@ class Blocks:
         return fitted
 
     def build_heads(self, weights: Mapping[str, Floats]) -> dict[str, Any]:
-        """Return the heads of a predictor from the weights of each block."""
+        """Build the heads of a predictor from the weights of each block."""
         parts: dict[str, KernelHead] = {}
         singles = {name: array.astype(np.float32) for name, array in weights.items()}
         for name, vectors in self.vectors.items():
@@ -194,10 +193,10 @@ class Blocks:
 
 
 def choose_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
-    """Choose the form of a target.
+    """Return the name of the best form for a target.
 
-    The stack, unless another form's mean squared leave-one-out error is lower by more than two
-    standard errors of the difference.
+    It is the stack, unless another form's mean squared leave-one-out error is lower by more than
+    two standard errors.
     """
     true = goals[:, target]
     errors = {form: (fit.ridge.left_out[:, target] - true) ** 2 for form, fit in fitted.items()}

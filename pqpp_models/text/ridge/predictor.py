@@ -1,4 +1,4 @@
-"""The ridge predictor: a head for a user's scores on the shipped network and on words.
+"""The ridge predictor, which `pqpp fit` fits to a user's scores.
 
 It is linear in the network's layers, the features of difficulty, hashed words, and TF-IDF, and has
 radial kernels of embeddings. The fit chooses one of these, or all, for each target.
@@ -13,13 +13,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.errors import ModelError
+from pqpp_backbones.checkpoint import Tensors
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates
-from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
+from pqpp_models.text.arrays import (
+    INT8_SCALE,
+    Floats,
+    Singles,
+    add_prefix,
+    round_to_grid,
+    strip_prefix,
+)
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, compute_prompt_features
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -30,14 +36,12 @@ _MOST_DEVIATIONS = 4.0
 
 @dataclass(frozen=True)
 class Standardisation:
-    """A scaling that makes columns comparable, fitted to the training prompts without their scores.
+    """A standardisation of feature columns, with weights for the blocks.
 
     Attributes:
         mean: mean of each column, except hashed ones.
         deviation: standard deviation of each column; positive.
-        weight: factor applied to each column afterwards. Columns within a layer keep their relative
-            spreads; the layers, the difficulty features and the hashed words have equal total
-            weight.
+        weight: factor of each column, such that all blocks have the same total weight.
     """
 
     mean: Singles
@@ -46,7 +50,7 @@ class Standardisation:
 
     @classmethod
     def fit(cls, blocks: Sequence[Singles]) -> Self:
-        """Fit to the blocks of some prompts."""
+        """Fit a standardisation to blocks of features."""
         columns = np.hstack(blocks).astype(np.float64)
         deviation = columns.std(axis=0)
         varies = deviation > 1e-6
@@ -59,7 +63,7 @@ class Standardisation:
         return cls(*(part.astype(np.float32) for part in parts))
 
     def __call__(self, columns: Singles) -> Floats:
-        """Return standardised columns, none more than four deviations from its mean."""
+        """Standardise columns, and clip them at four deviations from the mean."""
         scaled = (columns.astype(np.float64) - self.mean) / self.deviation
         return np.clip(scaled, -_MOST_DEVIATIONS, _MOST_DEVIATIONS) * self.weight
 
@@ -75,13 +79,12 @@ _UNLIKE = "no word in common with the prompts it was fitted to"
 
 @dataclass(eq=False, repr=False)
 class RidgePredictor(CalibratedPredictor):
-    """A predictor of any targets with a ridge head, from `pqpp_models.text.ridge.fitting.fit`.
+    """A predictor of any targets by ridge regression, see `pqpp_models.text.ridge.fitting.fit`.
 
-    Predictions are in each target's own units and within its limits. Capitals, blanks, Unicode
-    forms and final punctuation of a prompt do not matter.
+    Predictions are in each target's own units and within its limits.
 
     Attributes:
-        encoder: computes the layers and the points; saved with the head.
+        encoder: the `static` predictor whose network is used.
         standardisation: standardisation of all columns but the hashed words.
         weights: shape ``(columns, targets)``, the hashed words' columns first.
         intercept: one per target.
@@ -89,10 +92,10 @@ class RidgePredictor(CalibratedPredictor):
         limits: the lowest and highest value of each target, in order.
         pieces: the TF-IDF head.
         neighbours: the kernel heads on embeddings, by `embedding` and `sentence`.
-        sentence_encoder: computes the vectors of `sentence`.
-        base: the encoder's target that scores start from, scaled by ``base_slope``.
-        reads_any_language: whether most training prompts are not plain English; any prompt that
-            shares a word piece with them is then read.
+        sentence_encoder: the additional encoder for `sentence`.
+        base: the target of the encoder that scores start from, scaled by ``base_slope``.
+        reads_any_language: whether most training prompts are not plain English, so that all prompts
+            with a piece in common with them are read.
     """
 
     encoder: Any
@@ -122,30 +125,30 @@ class RidgePredictor(CalibratedPredictor):
 
     @cached_property
     def reference_points(self) -> Floats:
-        """The points of the training prompts: unit vectors, one per column."""
-        return to_grid(self.references.T / INT8_SCALE)
+        """Unit vectors of the training prompts, one per column."""
+        return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
-        """Return unit vectors in the space in which distances are measured."""
+        """Return unit vectors of prompts, by which distances are measured."""
         return self.encoder.embed([prompt.normalised for prompt in self.read_rows(rows)])
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
-        """Return the standardised scores of all targets, and the points."""
-        reading = compute_prompt_features(self.encoder, self.sentence_encoder, prompts, self.base)
-        layers = self.standardisation(np.hstack(reading.blocks))
-        rows = np.hstack([reading.words, layers])
+        """Return the standardised scores of all targets, and the prompts' unit vectors."""
+        features = compute_prompt_features(self.encoder, self.sentence_encoder, prompts, self.base)
+        layers = self.standardisation(np.hstack(features.blocks))
+        rows = np.hstack([features.words, layers])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
-        scores = scores + self.pieces.score(reading)
+        scores = scores + self.pieces.score(features)
         for name, part in self.neighbours.items():
-            scores = scores + part.score(getattr(reading, name))
-        if reading.base is not None:
-            scores = scores + self.base_slope * reading.base[:, None]
+            scores = scores + part.score(getattr(features, name))
+        if features.base is not None:
+            scores = scores + self.base_slope * features.base[:, None]
         # Further digits depend on BLAS's order of summation, and so on the other rows.
-        return scores.astype(np.float32).astype(np.float64), reading.points
+        return scores.astype(np.float32).astype(np.float64), features.points
 
     @property
     def domain_note(self) -> str:
-        """The meaning of `Estimates.out_of_domain` here, in words."""
+        """A description of ``out_of_domain``."""
         return _UNLIKE if self.reads_any_language else super().domain_note
 
     def _estimate(self, prompts: list[str], targets: tuple[str, ...]) -> Estimates:
@@ -196,21 +199,14 @@ class RidgePredictor(CalibratedPredictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read.
-
-        Raises:
-            ModelError: the configuration or the weights do not belong to such a predictor.
-        """
+        """Return the predictor of a folder whose files have been read."""
         encoder_class = registry.get_predictor_class(ENCODER)
         arrays = strip_prefix("encoder.", tensors)
         encoder = encoder_class.from_checkpoint(folder, config["encoder"], arrays)
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
         has_limits = all(low < high for low, high in pairs)
         if not has_limits or (tensors["standard.deviation"] <= 0).any():
-            raise ModelError(
-                f"{folder / CONFIG} has no usable 'limits', or its weights have invalid "
-                "deviations; save or download the predictor again"
-            )
+            raise ValueError("its limits or deviations are invalid")
         base = config.get(_BASE) or {}
         sentence = None
         if _SENTENCE in config:
@@ -240,7 +236,7 @@ class RidgePredictor(CalibratedPredictor):
 
 
 def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
-    """Return target names: any, but distinct, without commas or surrounding blanks.
+    """Check that names of targets are distinct, and have no commas or outer blanks.
 
     Raises:
         PredictorError: a name is not allowed.
@@ -250,7 +246,9 @@ def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
     """
     for name in targets:
         if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
-            raise PredictorError(f"{name!r:.60} cannot be a target; remove commas and outer spaces")
+            raise PredictorError(
+                f"{name!r:.60} cannot name a target; remove commas and outer spaces"
+            )
     if not targets or len(set(targets)) < len(targets):
-        raise PredictorError(f"`targets` is {list(targets)}; name one or more, each only once")
+        raise PredictorError(f"`targets` must be one or more different names; got {list(targets)}")
     return tuple(targets)

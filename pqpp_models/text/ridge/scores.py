@@ -1,4 +1,4 @@
-"""Prompts with their scores, from a table or a dataset, to fit a predictor to."""
+"""Read prompts with scores, to fit a predictor to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,14 +22,14 @@ TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 @dataclass
 class ScoreTable:
-    """Prompts with their scores.
+    """A table of prompts with scores.
 
     Attributes:
         ids: Ids of the prompts, or None.
         columns: Scores by target, NaN if missing.
         name: The name of the data.
         limits: Lowest and highest value of each target, if known.
-        dataset: Entries for the card: ``name``, as on the Hub or listed, and ``licence``.
+        dataset: The ``name`` and ``licence`` of the dataset, for the card.
     """
 
     prompts: list[str]
@@ -48,12 +48,12 @@ def read_score_table(
     data_dir: str | None = None,
     column: str = COLUMN,
 ) -> ScoreTable:
-    """Read prompts and scores.
+    """Read prompts and scores from a table or dataset.
 
     Args:
         dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
-        targets: The columns of scores; all targets of a dataset if None.
-        split: `train` by default, if there is one.
+        targets: The columns of scores; default: all targets of a dataset.
+        split: The split; default: `train`, or the only split.
         column: The column of prompts.
 
     Raises:
@@ -79,7 +79,7 @@ def read_score_table(
     names = _choose_columns(dataset, targets, rows.column_names, drop_single_means(declared))
     kinds = {name: getattr(rows.features[name], "dtype", "list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
-        fault = f"column {others[0]} is of type {kinds[others[0]]}; it must be numeric"
+        fault = f"column {others[0]} must be numeric, not {kinds[others[0]]}"
         raise PredictorError(f"`dataset` {dataset}: {fault}; choose other columns with `targets`")
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     limits = {n: ends for n in names if n in declared and (ends := declared[n].limits)}
@@ -97,11 +97,13 @@ def _choose_columns(
 ) -> list[str]:
     names = list(declared if targets is None else targets)
     if not names:
-        named = f"`targets` is missing; choose from its columns {', '.join(columns)[:200]}"
+        named = f"`targets` is missing; choose from the columns {', '.join(columns)[:200]}"
         named = named if columns else "no column has numbers; add a column of scores"
         raise PredictorError(f"{dataset}: {named}, or turn votes into scores with pqpp build")
     if len(set(names)) < len(names):
-        raise PredictorError(f"`targets` {','.join(names)}: duplicate column; name each once")
+        raise PredictorError(
+            f"`targets` {','.join(names)}: duplicate column; list each column once"
+        )
     missing = [name for name in names if name not in columns]
     if missing:
         hint = did_you_mean(missing[0], columns)

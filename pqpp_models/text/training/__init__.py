@@ -1,1 +1,1 @@
-"""Shared code of the text predictors' training scripts; needs torch."""
+"""Training of the text predictors, which needs torch."""

@@ -1,4 +1,4 @@
-"""Training the text predictors, step by step.
+"""Train the text predictors.
 
 The text ensemble combines kernel ridge, networks and a fine-tuned encoder. For the static
 predictor, teachers label texts, a student network is trained on the labels, and is then calibrated.
@@ -44,17 +44,23 @@ from pqpp_models.text.training.data import (
 from pqpp_models.text.training.pooling import StudyFeatures, pool_studies
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.reference import FREELY_WRITTEN, make_reference
-from pqpp_models.text.training.studies import ANCHOR, Study, drop_studies, read_shares, read_studies
+from pqpp_models.text.training.studies import (
+    ANCHOR,
+    Study,
+    drop_studies,
+    read_match_shares,
+    read_studies,
+)
 from pqpp_models.text.training.teacher_student import (
     FittedModel,
     StaticModule,
-    add_layer,
+    add_deeper_layer,
     choose_evenly,
     distil,
     fit_collection_model,
     init_points,
     init_vectors,
-    to_quantiles,
+    to_normal_quantiles,
     to_ranks,
     tune_on_sources,
     tune_on_targets,
@@ -64,7 +70,7 @@ _UNLABELLED = 2000
 
 
 class EnsembleData(TextData):
-    """The training data of the text ensemble; `texts` are training prompts and captions."""
+    """The training data of the text ensemble."""
 
     def __init__(self, recipe: EnsembleRecipe) -> None:
         super().__init__(recipe, TextEnsemblePredictor.name)
@@ -75,7 +81,7 @@ class EnsembleData(TextData):
 
 
 def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePredictor:
-    """Train all parts and return the predictor."""
+    """Train a text ensemble."""
     train = data.train
     tables, postings = WordTables.build(data.texts), Postings.build(data.texts)
     collection = Collection.build(data.encoded, len(train), tables, postings)
@@ -122,9 +128,9 @@ class StaticData(TextData):
     Attributes:
         studies: the studies to learn from.
         judged: normalised prompts of the studies.
-        others: prompts without scores, which widen the student's training data.
-        texts: training prompts and captions, which are the collection, then judged and others.
-        size: size of the collection.
+        others: prompts without scores, for the student.
+        texts: the collection (training prompts and captions), then `judged` and `others`.
+        size: the size of the collection.
     """
 
     recipe: StaticRecipe
@@ -146,7 +152,7 @@ class StaticData(TextData):
 
 
 class StaticTraining:
-    """The steps of building a static predictor, with shared intermediate results."""
+    """The training of a static predictor, in steps."""
 
     def __init__(self, recipe: StaticRecipe, data: StaticData) -> None:
         self.recipe, self.data, self.seed = recipe, data, recipe.seed
@@ -154,7 +160,7 @@ class StaticTraining:
 
     @cached_property
     def teacher(self) -> FittedModel:
-        """The teacher of the targets, which was trained on no study of `alignment`."""
+        """The teacher of the targets, which is not trained on studies of `alignment`."""
         data, n = self.data, len(self.data.train)
         # Evenly spaced captions, since all of them take much longer and add little.
         members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
@@ -165,17 +171,16 @@ class StaticTraining:
 
     @cached_property
     def teacher_labels(self) -> Floats:
-        """The teacher's scores of each text; for training prompts, averaged with true values."""
+        """The teacher's scores of the texts, averaged with the true values of training prompts."""
         fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
         honest = (1 - share) * fitted.left_out + share * fitted.goals
         others = fitted.model.predict(self.data.texts[n:], self.data.get_states(slice(n, None)))
         return np.concatenate([honest, others])
 
     def label_alignment(self) -> Floats:
-        """Return the `alignment` teacher's scores of each text, NaN if not computed.
+        """Return a fine-tuned encoder's scores of `alignment` for the texts, NaN if not needed.
 
-        The teacher is the encoder tuned on the targets and then on the studies. For prompts of the
-        studies, its scores are averaged with people's.
+        Scores of prompts of the studies are averaged with people's ratings.
         """
         recipe, data, studies = self.recipe, self.data, self.data.studies
         tuned = tune_on_targets(
@@ -189,17 +194,17 @@ class StaticTraining:
         goals = np.full(len(data.texts), np.nan)
         with use_number_format(recipe.mixed_precision):
             logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
-        goals[asked] = to_quantiles(expit(logits[:, 0]))
+        goals[asked] = to_normal_quantiles(expit(logits[:, 0]))
         indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
             rows = [indices[normalise_prompt(prompt)] for prompt in study.prompts]
-            true = to_quantiles(to_ranks(study.scores))
+            true = to_normal_quantiles(to_ranks(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
 
     def train_network(self) -> StaticNetwork:
-        """Train the network on the teachers' scores, then its deeper layer and that of pairs."""
+        """Train the network on the teachers' scores, and then its further layers."""
         recipe, data, settings = self.recipe, self.data, self.recipe.student
         states = data.encoded[max(recipe.layers)]
         unit_states = states / np.linalg.norm(states, axis=1)[:, None]
@@ -224,7 +229,7 @@ class StaticTraining:
             student = distil_on(np.flatnonzero(known), alignment, further, student)
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
-        network = add_layer(network, self.numbers, labels, settings, self.seed)
+        network = add_deeper_layer(network, self.numbers, labels, settings, self.seed)
         retrieval = [at for at, name in enumerate(recipe.targets) if not is_image_score(name)]
         if not retrieval:
             return network
@@ -232,10 +237,10 @@ class StaticTraining:
         units, epochs = recipe.pairs.units, recipe.pairs.epochs
         settings = replace(settings, deeper_size=units, epochs=epochs)
         labels = labels[:, retrieval[0] :]
-        return add_layer(network, self.numbers, labels, settings, self.seed, pairs)
+        return add_deeper_layer(network, self.numbers, labels, settings, self.seed, pairs)
 
     def build_predictor(self) -> StaticPredictor:
-        """Combine network, references and calibration into a predictor."""
+        """Train, and return the calibrated predictor."""
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
         points = network(self.numbers[: len(prompts)])[1]
@@ -268,23 +273,24 @@ class StaticTraining:
 
 
 def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFeatures:
-    """Return the features of a study's prompts, computed with a predictor's network.
+    """Return the features of a study's prompts, from the network of a predictor.
 
-    They are `compute_features` and whether each prompt is plain English.
+    They are those of `compute_features`, and how plain and garbled each prompt is.
     """
     texts, known = [normalise_prompt(prompt) for prompt in study.prompts], predictor.known_words
     assert known is not None
     encoded = [predictor.tokens.encode(text) for text in texts]
     scores, _, vectors, _ = predictor.network.compute_layers(encoded)
     blocks = compute_features(texts, vectors, scores, predictor.tables)
-    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.get_weights(texts)]))
-    return StudyFeatures(blocks, compute_lengths(texts), to_quantiles(to_ranks(study.scores)))
+    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.rate_known(texts)]))
+    goals = to_normal_quantiles(to_ranks(study.scores))
+    return StudyFeatures(blocks, compute_lengths(texts), goals)
 
 
 def cross_predict_studies(
     sources: Studies, names: Sequence[str] = ()
 ) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Predict each study, or some, from the others, without the prompts they share.
+    """Predict each study from the others, without the prompts that they share.
 
     The models use the network of `static-train`, which was trained on no study. Garbled prompts
     score one deviation below the mean, and other languages the mean. A single study is predicted
@@ -301,7 +307,7 @@ def cross_predict_studies(
             kept = set(study.prompts)
             indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
             others[other] = judged[other].select_rows(indices)
-        scores = pool_studies(others or judged)(judged[name].facts, judged[name].lengths)
+        scores = pool_studies(others or judged)(judged[name].features, judged[name].lengths)
         garbled, unknown = judged[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
@@ -312,7 +318,7 @@ def cross_predict_studies(
 
 
 def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
-    """Score, on each study, a model of the other studies."""
+    """Evaluate a model on each study that is fitted to the other studies."""
     rows = cross_predict_studies(read_studies(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}
@@ -321,13 +327,12 @@ def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
 def fit_alignment(
     predictor: StaticPredictor, sources: Studies, recipe: StaticRecipe, captions: Sequence[str]
 ) -> dict[str, Any]:
-    """Fit the first target, `alignment`, to studies; other targets are unchanged.
+    """Fit `alignment`, the first target of a predictor, to studies.
 
-    Its units are fitted to cross-predictions of the studies. The verdict's reference is captions
-    and people's prompts in the studies.
+    The calibration uses cross-predictions of the studies. The reference of verdicts is set, too.
 
     Returns:
-        The scores of these predictions, by study.
+        The correlations of the cross-predictions by study.
     """
     judged = {name: compute_study_features(predictor, study) for name, study in sources.items()}
     predictor.judged = pool_studies(judged)
@@ -337,7 +342,7 @@ def fit_alignment(
     # Without GenAI-Bench the level is unknown, so the middle of a study is used.
     level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
     if ANCHOR in sources:
-        level[ANCHOR] = read_shares(recipe.sources_dir, sources[ANCHOR].prompts)
+        level[ANCHOR] = read_match_shares(recipe.sources_dir, sources[ANCHOR].prompts)
     else:
         name, study = next(iter(sources.items()))
         level[name] = to_ranks(study.scores)
@@ -346,7 +351,7 @@ def fit_alignment(
         np.concatenate([study.scores for study in sources.values()]),
         [name for name, study in sources.items() for _ in study.prompts],
         np.concatenate(list(level.values())),
-        np.concatenate([predictor.judged(one.facts, one.lengths) for one in judged.values()]),
+        np.concatenate([predictor.judged(one.features, one.lengths) for one in judged.values()]),
     )
     others = {
         name: array[1 - len(predictor.targets) :] for name, array in predictor.calibration.items()
@@ -362,18 +367,12 @@ def fit_alignment(
 
 
 def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
-    """Refit `alignment` of the predictor named `network` in a recipe, and return its scores.
-
-    Everything else is unchanged.
-    """
+    """Refit only `alignment` of the predictor `network`, save it, and return its scores."""
     recipe.check_output(StaticPredictor.name)
     assert recipe.network is not None
     predictor = Predictor.from_pretrained(recipe.network)
     if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
-        raise PqppError(
-            f"`network`: {predictor.title} is not a static predictor of `alignment`; name "
-            "another predictor"
-        )
+        raise PqppError(f"`network` must be a static predictor of alignment; got {predictor.title}")
     sources = read_studies(recipe.sources_dir, recipe.without)
     scores = predictor.details.setdefault("evaluation", {})
     captions = recipe.read_split(recipe.train_split).prompts

@@ -1,4 +1,4 @@
-"""Training data of the text predictors, and their scores on held-out data.
+"""Training data of the text predictors, and evaluation on held-out data.
 
 The texts are rows, captions and prompts of studies, which are encoded once. Held-out data are a
 validation split and studies.
@@ -34,7 +34,7 @@ FEWER_WORDS = "fewer words"
 def evaluate_calibrated(
     predictor: Any, prompts: Sequence[str], true: Floats, targets: Sequence[str]
 ) -> dict[str, Any]:
-    """Score a predictor on validation prompts.
+    """Evaluate a predictor on validation prompts.
 
     Args:
         predictor: a predictor with ``predict_with_uncertainty``.
@@ -66,7 +66,7 @@ def score_targets(predicted: Floats, true: Floats, targets: Sequence[str]) -> di
 
 
 def score_brevity(prompts: Sequence[str]) -> Floats:
-    """Return a baseline score: minus the number of words.
+    """Return minus the number of words of each prompt, as a baseline.
 
     >>> score_brevity(["a cat", "two cats on a mat"]).tolist()
     [-2.0, -5.0]
@@ -75,7 +75,7 @@ def score_brevity(prompts: Sequence[str]) -> Floats:
 
 
 def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
-    """Score predictions on a held-out study.
+    """Evaluate predictions on a held-out study.
 
     Args:
         predicted: one value per prompt.
@@ -134,7 +134,7 @@ def _round(value: float) -> float | None:
 
 
 class TextData:
-    """The data of a recipe, read before any long computation.
+    """The training and validation data of a recipe.
 
     Args:
         predictor_type: the type of the predictor to train.
@@ -142,7 +142,7 @@ class TextData:
 
     Attributes:
         train, validation: rows with all targets; prompts normalised.
-        goals: values to fit, one row per row of ``train``.
+        goals: the values to fit, one row per row of ``train``.
         captions: further captions of the collection, normalised.
         sources: the studies of `alignment`.
         new_model: the encoder with a new head.
@@ -184,9 +184,9 @@ class TextData:
     def evaluate(
         self, predictor: Predictor, studies: Mapping[str, Study], target: str = "alignment"
     ) -> dict[str, Any]:
-        """Score a predictor on the validation split and on held-out studies.
+        """Evaluate a predictor on the validation split and on held-out studies.
 
-        Existing scores of studies are kept.
+        Existing results on studies are kept.
         """
         validation = self.validation
         assert predictor.record.rows is not None
@@ -207,7 +207,7 @@ class TextData:
 
 
 def read_training_values(recipe: TextRecipe, train: Rows) -> Floats:
-    """Return the values to fit: targets, and for PQPP the log number of relevant images."""
+    """Return the values to fit: the targets and, for PQPP, the log number of relevant images."""
     from datasets import load_dataset
 
     is_pqpp = recipe.dataset == "pqpp" and recipe.subset in (None, "pqpp", "pqpp-v1.0")
@@ -221,7 +221,7 @@ def read_training_values(recipe: TextRecipe, train: Rows) -> Floats:
 
 
 def read_captions(path: str, skip: Iterable[str]) -> list[str]:
-    """Read distinct captions, without those that match a prompt to skip.
+    """Read distinct captions from a file, without some prompts.
 
     Args:
         path: a text file with one caption per line, or a table with a column ``caption``.
@@ -231,10 +231,10 @@ def read_captions(path: str, skip: Iterable[str]) -> list[str]:
 
 
 def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[str]:
-    """Return distinct captions in order, without blank ones and those that match a text to skip.
+    """Return distinct captions in order, without blank ones and those to skip.
 
     Raises:
-        PredictorError: every caption is blank or matches a text to skip.
+        PredictorError: no caption is left.
 
     >>> drop_duplicates(["A cat.", "", "a cat", "Two dogs", "a bird"], skip=["A bird!"])
     ['A cat.', 'Two dogs']
@@ -246,12 +246,12 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError("every caption is blank or a training prompt; give other captions")
+        raise PredictorError("every caption is blank or a training prompt; use other captions")
     return list(kept.values())
 
 
 def read_parti_prompts(path: str) -> list[str]:
-    """Read the prompts of ``PartiPrompts.tsv``, in which quotes are literal.
+    """Read the prompts in ``PartiPrompts.tsv``.
 
     Raises:
         PredictorError: the file is not PartiPrompts.
@@ -259,14 +259,14 @@ def read_parti_prompts(path: str) -> list[str]:
     text = Path(path).read_text("utf-8", errors="replace")
     first, *prompts = [line.partition("\t")[0] for line in text.split("\n")]
     if first != "Prompt":
-        raise PredictorError(f"{path} does not begin with 'Prompt'; give the file PartiPrompts.tsv")
+        raise PredictorError(f"{path} is not PartiPrompts; use the file PartiPrompts.tsv")
     return [prompt for prompt in prompts if prompt]
 
 
 def make_up_prompts(
     captions: Sequence[str], names: Sequence[str], count: int, seed: int
 ) -> list[str]:
-    """Return prompts that are not captions, for a teacher to label.
+    """Make up prompts that are not captions, for a teacher to label.
 
     A third are pieces of captions, a third captions with words replaced by names, a third words and
     names in a row; most are in lower case and without a full stop.

@@ -1,4 +1,4 @@
-"""One model of several studies with different people, generators, questions and scales.
+"""A model of several studies with different people, generators, questions and scales.
 
 People's score of a prompt is the sum of a study's level, slopes common to all studies, and slopes
 of the study; ridge regression shrinks the last two (partial pooling), so that a large study does
@@ -22,7 +22,7 @@ _MOST_A_STUDY = 400  # maximum weight of a study, in prompts
 
 @dataclass(frozen=True, eq=False)
 class StudyFeatures:
-    """Features and scores of a study's prompts, one row per prompt.
+    """The features and scores of the prompts in a study.
 
     Attributes:
         blocks: blocks of features, each with the same weight.
@@ -35,12 +35,12 @@ class StudyFeatures:
     goals: Floats
 
     @property
-    def facts(self) -> Floats:
-        """All blocks side by side."""
+    def features(self) -> Floats:
+        """The blocks side by side."""
         return np.concatenate(self.blocks, axis=1)
 
     def select_rows(self, rows: list[int]) -> "StudyFeatures":
-        """Return some rows."""
+        """Return the features and scores of some rows."""
         return StudyFeatures([b[rows] for b in self.blocks], self.lengths[rows], self.goals[rows])
 
 
@@ -55,7 +55,7 @@ def pool_studies(studies: Mapping[str, StudyFeatures]) -> AlignmentModel:
     True
     """
     weights = {name: min(1, _MOST_A_STUDY / len(one.goals)) for name, one in studies.items()}
-    every = np.concatenate([study.facts for study in studies.values()])
+    every = np.concatenate([study.features for study in studies.values()])
     of_rows = np.repeat([*weights.values()], [len(study.goals) for study in studies.values()])
     mean = np.average(every, axis=0, weights=of_rows)
     deviation = np.average((every - mean) ** 2, axis=0, weights=of_rows) ** 0.5 + 1e-6
@@ -65,7 +65,7 @@ def pool_studies(studies: Mapping[str, StudyFeatures]) -> AlignmentModel:
     for name, study in studies.items():
         curves[name] = np.c_[study.lengths, study.lengths**2]
         away[name] = curves[name] - curves[name].mean(axis=0)
-        rows[name] = (study.facts - mean) / deviation
+        rows[name] = (study.features - mean) / deviation
         rows[name] = np.clip(rows[name], -MOST_EXTREME, MOST_EXTREME) / scale
     squares = sum(away[name].T @ away[name] / len(rows[name]) for name in rows)
     products = sum(away[name].T @ rows[name] / len(rows[name]) for name in rows)

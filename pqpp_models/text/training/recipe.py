@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.checkpoint import CONFIG, check_checkpoint_folder, read_config
+from pqpp_backbones.checkpoint import check_checkpoint_folder, read_config
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
-from pqpp_backbones.training.publish import check_unfinished, get_versions
+from pqpp_backbones.training.publish import check_unfinished, get_library_versions
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option, quote
@@ -20,10 +20,10 @@ from pqpp_models.predictor import Predictor
 from pqpp_models.record.record import FittedRows, TrainingRecord
 from pqpp_models.text.training.settings import (
     DistilSettings,
+    EnsembleTuning,
     FitSettings,
     PairSettings,
     SourceSettings,
-    TunedSettings,
     TuneSettings,
 )
 from pqpp_models.text.training.studies import SOURCES
@@ -33,7 +33,7 @@ from pqpp_models.training.recipe import TargetOptions
 
 @dataclass(kw_only=True)
 class TextRecipe(DataOptions, TargetOptions, RunOptions):
-    """Settings shared by the trainers that use an encoder and a collection of captions.
+    """Settings shared by the trainers of text predictors.
 
     A published predictor is fitted with the final settings and ``train_split: train+validation``.
     Its validation scores would be on training data, so its card shows those of a predictor that was
@@ -69,33 +69,35 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
             raise PqppError(
-                f"`fitted_on_train` is {quote(name)}; name a shipped predictor or OWNER/REPOSITORY"
+                "`fitted_on_train` must be a shipped predictor or OWNER/REPOSITORY; got "
+                f"{quote(name)}"
             )
 
     def check_output(self, predictor_type: str) -> None:
-        """Check before training that the predictor may be saved in the output folder."""
+        """Check that the predictor can be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
         check_unfinished(Path(self.output_dir), self)
 
     def read_split(self, split: str) -> Rows:
-        """Read the prompts of a split that have all targets, normalised."""
+        """Read the normalised prompts of a split that have values of all targets."""
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise PqppError(f"no prompt of {split} has values of all targets; name fewer targets")
+            raise PqppError(f"no prompt of {split} has values of all targets; choose fewer targets")
         prompts = [normalise_prompt(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
     def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
-        """Return the scores of the predictor `train_only`; empty if it is None.
+        """Read the results of the predictor `train_only`, if there is one.
 
         Args:
-            predictor_type: the type of the predictor to train.
-            validation: the rows that `train_only` was scored on.
+            predictor_type: the type of the predictor.
+            train: the training rows.
+            validation: the validation rows.
 
         Raises:
-            PqppError: `train_only` is not needed, or was not scored on held-out rows.
-            ModelError: `train_only` is not a usable checkpoint.
+            PqppError: `train_only` is not needed, or was fitted to validation rows.
+            ModelError: `train_only` cannot be loaded.
         """
         if self.train_only is None:
             return {}
@@ -113,18 +115,18 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             has_learned |= bool(rows.contains(validation.as_table).any())
         if config["predictor_type"] != predictor_type or not is_scored or has_learned:
             raise PqppError(
-                f"`train_only`: {folder / CONFIG} is not a {predictor_type!r} predictor with "
-                "scores on held-out rows; name a predictor that was fitted to the train split only"
+                f"`train_only` must be a {predictor_type} predictor that was evaluated on "
+                f"{self.validation_split} and not fitted to it; choose another folder than {folder}"
             )
         return {**scores, "fitted_on": "train"}
 
     def record_training(self, predictor: Predictor, train: Rows) -> None:
-        """Record rows, means and `fitted_on_train` in a trained predictor."""
+        """Record the training in a predictor."""
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
-        """Return training settings, with some groups of settings, for configuration and card."""
+        """Return the training data and settings for the configuration and the card."""
         # A card names a folder without its path.
         dataset, encoder = (
             Path(name).resolve().name if Path(name).is_dir() else name
@@ -138,7 +140,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 "captions": captions,
                 "seed": self.seed,
                 "encoder": encoder,
-                "versions": get_versions(),
+                "versions": get_library_versions(),
                 **{name: asdict(getattr(self, name)) for name in groups},
             },
         }
@@ -172,16 +174,14 @@ class StaticRecipe(TextRecipe):
     pairs: PairSettings = option(PairSettings(), "the layer over pairs of word pieces")
 
     def __post_init__(self) -> None:
-        """Set the number format of each group of settings that has the default."""
+        """Pass the number format to the groups of settings, and check the studies."""
         super().__post_init__()
         for name in ("tuned_on_targets", "tuned_on_sources", "student"):
             settings = getattr(self, name)
             if settings.mixed_precision == FORMATS[0]:
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
         if not self.alignment and (self.without or self.leave_one_out):
-            raise PqppError(
-                "`without` and `leave_one_out` need `alignment`; set `alignment`, or remove them"
-            )
+            raise PqppError("`without` and `leave_one_out` need `alignment`; set `alignment`")
 
 
 @dataclass(kw_only=True)
@@ -191,16 +191,18 @@ class EnsembleRecipe(TextRecipe):
     output_dir: str = option("runs/text_ensemble", "folder to write the predictor to")
     collection_captions: int = option(42000)
     fit: FitSettings = option(FitSettings(networks=8), "how kernel ridge and networks are fitted")
-    tuned: TunedSettings = option(TunedSettings(), "how the encoder is fine-tuned")
+    tuned: EnsembleTuning = option(EnsembleTuning(), "how the encoder is fine-tuned")
 
     def __post_init__(self) -> None:
         """Check the layers of the kernels."""
         super().__post_init__()
         if other := [one for one in self.fit.kernel_layers if one not in self.layers]:
-            raise PqppError(f"`fit.kernel_layers` has layer {other[0]}; add it to `layers`")
+            raise PqppError(
+                f"layer {other[0]} of `fit.kernel_layers` is not in `layers`; add it to `layers`"
+            )
 
     @property
     def tuned_targets(self) -> list[str]:
-        """The targets of the fine-tuned encoder: those of generation, if any."""
+        """The targets of the fine-tuned encoder, which are those of generation."""
         generation = [name for name in self.targets if get_measure(name).task == "generation"]
         return generation or self.targets

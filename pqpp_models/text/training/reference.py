@@ -1,4 +1,4 @@
-"""The prompts that a verdict ranks among: training captions, and prompts that people wrote.
+"""The reference prompts of verdicts: captions, and prompts that people wrote.
 
 Studies whose prompts were composed by rules are not used.
 """
@@ -18,7 +18,7 @@ _DIGITS = 4
 def make_reference(
     predictor: Any, captions: Sequence[str], people: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return the verdict reference of a predictor for its configuration.
+    """Return the entry of a predictor's configuration with the reference of verdicts.
 
     Args:
         predictor: A predictor of texts.
@@ -28,7 +28,7 @@ def make_reference(
     target = choose_main_targets(predictor)[0]
 
     def compute_quantiles(kinds: Iterable[Sequence[str]]) -> list[float]:
-        """Return 101 quantiles; each group of prompts has the same weight."""
+        """Return 101 quantiles of predictions, with the same weight for each group."""
         values = [predictor.predict(list(prompts), target)[:, 0] for prompts in kinds]
         weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
         every = np.concatenate(values)

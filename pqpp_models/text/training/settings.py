@@ -1,4 +1,4 @@
-"""Training settings of the text predictors' parts, without torch."""
+"""Settings for training the parts of text predictors, without torch."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class SourceSettings(TuneSettings):
 
 
 @dataclass(frozen=True)
-class TunedSettings(TuneSettings):
+class EnsembleTuning(TuneSettings):
     """Settings of the fine-tuned encoder in an ensemble.
 
     Attributes:
@@ -121,7 +121,7 @@ class DistilSettings(Options):
 
 @dataclass(frozen=True)
 class PairSettings(Options):
-    """Settings of the layer that reads pairs of word pieces; others are those of the network."""
+    """Settings of the layer for pairs of word pieces."""
 
     units: int = 256
     epochs: int = 20

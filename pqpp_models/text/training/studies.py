@@ -1,8 +1,8 @@
-"""The studies that `alignment` learns from: prompts, and people's ratings of their images.
+"""The studies for `alignment`: prompts, and people's ratings of their images.
 
 PQPP's HBPP also penalises unrealistic images; these studies asked whether an image shows what the
 prompt says. Each has its own generators, question and scale, so that only the order of the prompts
-within one study is learned. The level is from GenAI-Bench (see `read_shares`).
+within one study is learned. The level is from GenAI-Bench (see `read_match_shares`).
 """
 
 import math
@@ -42,7 +42,7 @@ _ELSEWHERE = ("47", "195", "197", "225")
 
 @dataclass(frozen=True)
 class Study:
-    """Prompts with one human score each.
+    """A study: prompts with people's scores.
 
     Attributes:
         prompts: The prompts.
@@ -56,16 +56,16 @@ class Study:
 
 
 def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
-    """Return GIMBRR's prompts with the share of models whose image matched.
+    """Return the share of models whose image matches each prompt of GIMBRR.
 
     Tasks named `Controlled ...` are excluded, as in the paper's overall rates.
 
     Args:
-        annotations: Annotated images by model, rows of `load_dataset("pqpp",
-            "gimbrr-annotations")`; only the first of duplicated annotations counts.
+        annotations: The rows of `load_dataset("pqpp", "gimbrr-annotations")`; of duplicates, the
+            first counts.
 
     Returns:
-        Prompts, rates and tasks, in order of first appearance.
+        The prompts, rates and tasks, in order of first appearance.
     """
     frames = [pd.DataFrame(list(rows)).assign(model=model) for model, rows in annotations.items()]
     votes = pd.concat(frames)
@@ -76,15 +76,14 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
     return zip(*(about[name].tolist() for name in ("prompt", "matched", "task")), strict=True)
 
 
-def read_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
-    """Return the share of ratings that say a current generator's image matches.
+def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
+    """Return the share of people who say that the images of new generators match each prompt.
 
-    These are ratings of 4 and 5 in GenAI-Bench for the `NEWEST_GENERATORS`; ratings outside its
-    scale do not count.
+    These are the ratings 4 and 5 in GenAI-Bench for the `NEWEST_GENERATORS`.
 
     Args:
         data_dir: as for `read_studies`.
-        prompts: prompts of GenAI-Bench's train split.
+        prompts: prompts in the train split of GenAI-Bench.
     """
     folder = None if data_dir is None else str(expand(data_dir) / ANCHOR)
     ratings: dict[str, list[int]] = {}
@@ -98,7 +97,7 @@ def read_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
 def correlate_in_groups(
     predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
 ) -> list[float]:
-    """Return Spearman's coefficient of each group of at least three prompts with unequal scores.
+    """Return Spearman's coefficients in the groups of at least three prompts.
 
     >>> rho = correlate_in_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
     >>> [round(one, 6) for one in rho]
@@ -119,7 +118,7 @@ def correlate_in_groups(
 def centre_by_generator(
     prompts: Sequence[str], generators: Sequence[str], scores: Sequence[float]
 ) -> Scores:
-    """Yield prompts with scores minus the mean score of their generator.
+    """Yield prompts with their scores minus the mean score of the generator.
 
     >>> list(centre_by_generator(["a cat", "a dog", "a hat"], ["x", "x", "y"], [1.0, 2.0, 5.0]))
     [('a cat', -1.0), ('a dog', 1.0), ('a hat', 0.0)]
@@ -174,7 +173,7 @@ SOURCES = (*_STUDIES, *_FILES)
 
 
 def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
-    """Read the studies that predictors of `alignment` may learn from.
+    """Read the studies for `alignment`.
 
     Args:
         data_dir: a folder with one folder per benchmark (``agiqa``, ``tia2``, ``gimbrr``,
@@ -184,11 +183,11 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
         without: names of `SOURCES` to leave out; their prompts are also removed from other studies.
 
     Returns:
-        The studies by name, in the order of `SOURCES`, with distinct normalised prompts and their
-        mean scores, each study on its own scale; GIMBRR's prompts are grouped by task.
+        The studies by name, in the order of `SOURCES`, with distinct normalised prompts and mean
+        scores. The prompts of GIMBRR are grouped by task.
 
     Raises:
-        PredictorError: no study is left, or a study of ``data_dir`` cannot be read.
+        PredictorError: no study is left, or a study in ``data_dir`` cannot be read.
         BenchmarkError: a benchmark cannot be found or downloaded.
     """
     left_out = list(dict.fromkeys(without))
@@ -213,7 +212,7 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
 
 
 def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
-    """Leave studies out, and every prompt that occurs in them."""
+    """Return studies without some of them, and without the prompts of these."""
     left_out = [name for name in left_out if name in studies]
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
     others = {name: study for name, study in studies.items() if name not in left_out}

@@ -1,4 +1,4 @@
-"""Teachers, which are fitted to scores, and the student network that is distilled from them.
+"""Train teachers on scores, and a student network on the labels of the teachers.
 
 The teachers are an encoder, tuned on targets and then on studies, and a model of a collection. The
 second is fitted in numpy and torch: kernel ridge regression, and small networks with dropout. In
@@ -34,7 +34,7 @@ from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.number_format import use_number_format
 from pqpp_backbones.training.options import diverged_error
 from pqpp_models.targets import Limits, scale_targets
-from pqpp_models.text.arrays import Floats, Singles, to_unit
+from pqpp_models.text.arrays import Floats, Singles, normalise_rows
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import (
     CollectionModel,
@@ -65,17 +65,18 @@ def run_adamw(
     bar: str | None = None,
     largest_gradient: float | None = 1.0,
 ) -> None:
-    """Train a model with AdamW and put it into evaluation mode.
+    """Train a model with AdamW, in place.
 
     Args:
-        parameters: the parameters to train, as optimizers accept them.
-        compute_loss: returns the loss of a batch.
-        make_batches: returns the batches of an epoch, counted from 0.
-        factor: returns the learning rate factor of a step, like `make_schedule`.
+        model: the model, which is in evaluation mode afterwards.
+        parameters: the parameters to train.
+        compute_loss: a function that returns the loss of a batch.
+        make_batches: a function that returns the batches of an epoch.
+        factor: a function that returns the learning rate factor of a step.
         settings: has ``epochs``, ``learning_rate`` (the peak) and ``weight_decay``.
-        option: the recipe's name of the learning rate, for the error if training diverges.
-        bar: name of the progress bar; None shows none.
-        largest_gradient: norm to which gradients are clipped; None does not clip.
+        option: the option of the learning rate, for the error if training diverges.
+        bar: the name of the progress bar; None for no bar.
+        largest_gradient: the norm to which gradients are clipped; None for no clipping.
 
     Raises:
         PqppError: the training diverged.
@@ -106,7 +107,7 @@ def run_adamw(
 
 
 def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
-    """Return a learning rate factor that warms up over a share of the steps, then falls to 0."""
+    """Return a learning rate schedule that rises over a share of the steps, then falls to 0."""
 
     def factor(step: int) -> float:
         return min(1.0, (step + 1) / max(1.0, share * steps)) * max(0.0, 1 - step / steps)
@@ -117,7 +118,7 @@ def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
 def split_into_batches(
     lengths: NDArray[np.int64], size: int, pool: int, random: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """Cut shuffled rows into batches in random order; each ``pool`` of them is sorted by length."""
+    """Split shuffled rows into batches of similar length, in random order."""
     shuffled = random.permutation(len(lengths))
     batches = []
     for start in range(0, len(shuffled), size * pool):
@@ -140,14 +141,14 @@ def fine_tune(
     name: str = "tuned",
     sample: Callable[[np.random.Generator], NDArray[np.int64]] | None = None,
 ) -> PreTrainedModel:
-    """Fine-tune a model in place; parameters without a gradient are unchanged.
+    """Fine-tune a model in place.
 
     Args:
-        model: has a `backbone` and a `head`, like `BertForPerformancePrediction`.
+        model: a model with a `backbone` and a `head`, like `BertForPerformancePrediction`.
         labels: shape ``(prompts, targets)``, 0 to 1, NaN if unknown.
-        seed: seed of the order; dropout follows the caller's `torch.manual_seed`.
-        name: name of the settings in a recipe, and of the progress bar.
-        sample: returns the rows of an epoch; all rows by default.
+        seed: the seed for the order of the rows.
+        name: the name of the settings in the recipe.
+        sample: a function that returns the rows of an epoch; default: all rows.
     """
     groups = [
         {"params": model.backbone.parameters(), "lr": settings.learning_rate},
@@ -187,8 +188,7 @@ def tune_on_targets(
     """Fine-tune an encoder on the targets of a benchmark.
 
     Args:
-        new_model: builds a model with a new head, like
-            `BertForPerformancePrediction.from_backbone`.
+        new_model: a function that builds a model with a new head.
         prompts: normalised prompts.
         values: shape ``(prompts, targets)``, in the targets' own units.
         limits: limits of targets whose names do not imply them.
@@ -213,10 +213,10 @@ def tune_on_sources(
     settings: SourceSettings,
     seed: int,
 ) -> PreTrainedModel:
-    """Fine-tune a copy of an encoder, with a new head, on the order of prompts in each study.
+    """Fine-tune a copy of an encoder with a new head on studies.
 
     Args:
-        tuned: the output of `tune_on_targets`, which is unchanged.
+        tuned: the output of `tune_on_targets`.
         sources: the output of `read_studies`.
     """
     torch.manual_seed(seed)
@@ -242,7 +242,7 @@ def tune_on_sources(
 
 
 def to_ranks(scores: Sequence[float] | Floats) -> Floats:
-    """Return ranks scaled to between 0 and 1; ties get their mean rank.
+    """Return ranks scaled to 0 .. 1; ties have their mean rank.
 
     >>> to_ranks([3.0, 1.0, 3.0, 9.0]).tolist()
     [0.5, 0.125, 0.5, 0.875]
@@ -250,17 +250,17 @@ def to_ranks(scores: Sequence[float] | Floats) -> Floats:
     return (rankdata(scores, axis=0) - 0.5) / len(scores)
 
 
-def to_quantiles(shares: Floats) -> Floats:
-    """Return normal quantiles of shares, clipped to within ±3.
+def to_normal_quantiles(shares: Floats) -> Floats:
+    """Return the normal quantiles of shares, clipped to -3 .. 3.
 
-    >>> to_quantiles(np.array([0.5, 1.0])).tolist()
+    >>> to_normal_quantiles(np.array([0.5, 1.0])).tolist()
     [0.0, 3.0]
     """
     return np.clip(ndtri(shares), -3, 3)
 
 
 def choose_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
-    """Return at most `limit` evenly spaced numbers of a range.
+    """Return at most `limit` evenly spaced numbers in a range.
 
     >>> choose_evenly(10, 20, 3).tolist()
     [10, 14, 19]
@@ -270,7 +270,7 @@ def choose_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
 
 @dataclass
 class FittedModel:
-    """A fitted model with out-of-fold predictions of its training rows.
+    """A fitted model with out-of-fold predictions of the training rows.
 
     Attributes:
         left_out: predictions of each training row by models fitted without it.
@@ -289,7 +289,7 @@ def fit_collection_model(
     settings: FitSettings,
     seed: int,
 ) -> FittedModel:
-    """Fit a model to the training prompts, the labelled captions of a collection.
+    """Fit a model to the labelled captions of a collection.
 
     Args:
         collection: captions; the training prompts come first.
@@ -316,7 +316,7 @@ def fit_collection_model(
 def fit_ridge(
     rows: dict[str, Singles], goals: Floats, settings: FitSettings
 ) -> tuple[KernelRidge, Floats]:
-    """Solve the kernel ridge regression; also return leave-one-out predictions."""
+    """Fit kernel ridge regression, and return it with leave-one-out predictions."""
     layers = [str(layer) for layer in settings.kernel_layers]
     offset = goals.mean(axis=0)
     ridge = KernelRidge(
@@ -338,7 +338,7 @@ def fit_ridge(
 def fit_networks(
     rows: Singles, goals: Floats, settings: FitSettings, seed: int
 ) -> tuple[list[Layers], Floats]:
-    """Train the networks; also return out-of-fold predictions."""
+    """Train networks, and return them with out-of-fold predictions."""
     shuffled = np.random.default_rng(seed).permutation(len(rows))
     fitted, left_out = [], np.zeros_like(goals)
     for number, part in enumerate(np.array_split(shuffled, settings.networks)):
@@ -352,7 +352,7 @@ def fit_networks(
 
 
 def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int) -> nn.Sequential:
-    """Train one network with the mean squared error."""
+    """Train a network with the mean squared error as loss."""
     torch.manual_seed(seed)
     sizes = rows.shape[1], settings.hidden_size, settings.hidden_size // 2
     model = nn.Sequential(
@@ -376,7 +376,7 @@ def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int
 
 
 class StaticModule(nn.Module):
-    """`StaticNetwork` as a trainable module."""
+    """A trainable `StaticNetwork`."""
 
     def __init__(self, pieces: torch.Tensor, targets: int, settings: DistilSettings) -> None:
         super().__init__()
@@ -392,7 +392,7 @@ class StaticModule(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return scores and points."""
+        """Return the scores and points of prompts."""
         mask = attention_mask.float().unsqueeze(1)
         vectors = self.dropout(self.pieces(input_ids)).transpose(1, 2) * mask
         phrases = torch.relu(self.first(vectors)) * mask
@@ -404,7 +404,7 @@ class StaticModule(nn.Module):
         return self.scores(hidden), self.point(hidden)
 
     def to_static(self, kept: slice) -> StaticNetwork:
-        """Return the network with rounded vectors and only some of its scores."""
+        """Convert to a `StaticNetwork` with only some of the scores."""
         codes, scales = quantise(self.pieces.weight.detach().numpy())
         weights: dict[str, NDArray[np.float16]] = {}
         for name in LINEAR:
@@ -427,9 +427,9 @@ def init_vectors(embeddings: Singles, size: int) -> torch.Tensor:
 
 
 def init_points(vectors: Singles, size: int) -> Singles:
-    """Return unit vectors in fewer dimensions that preserve similarities best."""
+    """Project vectors to fewer dimensions and length one, preserving their similarities."""
     _, directions = np.linalg.eigh(vectors.T @ vectors)
-    return to_unit(vectors @ directions[:, ::-1][:, :size])
+    return normalise_rows(vectors @ directions[:, ::-1][:, :size])
 
 
 def distil(
@@ -448,7 +448,7 @@ def distil(
         goals: target scores, NaN if unknown.
         points: target points, unit vectors.
         pieces: initial vectors of the word pieces.
-        begin: a network to continue from, which is unchanged; a new one by default.
+        begin: the network to start from; default: a new one.
     """
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
@@ -488,7 +488,7 @@ def distil(
     return model
 
 
-def add_layer(
+def add_deeper_layer(
     network: StaticNetwork,
     encoded: Sequence[Sequence[int]],
     goals: Floats,
@@ -496,10 +496,10 @@ def add_layer(
     seed: int,
     pairs: PiecePairs | None = None,
 ) -> StaticNetwork:
-    """Return a network with a deeper layer that corrects its last scores.
+    """Return a network with an additional layer, trained to correct its last scores.
 
     Args:
-        network: its other weights are unchanged; an earlier layer of this kind is replaced.
+        network: the network, of which only an earlier layer of this kind is replaced.
         encoded: ids of the prompts' word pieces.
         goals: target values of the last scores, shape ``(prompts, scores)``.
         pairs: further input of the layer, if it is one of `PAIRED`; its captions come first among

@@ -172,7 +172,7 @@ def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
 ):
     from safetensors.torch import save_file
 
-    from pqpp_backbones.training.script import run_main
+    from pqpp_backbones.training.script import run_or_exit
 
     weights = {name: value.clone() for name, value in random_weights(towers).items()}
     save_file(weights, tmp_path / "w.safetensors")
@@ -183,7 +183,7 @@ def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
         words += ["--tokenizer", str(tmp_path / tokenizer)]
         monkeypatch.setattr("sys.argv", ["convert_rahf", *words])
         with pytest.raises(SystemExit) as left:
-            run_main(convert_rahf.main)
+            run_or_exit(convert_rahf.main)
         assert left.value.code == 2
         return capsys.readouterr().err.splitlines()[-1]
 

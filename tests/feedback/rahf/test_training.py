@@ -91,9 +91,9 @@ def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
     script = trainer("rahf")
     recipe.model = str(tiny_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
     with pytest.raises(PqppError, match="is a 'augmented_prompt'"):
-        script.new_model(recipe, [])
+        script.make_model(recipe, [])
     recipe.variant, recipe.score_weight = "augmented_prompt", 7.0
-    model, processor = script.new_model(recipe, [])
+    model, processor = script.make_model(recipe, [])
     assert model.training and model.config.score_weight == 7 and len(processor.tokenizer) == 300
 
 

@@ -43,7 +43,7 @@ def test_values_by_hand():
 
 
 def test_a_run_of_other_queries_is_refused():
-    with pytest.raises(PredictorError, match="no query_id of ConQA"):
+    with pytest.raises(PredictorError, match="results for no query of ConQA"):
         bench_runs(QUERIES, {"mine": {"q7": {"1": 1.0}}})
 
 

@@ -18,7 +18,7 @@ from pqpp_models.bench.charts import (
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, read_published
 from pqpp_models.bench.report import list_extremes, render_report, summarise
 from pqpp_models.bench.run import BenchRun
-from pqpp_models.bench.split import Comparison, Split
+from pqpp_models.bench.split import ComparedPredictors, Split
 
 
 def said(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0, config="pqpp-v1.0"):
@@ -111,7 +111,7 @@ def test_the_differences_from_a_baseline_are_a_table():
     other, _, others = said(30, "<other>", noise=3.0, seed=1)
     rows = Dataset.from_dict({"prompt": [f"cat {i}" for i in range(30)], **true})
     run = BenchRun(
-        Split(rows, "own", "test"), {}, others, [first, other], true, Comparison({}, {}, [])
+        Split(rows, "own", "test"), {}, others, [first, other], true, ComparedPredictors({}, {}, [])
     )
     assert 'id="differences"' not in render_report(run)
     both = evaluate_predictions([first, other], true, run.split)

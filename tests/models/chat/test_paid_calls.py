@@ -194,7 +194,7 @@ def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tm
     with pytest.raises(ServiceError, match="may cost"):
         one.ask(Request("new", max_tokens=99))
     path.write_text('{"call": 7, "paid": 1}\n')
-    with pytest.raises(ServiceError, match="ledger, line 1: not a ledger entry"):
+    with pytest.raises(ServiceError, match="ledger, line 1: not an entry of a ledger"):
         opened(server, path).ask(QUESTION)
 
 

@@ -127,7 +127,7 @@ def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatc
 def test_a_damaged_folder_is_one_line(server, tmp_path, name, value):
     path = fitted(server).save_pretrained(tmp_path / "llm") / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
-    with pytest.raises(ModelError, match="no usable 'llm'"):
+    with pytest.raises(ModelError, match="llm predictor cannot be loaded"):
         Predictor.from_pretrained(path.parent)
 
 

@@ -29,7 +29,7 @@ GRAPHS = {name: measure.compute.args[0] for name, measure in MEASURES.items()}
 
 
 def ego_network(vectors, word, *settings):
-    return EgoNetworks(vectors, *settings).build(word)
+    return EgoNetworks(vectors, *settings).build_network(word)
 
 
 def edges(graph) -> dict[tuple[str, str], float]:
@@ -64,10 +64,10 @@ class TestNetwork:
         rng = np.random.default_rng(5)
         vectors = WordVectors([f"w{n}" for n in range(300)], rng.normal(size=(300, 8)))
         together = EgoNetworks(vectors, 2, 0.9, threshold)
-        together.prepare([*vectors.words[:50], "unicorn"])
+        together.cache_neighbours([*vectors.words[:50], "unicorn"])
         for word in vectors.words[:50]:
             alone = edges(ego_network(vectors, word, 2, 0.9, threshold))
-            assert edges(together.build(word)) == pytest.approx(alone, abs=1e-6)
+            assert edges(together.build_network(word)) == pytest.approx(alone, abs=1e-6)
 
     @given(st.integers(0, 2**32 - 1), st.floats(0.3, 1.0), st.integers(0, 2))
     def test_what_holds_for_any_embedding(self, seed, beta, alpha):
@@ -161,14 +161,14 @@ class TestVectors:
     @pytest.mark.parametrize(
         ("name", "content", "said"),
         [
-            ("x.bin", b"not a header\n", "no usable file of word vectors"),
-            ("x.bin", b"3 2\ncat \0\0", "no usable file of word vectors"),
-            ("x.bin", binary(b"")[:-1], "no usable file of word vectors"),
-            ("x.bin", b"1 2\n" + b"x" * 2000, "no usable file of word vectors"),
-            ("x.vec", b"cat 1.0 2.0\ndog 1.0\n", "no usable file of word vectors"),
-            ("x.vec", b"cat one two\n", "no usable file of word vectors"),
-            ("x.vec", b"cat nan 1\n", "not finite"),
-            ("x.vec", b"", "for 0 words"),
+            ("x.bin", b"not a header\n", "word vectors cannot be read"),
+            ("x.bin", b"3 2\ncat \0\0", "word vectors cannot be read"),
+            ("x.bin", binary(b"")[:-1], "word vectors cannot be read"),
+            ("x.bin", b"1 2\n" + b"x" * 2000, "word vectors cannot be read"),
+            ("x.vec", b"cat 1.0 2.0\ndog 1.0\n", "word vectors cannot be read"),
+            ("x.vec", b"cat one two\n", "word vectors cannot be read"),
+            ("x.vec", b"cat nan 1\n", "NaN or infinity"),
+            ("x.vec", b"", "must have the shape"),
         ],
     )
     def test_damaged_files_are_refused(self, tmp_path, name, content, said):

@@ -7,7 +7,7 @@ import pytest
 from models.made_up import made_up
 
 from pqpp_models import TARGETS, Predictor
-from pqpp_models.record.record import find_means
+from pqpp_models.record.record import find_mean_targets
 from pqpp_models.text.ridge.fitting import fit
 
 PROMPTS = ["A man riding a wave.", "two oranges near a bus", "", "qwx zzyv 77"]
@@ -65,16 +65,16 @@ def test_a_saved_one_says_so_and_an_older_one_does_not(own, tmp_path):
 def test_a_weighted_mean_is_a_target_of_its_own():
     names = ("a_rating", "b_rating", "mean_rating")
     rows = np.array([[1.0, 3.0, 2.0], [2.0, 5.0, 3.5], [np.nan, 4.0, 4.0]])
-    assert find_means(names, rows) == ("mean_rating",)
-    assert find_means(names, rows[2:]) == ()  # no row has all of them
+    assert find_mean_targets(names, rows) == ("mean_rating",)
+    assert find_mean_targets(names, rows[2:]) == ()  # no row has all of them
     rows[1, 2] = 3.0  # by numbers of votes
-    assert find_means(names, rows) == ()
+    assert find_mean_targets(names, rows) == ()
 
 
 def test_scores_rounded_to_two_digits_are_means_still():
     names = ("a_rr", "b_rr", "mean_rr")
     a, b = np.random.default_rng(0).random((2, 50)).round(2)
-    assert find_means(names, np.column_stack([a, b, ((a + b) / 2).round(2)])) == ("mean_rr",)
+    assert find_mean_targets(names, np.column_stack([a, b, ((a + b) / 2).round(2)])) == ("mean_rr",)
 
 
 @pytest.mark.realdata

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pqpp_models.text.arrays import to_unit
+from pqpp_models.text.arrays import normalise_rows
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.collection.collection import Collection, average_labels, compare
 from pqpp_models.text.collection.model import apply_layers, square_distances
@@ -24,7 +24,7 @@ def test_vectors_have_length_one_around_the_mean():
     np.testing.assert_allclose(np.linalg.norm(built.vectors[1], axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(built.means[1], VECTORS[1].mean(axis=0), atol=1e-5)
     assert not built.means[2].any()
-    again = built.to_unit({2: VECTORS[2].astype(np.float32)})
+    again = built.centre_and_normalise({2: VECTORS[2].astype(np.float32)})
     np.testing.assert_allclose(again[2], built.vectors[2], atol=1e-6)
 
 
@@ -53,7 +53,7 @@ def test_leaving_a_member_out_is_a_collection_without_it():
 
 def test_many_prompts_are_as_one_by_one():
     built = collection()
-    rows = {layer: to_unit(RANDOM.normal(size=(700, 6))) for layer in VECTORS}
+    rows = {layer: normalise_rows(RANDOM.normal(size=(700, 6))) for layer in VECTORS}
     together = built.measure_density(rows)
     alone = built.measure_density({layer: array[-1:] for layer, array in rows.items()})
     np.testing.assert_allclose(together[-1:], alone, atol=1e-5)
@@ -84,7 +84,7 @@ def test_network_is_torchs():
 def test_ridge_leaves_out_what_it_says():
     fitting = pytest.importorskip("pqpp_models.text.training.teacher_student")
     settings = fitting.FitSettings(kernel_layers=(2,), ridge=1.0)
-    rows = {"2": to_unit(RANDOM.normal(size=(50, 4))), "features": RANDOM.normal(size=(50, 3))}
+    rows = {"2": normalise_rows(RANDOM.normal(size=(50, 4))), "features": RANDOM.random((50, 3))}
     goals = RANDOM.normal(size=(50, 2))
     goals -= goals.mean(axis=0)
     _, left_out = fitting.fit_ridge(rows, goals, settings)

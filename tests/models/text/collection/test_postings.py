@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_models.text.arrays import to_unit
+from pqpp_models.text.arrays import normalise_rows
 from pqpp_models.text.collection.collection import (
     COHERENCE_NEIGHBOURS,
     SCOPE_RANKS,
@@ -77,7 +77,7 @@ def test_postings_hold_no_words_and_come_back():
 
 
 def test_coherence_is_the_mean_cosine_of_pairs():
-    known, rows = (to_unit(RANDOM.normal(size=(130, 8))), to_unit(RANDOM.normal(size=(300, 8))))
+    known, rows = (normalise_rows(RANDOM.normal(size=(size, 8))) for size in (130, 300))
     found = measure_coherence(rows, known)
     assert found.shape == (300, 2 * len(COHERENCE_NEIGHBOURS) + 1)
     for number in (0, 299):
@@ -94,7 +94,7 @@ def test_coherence_is_the_mean_cosine_of_pairs():
 
 @pytest.mark.parametrize("size", [150, 50])
 def test_coherence_leaves_the_prompt_itself_out(size):
-    known = to_unit(RANDOM.normal(size=(size, 8)))
+    known = normalise_rows(RANDOM.normal(size=(size, 8)))
     with_own, without = (
         measure_coherence(known[:1], known),
         measure_coherence(known[:1], known[1:]),

@@ -35,9 +35,9 @@ def known():
 
 
 def test_english_is_known_and_the_rest_is_not(known):
-    assert known.get_weights([*TEXTS[:3], "E = mc^2 on a table of a woman"]).tolist() == [1.0] * 4
-    assert known.get_weights(NOT_ENGLISH).tolist() == [0.0] * len(NOT_ENGLISH)
-    assert known.get_weights([]).shape == (0,)
+    assert known.rate_known([*TEXTS[:3], "E = mc^2 on a table of a woman"]).tolist() == [1.0] * 4
+    assert known.rate_known(NOT_ENGLISH).tolist() == [0.0] * len(NOT_ENGLISH)
+    assert known.rate_known([]).shape == (0,)
 
 
 def test_a_share_by_hand():
@@ -105,13 +105,13 @@ def learned(real_data):
 @pytest.mark.realdata
 def test_at_most_one_in_twenty_prompts_of_each_study_is_far(learned, real_studies):
     for name, source in real_studies.items():
-        assert (learned.get_weights([*map(normalise, source.prompts)]) == 0).mean() <= 0.05, name
+        assert (learned.rate_known([*map(normalise, source.prompts)]) == 0).mean() <= 0.05, name
 
 
 @pytest.mark.realdata
 def test_what_is_no_prompt_is_far(learned):
     rows = (SENSE / "not_prompts.jsonl").read_text("utf-8").splitlines()
-    far = learned.get_weights([normalise(json.loads(row)["prompt"]) for row in rows]) == 0
+    far = learned.rate_known([normalise(json.loads(row)["prompt"]) for row in rows]) == 0
     assert len(far) == 200 and far.sum() >= 188, f"{far.sum()} of {len(far)}"
 
 
@@ -121,7 +121,7 @@ def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(
     assert known.rate_garbled(read).tolist() == [0.0] * 3 and not any(map(known.explain, read))
     assert known.rate_garbled(["qwlkj", "a smafml vessef on a table"]).tolist() == [1.0, 1.0]
     # Alone behind an article it may be a name as well: the average stands for it.
-    assert (known.rate_garbled(["a zyphlo"])[0], known.get_weights(["a zyphlo"])[0]) == (0.0, 0.0)
+    assert (known.rate_garbled(["a zyphlo"])[0], known.rate_known(["a zyphlo"])[0]) == (0.0, 0.0)
     assert known.explain("a zyphlo") == "unknown: zyphlo"
 
 

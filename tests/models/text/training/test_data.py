@@ -42,5 +42,5 @@ def test_partis_quotes_stand_for_themselves(tmp_path):
     path.write_text('Prompt\tCategory\na sign "no\tText\n"a"\u2028\x85cat\tAnimals\n', "utf-8")
     assert read_parti_prompts(str(path)) == ['a sign "no', '"a"\u2028\x85cat']
     path.write_text("prompt\tCategory\n", "utf-8")
-    with pytest.raises(PqppError, match="does not begin with 'Prompt'"):
+    with pytest.raises(PqppError, match="is not PartiPrompts"):
         read_parti_prompts(str(path))

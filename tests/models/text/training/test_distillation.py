@@ -11,7 +11,7 @@ from pqpp_models.text.static import DEEPER  # noqa: E402
 from pqpp_models.text.training.teacher_student import (  # noqa: E402
     DistilSettings,
     StaticModule,
-    add_layer,
+    add_deeper_layer,
     distil,
     init_points,
 )
@@ -115,7 +115,7 @@ def test_a_deeper_layer_learns_what_the_last_scores_lack_and_moves_nothing_else(
     flat = distil(encoded, goals, points, first_pieces(), replace(SMALL, epochs=1), 3)
     flat = flat.to_static(slice(2))
     settings = replace(SMALL, deeper_size=24, epochs=30)
-    first, second = (add_layer(flat, encoded, goals[:, 1:], settings, 3) for _ in range(2))
+    first, second = (add_deeper_layer(flat, encoded, goals[:, 1:], settings, 3) for _ in range(2))
     for name, weight in flat.weights.items():
         assert np.array_equal(first.weights[name], weight)
     new, true, _ = made_up(seed=9)

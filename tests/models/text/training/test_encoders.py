@@ -109,14 +109,14 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
     encoder, tokenizer = load_encoder(str(save_text_encoder(tmp_path / "encoder")))
     assert get_word_pieces(encoder, tokenizer)[:2] == ["[PAD]", "[UNK]"]
     pairs = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
-    with pytest.raises(ModelError, match="is of type BPE; use an encoder with WordPiece"):
+    with pytest.raises(ModelError, match="is BPE, not WordPiece"):
         get_word_pieces(encoder, PreTrainedTokenizerFast(tokenizer_object=pairs))
     tokenizer.add_tokens(["more"])
-    with pytest.raises(ModelError, match="has 57 word vectors, but its tokenizer has 58"):
+    with pytest.raises(ModelError, match="tokenizer's 58 pieces do not match the encoder's 57"):
         get_word_pieces(encoder, tokenizer)
 
 
 def test_a_layer_that_is_not_read_has_no_kernel(files):
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
-    with pytest.raises(PqppError, match=r"`fit.kernel_layers` has layer 1; add it"):
+    with pytest.raises(PqppError, match=r"layer 1 of `fit.kernel_layers` is not in"):
         train("text_ensemble", "--config", "recipe.yaml")

@@ -55,7 +55,7 @@ def studies_of(slopes, length=0.0):
 def predicted(studies, name):
     """Predict a study by the others."""
     others = {other: study for other, study in studies.items() if other != name}
-    return pool_studies(others)(studies[name].facts, studies[name].lengths)
+    return pool_studies(others)(studies[name].features, studies[name].lengths)
 
 
 def test_each_study_is_predicted_by_the_others_alone():

@@ -5,7 +5,7 @@ import pytest
 from support.alignment_folders import KINDS, write_studies
 
 from pqpp_models.errors import PredictorError
-from pqpp_models.text.training.studies import SOURCES, read_shares, read_studies
+from pqpp_models.text.training.studies import SOURCES, read_match_shares, read_studies
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_scores_worked_by_hand(studies):
     assert found["genai"].scores == [5.0, 4.0, 3.0, 2.0, 1.0, 1.0]
     assert found["drawbench"].scores == [2.0, 1.5, 1.0, 0.5, 0.0, -0.5]
     assert found["drawbench"].prompts == [f"drawbench {kind}" for kind in KINDS]
-    assert read_shares(studies, found["genai"].prompts).tolist() == [1, 1, 0, 0, 0, 0]
+    assert read_match_shares(studies, found["genai"].prompts).tolist() == [1, 1, 0, 0, 0, 0]
     # Six prompts a tenth apart, of either generator: 2.5, 1.5 ... tenths from its mean.
     away = np.array([2.5, 1.5, 0.5, -0.5, -1.5, -2.5]) / np.sqrt(35 / 12)
     assert found["aigiqa"].scores == pytest.approx(away)
@@ -66,7 +66,7 @@ def test_the_real_studies(real_studies, real_data, cache):
         "aigiqa": 6851,
         "imagenhub": 147,
     }
-    told = read_shares(str(real_data), found["genai"].prompts)
+    told = read_match_shares(str(real_data), found["genai"].prompts)
     assert told.mean() == pytest.approx(0.52638, abs=1e-5)
     for prompt in ("the word 'START'", "a green pepper"):  # they stand in studies held back
         assert prompt not in found["t2v"].prompts

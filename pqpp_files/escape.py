@@ -8,18 +8,18 @@ _UNSEEN = re.compile(
 )
 
 
-def visible(text: str, kept: str = "") -> str:
+def escape_controls(text: str, keep: str = "") -> str:
     r"""Return a text with its control characters written as escapes.
 
     Args:
         text: The text.
-        kept: Characters to keep, such as line breaks.
+        keep: Characters to keep, such as line breaks.
 
     Example:
-        >>> visible("a \x1b[31mred cat\n")
+        >>> escape_controls("a \x1b[31mred cat\n")
         'a \\x1b[31mred cat\\n'
     """
-    return _UNSEEN.sub(lambda match: match[0] if match[0] in kept else ascii(match[0])[1:-1], text)
+    return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def escape_cell(text: str) -> str:
@@ -32,4 +32,4 @@ def escape_cell(text: str) -> str:
         a cat \\\| a dog \\\<b>
     """
     # Backslashes before a mark would undo the one that escapes it.
-    return re.sub(r"(\\*)([|<])", r"\1\1\\\2", visible(text))
+    return re.sub(r"(\\*)([|<])", r"\1\1\\\2", escape_controls(text))
