@@ -187,11 +187,8 @@ class Predictor(ABC):
         training = self.details.get("training")
         figures = training.get("cross_validation") if isinstance(training, Mapping) else None
         known = figures.items() if isinstance(figures, Mapping) else ()
-        ranks = {
-            name: row.get("ci_low", row.get("spearman"))
-            for name, row in known
-            if isinstance(row, Mapping)
-        }
+        rows = {name: row for name, row in known if isinstance(row, Mapping)}
+        ranks = {name: row.get("ci_low", row.get("spearman")) for name, row in rows.items()}
         return tuple(
             name
             for name in self.targets

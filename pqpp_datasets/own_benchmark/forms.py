@@ -375,9 +375,7 @@ def _refuse_missing(
             remedy = "for preferences between two models, use `preferences` FILE"
         elif "rank" in names:
             remedy = "for ranks (1 is the best), use `rankings` FILE"
-    likely = {
-        role: f"{role}={name}" for role, name in usual.items() if not find_column(names, role)
-    }
+    likely = {role: f"{role}={n}" for role, n in usual.items() if not find_column(names, role)}
     if likely.keys() & {*missing}:
         meant = f"did you mean `columns` {shlex.quote(','.join(likely.values()))}?"
         remedy = meant if likely.keys() >= {*missing} else f"{meant} Otherwise, {remedy}"

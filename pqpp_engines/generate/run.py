@@ -207,8 +207,7 @@ def _generate(
 def check_model_name(generator: Generator) -> None:
     """Refuse a model's name that is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
-        wrong = f"the model name {generator.name!r:.120} is not a valid file name"
-        raise EngineError(f"{wrong}; use letters, digits, dots, _ and - (100 at most)")
+        raise EngineError(f"model name {generator.name!r:.120}: use 1 to 100 of A-Z a-z 0-9 . _ -")
 
 
 def get_image_name(generator: Generator, request: ImageRequest) -> str:

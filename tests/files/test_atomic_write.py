@@ -11,7 +11,7 @@ import pytest
 from pqpp_files import atomic_write as module
 from pqpp_files.atomic_write import atomic_folder, atomic_write, write_file
 from pqpp_files.errors import FileError
-from pqpp_files.paths import check_output, check_output_folder, walk_files
+from pqpp_files.paths import check_output, check_output_folder
 
 FILES = ("config.json", "model-*.safetensors")
 
@@ -47,21 +47,6 @@ def test_circular_links_are_refused(tmp_path):
     for write_to in (check_output, lambda path: write_file(path, "x"), lambda p: write(p, "x")):
         with pytest.raises(FileError, match="circular symbolic link; remove"):
             write_to(tmp_path / "a")
-
-
-def test_a_thousand_folders_in_one_another(tmp_path):
-    folders = [tmp_path.joinpath(*"d" * count) for count in range(1, 1100)]
-    for folder in folders:
-        folder.mkdir()
-    os.mkfifo(folders[9] / "pipe")
-    with pytest.raises(FileError, match="is a pipe or a device; remove it"):
-        walk_files(tmp_path)
-    with pytest.raises(FileError, match="has other files"):
-        check_output_folder(folders[9], ["pipe", "d"])
-    (folders[9] / "pipe").unlink()
-    assert walk_files(tmp_path) == []
-    for folder in folders[::-1]:
-        folder.rmdir()
 
 
 def test_pipes_are_written_to(tmp_path):

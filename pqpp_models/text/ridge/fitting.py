@@ -290,9 +290,7 @@ def fit(
     names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
-        raise PredictorError(
-            f"`ids` must have one value per prompt ({len(prompts)}); got {len(ids)}"
-        )
+        raise PredictorError(f"`ids` must have one id per prompt ({len(prompts)}); got {len(ids)}")
     columns = np.array(scores, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.shape != (len(prompts), len(names)):
@@ -363,9 +361,7 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
         network = network if base in network.targets else full
     if base is not None and base not in network.targets:
         targets = ", ".join(network.targets)
-        raise PredictorError(
-            f"`base` must be a target of {network.title} ({targets}); got {base!r}"
-        )
+        raise PredictorError(f"`base` must be one of {targets}; got {base!r}")
     return network, sentence_encoder
 
 
