@@ -139,5 +139,5 @@ def test_fit_to_few_prompts_with_a_base():
         for one in (found, plain)
     )
     assert reached > without + 0.1
-    with pytest.raises(PredictorError, match=r"`base` must be a target of static .*'nix'"):
+    with pytest.raises(PredictorError, match=r"`base` must be one of .*'nix'"):
         fit(PROMPTS, RATES, "rate", base="nix")
