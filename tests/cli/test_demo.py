@@ -78,7 +78,7 @@ def test_demo_reads_the_data_dir(real_data, tmp_path, capsys, monkeypatch, cache
     is_real(tmp_path, out)
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "nowhere"))
     status, _, err = demo(tmp_path, capsys)
-    assert status == 2 and "PQPP_DATA_DIR=" in err and "no such folder" in err
+    assert status == 2 and "PQPP_DATA_DIR" in err and "is not a folder" in err
 
 
 def test_offline_demo_shows_no_published_results(tmp_path, capsys, monkeypatch, cache):

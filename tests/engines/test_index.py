@@ -93,7 +93,7 @@ def test_damaged_folders_and_wrong_queries(tmp_path):
     whole.write_bytes(whole.read_bytes()[:-900])
     config["sha256"]["index.faiss"] = hash_file(whole)
     place.write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="not a faiss index"):
+    with pytest.raises(ValueError, match="not a readable faiss index"):
         Index(tmp_path / "index")
     (tmp_path / "index/ids.arrow").unlink()
     os.mkfifo(tmp_path / "index/ids.arrow")

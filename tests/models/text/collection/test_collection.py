@@ -5,7 +5,7 @@ import pytest
 
 from pqpp_models.text.arrays import normalise_rows
 from pqpp_models.text.calibration import SAME
-from pqpp_models.text.collection.collection import Collection, average_labels, compare
+from pqpp_models.text.collection.collection import Collection, average_labels, compute_similarities
 from pqpp_models.text.collection.model import apply_layers, square_distances
 from pqpp_models.text.reading.words import WordTables
 
@@ -30,7 +30,7 @@ def test_vectors_have_length_one_around_the_mean():
 
 def test_a_member_is_not_its_own_neighbour():
     built = collection()
-    own = compare(built.vectors[2][:5], built.vectors[2])
+    own = compute_similarities(built.vectors[2][:5], built.vectors[2])
     assert (own[np.arange(5), np.arange(5)] == -1).all()
     assert (own < SAME).all()
 

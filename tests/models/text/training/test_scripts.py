@@ -66,7 +66,7 @@ def flags(files, recipe):
 def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, monkeypatch):
     monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
     (files / "empty").mkdir()
-    with pytest.raises(PredictorError, match="empty/agiqa': no such folder"):
+    with pytest.raises(PredictorError, match="empty/agiqa' is not a folder"):
         recipe = STATIC if name == "static" else ENSEMBLE
         train(name, *flags(files, recipe), "--sources_dir", "empty")
 

@@ -43,7 +43,7 @@ def test_prompts_of_a_study_left_out_are_nowhere(studies, tmp_path):
 def test_what_cannot_be_read_is_said_in_a_line(studies, tmp_path):
     with pytest.raises(PredictorError, match="keep at least one"):
         read_studies(studies, SOURCES)
-    with pytest.raises(PredictorError, match=r"the study agiqa .*absent/agiqa': no such folder"):
+    with pytest.raises(PredictorError, match=r"the study agiqa .*absent/agiqa' is not a folder"):
         read_studies(str(tmp_path / "absent"))
     (tmp_path / "studies/genai/genai_image.json").unlink()
     with pytest.raises(PredictorError, match="the study genai of `alignment`: "):
