@@ -75,7 +75,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         with explain(f"{older / REPORT} is damaged", "choose another folder"):
             written = {REPORT, *read_json(older / REPORT)["files"]} if REPORT in names else set()
         if other := names - written:
-            raise FileError(f"{older} contains another file, {min(other)}; choose another folder")
+            raise FileError(f"{older} contains {min(other)}; remove it, or choose another folder")
 
     with atomic_folder(output, check=refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export(votes), format)

@@ -97,11 +97,11 @@ def get_output_width(output: str | None) -> int | None:
 
 
 def merge_columns(given: dict, predicted: dict, renamed: list[str], end: str = "predicted") -> dict:
-    """Return the input columns and the predicted ones, which end in _predicted if names clash.
+    """Return the input columns and the new ones, which get an ending if names clash.
 
     Args:
         renamed: The clashes that were noted before; new ones are added.
-        end: Another ending for clashing names.
+        end: The ending, without its underscore.
     """
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):

@@ -202,11 +202,10 @@ def remove_temporary_files(folder: Path) -> None:
     """Remove the temporary files of killed processes of this machine; restore replaced folders."""
     temporary_name = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
-    for name in [e.name for e in os.scandir(folder)] if os.access(folder, os.R_OK) else ():
-        match = temporary_name.fullmatch(name)
+    for left in [*folder.glob(f".*.{_MARK}-{_MACHINE}-*")]:
+        match = temporary_name.fullmatch(left.name)
         if not match or _is_alive(int(match[2])):
             continue
-        left = folder / name
         with contextlib.suppress(OSError):
             _restore_old_folder(left, folder / match[1])
         if left.is_dir() and not left.is_symlink():

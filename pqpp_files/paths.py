@@ -107,6 +107,8 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
 def walk_files(folder: Path) -> list[Path]:
     """Return the files and links in a folder and its subfolders, sorted; none if it is missing.
 
+    Subfolders that cannot be read are skipped.
+
     Raises:
         FileError: A pipe or a device is among them, whose reading may never end.
 
@@ -117,14 +119,14 @@ def walk_files(folder: Path) -> list[Path]:
     """
     folders, files = [str(folder)] * folder.is_dir(), list[Path]()
     for one in folders:  # grows; recursion would end at a depth of a thousand
-        for entry in os.scandir(one):
+        for entry in os.scandir(one) if os.access(one, os.R_OK | os.X_OK) else ():
             path = Path(entry.path)
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
-                continue
-            if not (entry.is_file() or entry.is_dir()) and path.exists() and not path.is_socket():
+            elif path.is_fifo() or path.is_char_device():
                 raise FileError(f"{path} is a pipe or a device; remove it")
-            files.append(path)
+            else:
+                files.append(path)
     return sorted(files)
 
 

@@ -186,7 +186,7 @@ def read_results(folder: Path) -> tuple[list[ListedResult], list[str]]:
 
     Files that are links out of `folder` are ignored.
     """
-    found = (file for file in walk_files(folder) if file.match(f"{RESULTS}/*.yaml"))
+    found = (f for f in walk_files(folder) if f.match(f"{RESULTS}/*.yaml") and f.is_file())
     files = [file for file in found if folder.resolve() in file.resolve().parents]
     return _parse_files((f.parents[1].relative_to(folder).as_posix(), None, f) for f in files)
 

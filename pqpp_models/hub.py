@@ -41,7 +41,7 @@ def push_to_hub(
         dry_run: only report what would change.
         token: an access token with write permission; default: the stored one.
         commit_message: the commit message.
-        anyway: whether to push a predictor that is no better than chance.
+        anyway: whether to push a predictor that is not clearly better than chance.
         extra_files: further local files, by path in the repository.
 
     Returns:
@@ -49,7 +49,7 @@ def push_to_hub(
 
     Raises:
         ModelError: the folder has no usable predictor.
-        PredictorError: the predictor is no better than chance on all its targets.
+        PredictorError: the predictor is not clearly better than chance on any target.
         HubError: the Hub cannot be reached or refuses.
     """
     require_repository_id(repo_id)

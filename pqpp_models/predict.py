@@ -196,8 +196,8 @@ class ShardPredictor:
             for name, values in figures_.items()
             if name != "prompt"
         }
-        while set(added) & set(table.column_names):  # as `pqpp predict` does with one table
-            added = {f"{name}_predicted": values for name, values in added.items()}
+        while taken := set(added) & set(table.column_names):  # as with one table
+            added = {f"{n}_predicted" if n in taken else n: cells for n, cells in added.items()}
         added[ERROR] = pa.array(errors, pa.string())
         if ERROR in table.column_names:
             raise PredictorError(f"the input must not have a column {ERROR!r}; rename the column")

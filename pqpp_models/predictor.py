@@ -178,8 +178,8 @@ class Predictor(ABC):
     def unlearned_targets(self) -> tuple[str, ...]:
         """The targets for which it is not clearly better than chance.
 
-        In cross-validation, the 95% interval of Spearman's correlation for them includes 0. Without
-        an interval, the correlation is 0 or less.
+        In cross-validation, the 95% interval of their Spearman correlation reaches 0 or below; if
+        there is no interval, the correlation is 0 or less.
 
         >>> Predictor.from_pretrained("static").unlearned_targets
         ()

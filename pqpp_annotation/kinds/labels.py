@@ -114,6 +114,8 @@ class Rating(LabelKind):
         checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
         if unknown := [step for step in words if step not in steps]:
             raise AnnotationError(f"task.labels: no step {unknown[0]!r}; use {', '.join(steps)}")
+        if wrong := [word for word in words.values() if not isinstance(word, str)]:  # as YAML's no
+            raise AnnotationError(f"task.labels: {wrong[0]!r:.60} is not text; put it in quotes")
         return checked
 
     def get_scale(self, settings: Fields) -> str:

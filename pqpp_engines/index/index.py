@@ -43,7 +43,7 @@ _RECALL, _SAMPLE = 0.99, 200
 
 
 class Index:
-    """A searchable collection, whose vectors are memory-mapped.
+    """A searchable collection; above 64 MiB, its vectors are memory-mapped.
 
     Attributes:
         folder: The folder of the index.
@@ -105,9 +105,9 @@ class Index:
         """
         vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
+            how = f"embed the queries with {self.config['model'] or 'the model of the index'}"
             raise EngineError(
-                f"queries must have shape (queries, {self.config['size']}), not {vectors.shape}; "
-                f"embed the queries with {self.config['model'] or 'the model of the index'}"
+                f"queries have shape {vectors.shape}, not (n, {self.config['size']}); {how}"
             )
         k = min(k, len(self))
         with explain(f"{self.folder}: a damaged index", "build it again", EngineError):
@@ -142,6 +142,8 @@ class Index:
         index = load_faiss(self.folder / INDEX, in_memory=True)
         for part in _iterate_units(embeddings):
             index.add(part)
+        if index.ntotal != (len(self.ids) + len(ids)) * per:  # or it has been extended since
+            raise EngineError("each item must have one id; load the index again, or add ids")
         config = {**self.config, "added": len(ids)}
         return type(self)(_write_index(output or self.folder, index, [*self.ids, *ids], config))
 

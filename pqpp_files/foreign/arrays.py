@@ -81,7 +81,7 @@ def load_tensors(
 
 
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
-    """Return a faiss index; above 1 GiB, it is memory-mapped by default.
+    """Return a faiss index; above 64 MiB, it is memory-mapped by default.
 
     faiss trusts the files that it maps, so check the hash first.
 
@@ -100,7 +100,7 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
 
     with explain(f"{path}: not a readable faiss index", "build the index again"):
         # Mapping a damaged file ends the process. Older versions of faiss map inverted lists alone.
-        is_small = in_memory or _require_regular_file(path).stat().st_size < 2**30
+        is_small = in_memory or _require_regular_file(path).stat().st_size < 2**26
         flags = 0 if is_small else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
         return faiss.read_index(str(_require_regular_file(path)), flags)
 

@@ -6,7 +6,7 @@ from typing import Any
 from pqpp_files.errors import FileError, PqppError, explain
 from pqpp_files.foreign.json_values import read_bounded
 
-_MOST_BYTES = 1_000_000
+_MOST_BYTES, _MOST_DIGITS = 1_000_000, 40
 
 
 def read_yaml(
@@ -67,7 +67,10 @@ def parse_yaml(
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):  # a few lines of aliases expand to gigabytes
                 raise yaml.YAMLError("it contains an alias")
-            return super().compose_node(parent, index)
+            node = super().compose_node(parent, index)
+            if node.tag.endswith(":int") and len(node.value) > _MOST_DIGITS:
+                raise yaml.YAMLError(f"the number {node.value:.20}... is too long")
+            return node
 
     with explain(f"{name} is not YAML", "check its syntax", error):
         return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)

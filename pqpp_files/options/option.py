@@ -228,7 +228,7 @@ def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str
     declared = field.metadata
     plain = container is not dict and not declared.get("path") and declared.get("word") is not True
     if declared.get("commas") == "pairs":
-        return re.split(r",(?=[\w.]+=)", text)
+        return re.split(r",\s*(?=[\w.]+=)", text)
     return split_names(text) if declared.get("commas", plain) else [text]
 
 

@@ -219,7 +219,7 @@ def _list_files(source: str) -> list[str]:
         patterns = [f"{path.rstrip('/')}/**/*.{kind}" for kind in KINDS] if is_folder else [path]
         globs = (file_system.glob(pattern, detail=True).items() for pattern in patterns)
         # A pipe would be waited for.
-        found = [[name for name, about in one if about["type"] == "file"] for one in globs]
+        found = [[n for n, x in g if x["type"] == "file" or file_system.isfile(n)] for g in globs]
         paths = found[0] or list(chain.from_iterable(found))
     # As other readers of folders do, skip names like these, such as incomplete files.
     whole = [p for p in paths if p == path or not PurePosixPath(p).name.startswith((".", "_"))]

@@ -118,7 +118,8 @@ def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tup
 
 def make_warning(largest_share: float) -> str:
     """Return a warning if one query has a large share of the variance, else an empty text."""
-    return f"one query carries {largest_share:.0%} of the variance" * (largest_share > LARGE_SHARE)
+    line = f"one query carries {largest_share:.0%} of the variance"
+    return line if largest_share > LARGE_SHARE else ""
 
 
 def get_tail_length(errors: Floats) -> Floats:

@@ -87,7 +87,8 @@ class PromptVerdict:
         if math.isnan(self.easier_than_people):
             return ""
         ranks = "easier than {:.0f} of 100 prompts by people ({:.0f} of 100 photo captions)"
-        return ranks.format(self.easier_than_people, self.easier_than_captions)
+        shares = self.easier_than_people, self.easier_than_captions
+        return ranks.format(*(min(share, 99) for share in shares))
 
     @property
     def caveat(self) -> str:
