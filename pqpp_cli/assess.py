@@ -301,7 +301,7 @@ class AssessRahf(SharedAssessOptions, RahfOptions, Command):
     """
 
     def get_gallery_options(self) -> dict[str, Any]:
-        """Return the gallery's threshold."""
+        """Return the threshold of the heatmaps in the gallery."""
         return {"threshold": self.threshold}
 
 

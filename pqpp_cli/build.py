@@ -67,7 +67,7 @@ class RuleOptions(Group):
 
 
 class StorageOptions(Group):
-    """Options for what is written besides the scores.
+    """Options for the written files and the report.
 
     Attributes:
         keep_images: What to store of the rated images: names or URLs (path), the images themselves
@@ -159,13 +159,13 @@ class Build(
     plan: bool = option(False, "print how reliable a larger or smaller study would be")
 
     def __post_init__(self) -> None:
-        """Refuse a missing output and invalid names of splits."""
+        """Require an output folder unless only a plan is printed, and valid split names."""
         super().__post_init__()
         if not (self.output or self.plan):
             raise PqppError("`output` is missing; name the folder to write")
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # as `datasets` requires
-                raise PqppError(f"invalid split {name!r} in `fractions`; use letters and digits")
+                raise PqppError(f"invalid split {name!r} in `fractions`; use letters, digits, _")
 
     def run(self) -> None:
         """Build, write the folder and print a summary."""

@@ -115,7 +115,7 @@ class Generate(
     shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
-        """Refuse missing or several sources of images, and missing options of the chosen one."""
+        """Require exactly one source of images, and the options that it needs."""
         super().__post_init__()
         self.require_one_of("model", "command", "images_url")
         for way, name in (("command", "model_name"), ("images_url", "images_model")):

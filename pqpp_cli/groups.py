@@ -102,7 +102,7 @@ class ColumnOptions(Group):
 
 
 class Dataset(ColumnOptions, DataDir):
-    """A dataset, and the part to read.
+    """A dataset, and the configuration, split and column to read.
 
     Attributes:
         dataset: Dataset with the prompts: a name from `pqpp datasets list`, OWNER/REPOSITORY, a
@@ -148,7 +148,7 @@ class PromptOptions(ColumnOptions):
     file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
-        """Refuse arguments that are not prompts: blanks, file names and parts of a prompt."""
+        """Refuse arguments that are not prompts: blanks, file names, words of an unquoted prompt."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
             raise PqppError("the prompt is blank; write a prompt in quotes")

@@ -71,7 +71,7 @@ class ModelsList(Command):
     """List all predictors and what they need."""
 
     def run(self) -> None:
-        """Print two tables: by name, and from folders or the Hub."""
+        """Print two tables: predictors known by name, and those in a folder or on the Hub."""
         from tabulate import tabulate
 
         from pqpp_models import registry

@@ -91,7 +91,7 @@ class Rewrite(
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Refuse missing or contradictory sources of prompts and candidates."""
+        """Require exactly one source of prompts and one of candidates, and names of models."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:

@@ -84,7 +84,7 @@ class Input:
             raise FileError(f"{self.name}: no such file; check its name")
 
     def get_limit(self) -> int:
-        """Return the result of `get_max_bytes` for this input."""
+        """Return the number of bytes that this input may unpack to; see `get_max_bytes`."""
         return get_max_bytes(self._path.stat().st_size if self._data is None else len(self._data))
 
     def open(self) -> Any:

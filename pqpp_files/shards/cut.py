@@ -74,7 +74,7 @@ class Shard:
         return table
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return what identifies the shard in the manifest, the same on all machines."""
+        """Return the fields that identify the shard in the manifest, equal on all machines."""
         told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
         return {**told, "path": self.path.rpartition("/")[2]}
 
@@ -142,7 +142,7 @@ def make_part_names(count: int) -> list[str]:
 
 
 def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
-    """Return every N-th shard, from the I-th on.
+    """Return every N-th shard, starting with the one at index I.
 
     Args:
         shards: All shards.
@@ -164,7 +164,7 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
 
 
 def get_share(environment: Mapping[str, str]) -> str | None:
-    """Return the share `RANK/WORLD_SIZE` of a process of `accelerate launch`, or None.
+    """Return the share of a process started by `accelerate launch`, or None for other processes.
 
     Example:
         >>> get_share({"RANK": "1", "WORLD_SIZE": "4"}), get_share({})
