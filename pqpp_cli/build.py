@@ -112,7 +112,7 @@ class Build(
       pqpp build votes.csv --output my-benchmark
       pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
       pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output b
-      pqpp build votes.csv --columns prompt=caption --columns annotator=id --scale 1..7 --output b
+      pqpp build votes.csv --columns prompt=caption,annotator=id --scale 1..7 --output b
       pqpp build wide.csv --annotator-columns rater1,rater2 --model-name sdxl --scale yes-no \
           --missing-labels -1 --output b
       pqpp build --from label-studio export.json --columns prompt=caption --output b
