@@ -32,7 +32,7 @@ class Search(Group):
       pqpp search build embeddings.npy --ids ids.txt --model OWNER/NAME --output my_index
       pqpp search add my_index more_images
       pqpp search show my_index
-      pqpp search labels captions.csv --file prompts.csv --encoder NAME --output candidates.csv
+      pqpp search candidates captions.csv --file prompts.csv --encoder NAME --output candidates.csv
       pqpp search retrieve my_index --file queries.txt --output run.trec
     """
 
@@ -161,7 +161,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, ShardOptions, Command):
         return job, settings, self.output
 
 
-class SearchLabels(
+class SearchCandidates(
     ColumnOptions, ResultOptions, Command, takes=("pqpp_engines.index:find_candidates",)
 ):
     """Choose images of a captioned collection for people to rate.

@@ -125,10 +125,10 @@ def get_commit(dataset: str) -> str | None:
         return None
 
 
-def get_path(dataset: str) -> str:
+def get_results_path(dataset: str) -> str:
     """Return the path of a benchmark's results in a model's repository.
 
-    >>> get_path("owner/toy")
+    >>> get_results_path("owner/toy")
     '.eval_results/owner--toy.yaml'
     """
     return f"{RESULTS}/{dataset.replace('/', _APART)}.yaml"
@@ -293,7 +293,7 @@ def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -
         HubError: The Hub cannot be reached, or refuses the pull request.
     """
     message = f"Results on {dataset}, measured with pqpp"
-    files = {get_path(dataset): text.encode()}
+    files = {get_results_path(dataset): text.encode()}
     return push_files(
         files, model, "model", lambda _: False, message, dry_run=dry_run, pull_request=True
     )

@@ -21,7 +21,7 @@ def find_site_packages() -> Path:
         raise FileError("pqpp is not installed; run `pip install .` in its folder") from None
 
 
-def get_status(folder: Path) -> str:
+def describe_autoload(folder: Path) -> str:
     """Return a line that says whether autoload is on, and one per module that cannot be imported.
 
     Args:

@@ -163,11 +163,11 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
     return list(shards[int(parts[1]) :: int(parts[2])])
 
 
-def get_share(environment: Mapping[str, str]) -> str | None:
+def get_process_share(environment: Mapping[str, str]) -> str | None:
     """Return the share of a process started by `accelerate launch`, or None for other processes.
 
     Example:
-        >>> get_share({"RANK": "1", "WORLD_SIZE": "4"}), get_share({})
+        >>> get_process_share({"RANK": "1", "WORLD_SIZE": "4"}), get_process_share({})
         ('1/4', None)
     """
     rank, size = environment.get("RANK"), environment.get("WORLD_SIZE")
