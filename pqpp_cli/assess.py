@@ -52,8 +52,8 @@ class GalleryOptions(Group):
     """Options of the gallery page.
 
     Attributes:
-        people: Table of people's answers, to measure agreement: image (or prompt_id and model),
-            matched.
+        people: Table of people's answers, to measure agreement, with the columns matched and image
+            (or prompt_id and model).
     """
 
     image_dir: str | None = option(None, "folder of images (layouts below)", path="images")

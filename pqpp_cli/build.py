@@ -51,7 +51,7 @@ class ReadingOptions(Group):
     aggregate: str | None
 
 
-class RuleOptions(Group):
+class ScoringOptions(Group):
     """Options for turning votes into scores and splits."""
 
     exclude: str | None
@@ -97,7 +97,7 @@ class StorageOptions(Group):
 
 
 class Build(
-    RuleOptions,
+    ScoringOptions,
     ReadingOptions,
     StorageOptions,
     Command,
@@ -165,7 +165,7 @@ class Build(
             raise PqppError("`output` is missing; name the folder to write")
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # as `datasets` requires
-                raise PqppError(f"invalid split {name!r} in `fractions`; use letters, digits, _")
+                raise PqppError(f"invalid split {name!r} in `fractions`; use letters and digits")
 
     def run(self) -> None:
         """Build, write the folder and print a summary."""

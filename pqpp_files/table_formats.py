@@ -499,7 +499,7 @@ def open_format(
 
 
 def _guess_suffix(content: bytes) -> str:
-    """Return the suffix of the format that content is in; empty for plain text."""
+    """Return the suffix for the format of a file's content; empty for plain text."""
     if content.startswith(b"PAR1"):
         return ".parquet"
     text = content.removeprefix(BOM).lstrip()

@@ -58,11 +58,11 @@ def read_bounded(
         PqppError: The file cannot be read, or is larger.
     """
     if Path(path).is_fifo() and not str(path).startswith("/dev/"):  # as of <(...)
-        raise error(f"{path} is a pipe; {remedy}")
+        raise error(f"{path} is a pipe; name a file")
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
         content = read_past_limit(file, limit)
     if len(content) > limit:
-        raise error(f"{path} is larger than {limit:,} bytes; {remedy}")
+        raise error(f"{path} is larger than {limit:,} bytes; use a smaller file")
     return content
 
 
