@@ -316,7 +316,7 @@ class JsonLines(Format):
 
 
 class Json(JsonLines):
-    """A JSON list of records, alone or under a key, an object of records or columns, or lines."""
+    """A list of records, alone or under a key, an object of records or columns, or JSON Lines."""
 
     row_is = "record"
 

@@ -84,7 +84,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
 
     Args:
         source: A Parquet or CSV file (`.csv`, `.tsv`, also `.gz`), a pattern such as
-            `prompts/*.parquet`, or a folder of such files; an fsspec URL too. CSV cells are text.
+            `prompts/*.parquet`, or a folder of such files; or its fsspec URL. CSV cells are text.
         size: Maximum number of rows per shard; no shard spans two files.
         numbered: Columns that may identify rows; if the input has none of them, the first one is
             added, with row numbers as text.
@@ -164,7 +164,7 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
 
 
 def get_process_share(environment: Mapping[str, str]) -> str | None:
-    """Return the share of a process started by `accelerate launch`, or None for other processes.
+    """Return the share `RANK/WORLD_SIZE` of a process that `accelerate launch` started, or None.
 
     Example:
         >>> get_process_share({"RANK": "1", "WORLD_SIZE": "4"}), get_process_share({})
