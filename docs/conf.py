@@ -1,4 +1,4 @@
-"""Sphinx's settings: `make docs`. What is made at build time is in `site_parts`."""
+"""Sphinx's settings: `make docs`. `site_parts` generates pages at build time."""
 
 import os
 import sys

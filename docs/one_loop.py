@@ -3,7 +3,7 @@
 python docs/one_loop.py work                      # a random pipeline of a few kilobytes, on a CPU
 python docs/one_loop.py work --model SDXL         # on a GPU
 
-The people are made up (`pqpp_annotation.demo`); with real ones, serve the study instead.
+The annotators are simulated (`pqpp_annotation.demo`); with real ones, serve the study instead.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def make_study(work: Path) -> None:
 def simulate_study(work: Path) -> None:
     """Let four simulated annotators rate everything.
 
-    What they hold for true is made up as well: what was predicted, more for the finer model.
+    Their ratings follow the predictions, and are higher for the finer model.
     """
     from pqpp_annotation.demo import Persona, simulate_answers
     from pqpp_annotation.store.database import open_store

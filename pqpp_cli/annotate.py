@@ -178,7 +178,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     add: bool = option(False, "add prompts to an existing study")
 
     def __post_init__(self) -> None:
-        """Refuse several sources of prompts, and settings that have their own option."""
+        """Require exactly one source of prompts; refuse settings that have their own option."""
         super().__post_init__()
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:

@@ -21,7 +21,7 @@ _RANKS = len("  people  captions  ")
 
 
 def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | None) -> str:
-    """Return verdicts as a `table` or in `markdown`; in a `table`, a single verdict is text.
+    """Return verdicts as a `table` or in `markdown`; a single one in style `table` is sentences.
 
     Args:
         width: Width of the table in characters, to which cells are wrapped; None for no limit.

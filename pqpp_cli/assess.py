@@ -52,8 +52,8 @@ class GalleryOptions(Group):
     """Options of the gallery page.
 
     Attributes:
-        people: Table of people's answers, to measure agreement: image (or prompt_id and model),
-            matched.
+        people: Table of people's answers, to measure agreement, with the columns matched and image
+            (or prompt_id and model).
     """
 
     image_dir: str | None = option(None, "folder of images (layouts below)", path="images")
@@ -301,7 +301,7 @@ class AssessRahf(SharedAssessOptions, RahfOptions, Command):
     """
 
     def get_gallery_options(self) -> dict[str, Any]:
-        """Return the gallery's threshold."""
+        """Return the threshold of the heatmaps in the gallery."""
         return {"threshold": self.threshold}
 
 

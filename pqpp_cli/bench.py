@@ -172,7 +172,7 @@ class BenchPredictors(ComparisonOptions):
     spaces: bool = option(True, "omit the t-SNE plots of embeddings from the report")
 
     def __post_init__(self) -> None:
-        """Refuse options of other tables, and missing options of this one."""
+        """Refuse options of other tables, and require those of this table."""
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
@@ -180,7 +180,7 @@ class BenchPredictors(ComparisonOptions):
         if self.table == "automatic-metrics" and self.metrics is None:
             raise PqppError("`table` automatic-metrics needs a file of metrics; add `metrics` FILE")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise PqppError("`eval_results` needs a Hub dataset; add `listed_as` OWNER/DATASET")
+            raise PqppError("`eval_results` needs a Hub dataset; set `listed_as` to OWNER/DATASET")
 
     def run(self) -> None:
         """Print the table and write the report."""

@@ -51,7 +51,7 @@ class ReadingOptions(Group):
     aggregate: str | None
 
 
-class RuleOptions(Group):
+class ScoringOptions(Group):
     """Options for turning votes into scores and splits."""
 
     exclude: str | None
@@ -67,7 +67,7 @@ class RuleOptions(Group):
 
 
 class StorageOptions(Group):
-    """Options for what is written besides the scores.
+    """Options for the written files and the report.
 
     Attributes:
         keep_images: What to store of the rated images: names or URLs (path), the images themselves
@@ -97,7 +97,7 @@ class StorageOptions(Group):
 
 
 class Build(
-    RuleOptions,
+    ScoringOptions,
     ReadingOptions,
     StorageOptions,
     Command,
@@ -112,7 +112,7 @@ class Build(
       pqpp build votes.csv --output my-benchmark
       pqpp build --runs runs.parquet --relevance relevance.jsonl --output my-benchmark
       pqpp build --judgments votes.csv --runs runs.csv --relevance relevance.csv --output b
-      pqpp build votes.csv --columns prompt=caption --columns annotator=id --scale 1..7 --output b
+      pqpp build votes.csv --columns prompt=caption,annotator=id --scale 1..7 --output b
       pqpp build wide.csv --annotator-columns rater1,rater2 --model-name sdxl --scale yes-no \
           --missing-labels -1 --output b
       pqpp build --from label-studio export.json --columns prompt=caption --output b
@@ -159,7 +159,7 @@ class Build(
     plan: bool = option(False, "print how reliable a larger or smaller study would be")
 
     def __post_init__(self) -> None:
-        """Refuse a missing output and invalid names of splits."""
+        """Require an output folder unless only a plan is printed, and valid split names."""
         super().__post_init__()
         if not (self.output or self.plan):
             raise PqppError("`output` is missing; name the folder to write")

@@ -84,7 +84,7 @@ class Group(Options):
 
     @classmethod
     def fill_options(cls) -> type[Self]:
-        """Return the class itself, once its options have the library's defaults and help texts."""
+        """Fill in the library's defaults and help texts of options, and return the class."""
         if cls._takes:
             parameters = dict(one for place in cls._takes for one in _read_parameters(place))
             kinds: dict[str, Any] = {}

@@ -124,7 +124,7 @@ class DatasetsSelect(Dataset, Command):
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def __post_init__(self) -> None:
-        """Refuse missing or contradictory sources of captions and embeddings."""
+        """Require exactly one source of captions, and one of embeddings."""
         super().__post_init__()
         self.require_one_of("embeddings", "encoder")
         self.require_one_of("file", "dataset")

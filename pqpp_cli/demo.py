@@ -131,7 +131,7 @@ def _load_validation_rows() -> tuple[Any, str]:
 
 
 def _compare_predictors(rows: Any, folder: Path) -> None:
-    """Print and write a comparison of `static-train` with the lengths of words and prompts."""
+    """Compare `static-train` with word length and word count, and print and write the result."""
     from pqpp_models import Predictor
     from pqpp_models.bench.lookup import load_named_predictors
     from pqpp_models.bench.report import render_report

@@ -115,7 +115,7 @@ class Generate(
     shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
-        """Refuse missing or several sources of images, and missing options of the chosen one."""
+        """Require exactly one source of images, and the options that it needs."""
         super().__post_init__()
         self.require_one_of("model", "command", "images_url")
         for way, name in (("command", "model_name"), ("images_url", "images_model")):
@@ -137,10 +137,10 @@ class Generate(
     def run(self) -> None:
         """Generate the missing images."""
         from pqpp_engines.generate.run import generate, write_metadata
-        from pqpp_files.shards import ShardStore, get_share
+        from pqpp_files.shards import ShardStore, get_process_share
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        if self.in_shards or get_share(os.environ):
+        if self.in_shards or get_process_share(os.environ):
             is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
             held = None if is_cut else self._cut_prompts
             self.run_in_shards(self.file, self.output, self.make_job, ("prompt_id",), held)

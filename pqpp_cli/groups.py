@@ -102,7 +102,7 @@ class ColumnOptions(Group):
 
 
 class Dataset(ColumnOptions, DataDir):
-    """A dataset, and the part to read.
+    """A dataset, and the configuration, split and column to read.
 
     Attributes:
         dataset: Dataset with the prompts: a name from `pqpp datasets list`, OWNER/REPOSITORY, a
@@ -148,7 +148,7 @@ class PromptOptions(ColumnOptions):
     file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
-        """Refuse arguments that are not prompts: blanks, file names and parts of a prompt."""
+        """Refuse arguments that are not prompts: blanks, file names, unquoted words of a prompt."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
             raise PqppError("the prompt is blank; write a prompt in quotes")
@@ -320,7 +320,7 @@ class ShardOptions(Group):
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
-        share = self.shard or cut.get_share(os.environ)
+        share = self.shard or cut.get_process_share(os.environ)
         cut.select_share((), share)  # checks it before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)

@@ -117,7 +117,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 
     def __post_init__(self) -> None:
-        """Refuse `run` without `qrels` or the reverse, and both together with other inputs."""
+        """Require `run` and `qrels` together, without other inputs."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels):
             missing = "qrels" if self.runs else "run"

@@ -53,10 +53,10 @@ class ModelsAutoload(Command):
     def run(self) -> None:
         """Turn autoload on or off if requested, and print its status."""
         from pqpp_hub.start_up import (
+            describe_autoload,
             disable_autoload,
             enable_autoload,
             find_site_packages,
-            get_status,
         )
 
         folder = find_site_packages()
@@ -64,14 +64,14 @@ class ModelsAutoload(Command):
             enable_autoload(folder)
         elif self.action == "off":
             disable_autoload(folder)
-        print(get_status(folder))
+        print(describe_autoload(folder))
 
 
 class ModelsList(Command):
     """List all predictors and what they need."""
 
     def run(self) -> None:
-        """Print two tables: by name, and from folders or the Hub."""
+        """Print two tables: predictors known by name, and those in a folder or on the Hub."""
         from tabulate import tabulate
 
         from pqpp_models import registry
@@ -145,13 +145,13 @@ class ModelsPush(PushOptions, Command):
         """Evaluate a predictor on `benchmark`; return the file of its results by its Hub path."""
         if self.benchmark is None:
             return {}
-        from pqpp_hub.eval_results import get_path
+        from pqpp_hub.eval_results import get_results_path
         from pqpp_models.bench.leaderboard import evaluate_tasks
 
         text, lines = evaluate_tasks(name, self.benchmark, sys.stderr.isatty())
         print_notes(*lines)
         (folder / "results").write_text(text, "utf-8")
-        return {get_path(self.benchmark): folder / "results"}
+        return {get_results_path(self.benchmark): folder / "results"}
 
 
 class ModelsShow(Command):

@@ -91,7 +91,7 @@ class Rewrite(
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Refuse missing or contradictory sources of prompts and candidates."""
+        """Require exactly one source of prompts, one of candidates, and the models' names."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
@@ -111,7 +111,7 @@ class Rewrite(
         ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
             twice = Counter(ids).most_common(1)[0][0]
-            raise PqppError(f"{self.file}: duplicate prompt_id {twice}; `study` needs unique ids")
+            raise PqppError(f"{self.file}: duplicate prompt_id {twice}; give `study` unique ids")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
         rewritten = rewrite_prompts(prompts, write, judge, progress=sys.stderr.isatty())

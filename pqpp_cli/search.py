@@ -32,7 +32,7 @@ class Search(Group):
       pqpp search build embeddings.npy --ids ids.txt --model OWNER/NAME --output my_index
       pqpp search add my_index more_images
       pqpp search show my_index
-      pqpp search labels captions.csv --file prompts.csv --encoder NAME --output candidates.csv
+      pqpp search candidates captions.csv --file prompts.csv --encoder NAME --output candidates.csv
       pqpp search retrieve my_index --file queries.txt --output run.trec
     """
 
@@ -82,7 +82,7 @@ class SearchAdd(IndexOptions, SourceOptions, Command):
     output: str | None = option(None, "folder to write (default: INDEX)", path="output")
 
     def run(self) -> None:
-        """Embed the input, and write the larger index."""
+        """Embed the input, and write the extended index."""
         from pqpp_engines.index import ImageTextEncoder, Index
         from pqpp_engines.index.embed import embed_folder, load_embeddings
 
@@ -110,7 +110,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
-                raise PqppError(f"{self.source} sets them; remove `model`, `revision` and `ids`")
+                raise PqppError(f"remove `model`, `revision` and `ids`, which {self.source} sets")
             vectors, ids, model, revision, left_out = embed.read_embedding_shards(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
@@ -161,7 +161,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, ShardOptions, Command):
         return job, settings, self.output
 
 
-class SearchLabels(
+class SearchCandidates(
     ColumnOptions, ResultOptions, Command, takes=("pqpp_engines.index:find_candidates",)
 ):
     """Choose images of a captioned collection for people to rate.
@@ -196,7 +196,7 @@ class SearchLabels(
 
         style = self.style
         columns = [self.image_column, self.caption_column]
-        captions = read_table(self.captions, columns, remedy="use `image_column`, `caption_column`")
+        captions = read_table(self.captions, columns, remedy="set `image_column`, `caption_column`")
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
         encoder = SentenceEncoder.load(self.encoder) if self.encoder else None

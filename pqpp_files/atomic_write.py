@@ -251,7 +251,7 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        raise FileError(f"{path}: remove the lone surrogate {half} from the text") from None
+        raise FileError(f"{path}: the text has a lone surrogate, {half}; remove it") from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
         if is_named or not (number := find_full_disk_errno(error)):
@@ -262,7 +262,7 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def find_full_disk_errno(error: BaseException | None) -> int:
-    """Return the number of the error, or of its cause, that says the disk is full, else 0.
+    """Return the errno with which an error or one of its causes reports a full disk, else 0.
 
     An exceeded quota or file size limit counts as a full disk.
 

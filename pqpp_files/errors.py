@@ -9,7 +9,7 @@ from pqpp_files.escape import escape_controls
 class PqppError(ValueError):
     """Base class of all errors for invalid input.
 
-    Each argument is one line of the message: its line breaks become blanks, and its control
+    Each argument is one line of the message: its line breaks become spaces, and its control
     characters are escaped.
     """
 
@@ -23,7 +23,7 @@ class FileError(PqppError):
 
 
 class MissingExtraError(PqppError, ImportError):
-    """A package that an optional part needs is not installed."""
+    """A package that an optional feature needs is not installed."""
 
 
 def to_line(error: BaseException, named: bool = True) -> str:
@@ -55,7 +55,9 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
-    """Turn any error in a block, unless of pqpp or full memory, into `what (reason); remedy`.
+    """Turn an error in a block into a `PqppError` with the text `what (reason); remedy`.
+
+    Errors of pqpp and errors of full memory pass unchanged.
 
     Args:
         what: The problem, with the name of the file.

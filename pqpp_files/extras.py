@@ -71,7 +71,7 @@ def list_pins(*extras: str) -> list[str]:
 
 @contextlib.contextmanager
 def require_extra(what: str, extra: str) -> Iterator[None]:
-    """Turn the error of a missing package in a block of imports into one with the install command.
+    """Turn a missing package in a block of imports into an error with the install command.
 
     Args:
         what: The feature that needs the imports, like "train_bert".

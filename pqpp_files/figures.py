@@ -17,11 +17,11 @@ class Figures:
     """A table of results.
 
     Attributes:
-        name: The name for programs.
-        title: The title for people.
+        name: The table's name in JSON and CSV.
+        title: The title of the displayed table.
         columns: Names of the columns; the first ones describe the row.
         rows: Each maps columns to a text, a number, or a tuple (rate, low, high).
-        digits: Number of decimal places in displayed numbers.
+        digits: Decimal places of displayed numbers; rates and their intervals have 3.
     """
 
     name: str

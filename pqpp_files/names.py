@@ -19,7 +19,7 @@ def is_folder_name(text: str) -> bool:
 
 
 def split_names(text: str) -> list[str]:
-    """Return the names in a comma-separated list, without surrounding blanks and empty names.
+    """Return the names in a comma-separated list, without surrounding spaces and empty names.
 
     Example:
         >>> split_names("mean_hbpp, mean_p10,")

@@ -84,7 +84,7 @@ class Input:
             raise FileError(f"{self.name}: no such file; check its name")
 
     def get_limit(self) -> int:
-        """Return the result of `get_max_bytes` for this input."""
+        """Return the number of bytes that this input may unpack to; see `get_max_bytes`."""
         return get_max_bytes(self._path.stat().st_size if self._data is None else len(self._data))
 
     def open(self) -> Any:
@@ -124,7 +124,7 @@ class Input:
         if self.suffix in _BINARY or (is_utf_8 and b"\0" not in first):
             return data
         if is_utf_8:
-            raise FileError(f"{self.name} is UTF-16 without a byte order mark; convert it to UTF-8")
+            raise FileError(f"{self.name} is probably UTF-16; save it as UTF-8")
         data = self._path.read_bytes() if data is None else data
         try:
             return data.decode(encoding).encode("utf-8", "surrogatepass")

@@ -17,7 +17,7 @@ _SIGNS = {
     b"\x1f\x8b": "gzip",
     b"SQLite format 3": "SQLite",
 }
-"""The first bytes of a binary file to its kind."""
+"""The types of binary files, by their first bytes."""
 _FILES = "txt csv tsv jsonl? parquet xlsx? od[st] dta docx? pdf md rtf html? ya?ml zip png jpe?g"
 _TABLE = re.compile(rf".*\.(?:{_FILES.replace(' ', '|')})(?:\.gz)?", re.I)
 
@@ -46,7 +46,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
 def is_file_name(text: str) -> bool:
     """Return whether a text is probably a file name rather than a prompt.
 
-    It ends in the suffix of a table, a document or an image, and has no blank unless it exists.
+    It ends in the suffix of a table, a document or an image, and has no space unless it exists.
 
     Example:
         >>> is_file_name("prompts.csv"), is_file_name("a sign that says notes.txt")

@@ -84,7 +84,7 @@ class Table:
         return self._source.locate(row)
 
     def texts(self, name: str) -> list[str]:
-        """Return a column of texts.
+        """Return the cells of a text column.
 
         Raises:
             FileError: The column does not exist, or a cell is not text.
@@ -96,7 +96,7 @@ class Table:
         return cells
 
     def values(self, name: str) -> list:
-        """Return a column with a CSV file's numbers converted; an empty cell is None.
+        """Return the cells of a column; numbers in CSV are converted, and an empty cell is None.
 
         Integers in non-canonical form, like 007, or with more than 18 digits are ids: their column
         stays text, as does one with any other text.
@@ -115,7 +115,7 @@ class Table:
         return [numbers.get(cell) for cell in cells]
 
     def numbers(self, name: str) -> list[float]:
-        """Return a column of numbers; NaN for empty cells.
+        """Return the cells of a numeric column as floats; an empty cell is NaN.
 
         Raises:
             FileError: The column does not exist, or a cell is not a number.
@@ -205,7 +205,7 @@ def read_columns(
     nested: str | None = None,
     encoding: str | None = None,
 ) -> tuple[Columns, list[str]]:
-    r"""Return those of the named columns that a file has, with numbers in JSON as text.
+    r"""Read those of the named columns that a file has; numbers in JSON are kept as text.
 
     Args:
         path: As in `read_table`.

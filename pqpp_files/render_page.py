@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 PARTS = Path(__file__).with_name("page_parts")
-"""What all reports share: their base, macros and style."""
+"""The folder of the base template, macros and style sheet of all reports."""
 
 
 def load_templates(*folders: Path) -> Environment:
@@ -70,8 +70,8 @@ class BarCell:
     Attributes:
         text: The text next to the bar.
         value: The sort key.
-        start: Start of the bar, in percent of its width.
-        stop: End of the bar; None for no bar.
+        start: Start of the bar, in percent of the scale.
+        stop: End of the bar, in percent of the scale; None for no bar.
     """
 
     text: str
@@ -83,7 +83,7 @@ class BarCell:
     def make(
         cls, value: float | None, limits: tuple[float, float] | None, pattern: str = "{:.2f}"
     ) -> BarCell:
-        """Return the cell of a number, with a bar from 0 or from the scale's lower end.
+        """Return the cell of a number, with a bar from 0 to the number within the scale.
 
         Args:
             value: The number, None or NaN for none.

@@ -56,7 +56,7 @@ class Format(ABC):
             2, ... None if the caller has no option `no_header`.
         index: The index columns of a Parquet file, or the range of a numeric index.
         read_as: The requested name of each column that is spelled differently in the file.
-        assumed: What was guessed about the file, to tell the user.
+        assumed: Guesses about the file, to report to the user.
     """
 
     row_is = "row"
@@ -316,7 +316,7 @@ class JsonLines(Format):
 
 
 class Json(JsonLines):
-    """A JSON list of records, alone or under a key, an object of records or columns, or lines."""
+    """A list of records, alone or under a key, an object of records or columns, or JSON Lines."""
 
     row_is = "record"
 
@@ -499,7 +499,7 @@ def open_format(
 
 
 def _guess_suffix(content: bytes) -> str:
-    """Return the suffix of the format that content is in; empty for plain text."""
+    """Return the suffix for the format of a file's content; empty for plain text."""
     if content.startswith(b"PAR1"):
         return ".parquet"
     text = content.removeprefix(BOM).lstrip()
@@ -523,7 +523,7 @@ def is_header(line: str) -> bool:
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
-    """Return the column with this name, ignoring case, blanks and punctuation.
+    """Return the column with this name, ignoring case, spaces and punctuation.
 
     If there is none, the last parts of dotted names are compared. For `prompt`, common synonyms
     match too. The result is None if no column or several match.
@@ -541,7 +541,7 @@ def find_column(names: Iterable[str], name: str) -> str | None:
 
 
 def normalize_column_name(name: str) -> str:
-    """Return a column name in lower case, without blanks and punctuation.
+    """Return a column name in lower case, without spaces and punctuation.
 
     Example:
         >>> normalize_column_name(" Model_A")
@@ -551,7 +551,7 @@ def normalize_column_name(name: str) -> str:
 
 
 def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
-    """Yield batches of items.
+    """Yield the items in lists of up to `size`.
 
     Example:
         >>> [len(batch) for batch in cut_batches(range(5), 2)]

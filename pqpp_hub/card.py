@@ -15,13 +15,13 @@ from pqpp_files.escape import escape_cell, escape_controls
 def render_card(name: str, /, **facts: Any) -> str:
     """Return the card template `hub_cards/<name>.md` filled with facts.
 
-    Each value becomes one line in which `|`, `<` and backticks are escaped. `markupsafe.Markup` is
-    not changed. The templates have these filters:
+    Each value becomes one line in which `|` and `<` are escaped and backticks become apostrophes;
+    `markupsafe.Markup` is not changed. The templates have these filters:
 
     - `yaml`: JSON on one line, for a value of the front matter
     - `block`: text with its line breaks, for a fenced block
     - `listed`: a mapping as "seed 0, rate 0.001"
-    - `figure`: a number as "0.500", None as nothing
+    - `figure`: a number as "0.500", None as an empty text
 
     Args:
         name: The template's path without `.md`, like `datasets/conqa`.

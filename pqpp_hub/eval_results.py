@@ -32,7 +32,7 @@ _APART = "--"  # no name of a target has it
 
 @dataclass(frozen=True)
 class BenchmarkTask:
-    """A task of a benchmark, which is to predict a target of a split.
+    """A task of a benchmark: predict one target on one split.
 
     Attributes:
         config: The configuration; None if it has no name.
@@ -58,7 +58,7 @@ class BenchmarkTask:
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """Return the task with an id, or None if the id has another form.
+        """Parse a task's id on the Hub; return None if it is not the id of a pqpp task.
 
         >>> BenchmarkTask.parse("test--mean_hbpp"), BenchmarkTask.parse("gpqa_diamond")
         (BenchmarkTask(config=None, split='test', target='mean_hbpp'), None)
@@ -91,7 +91,10 @@ def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]
 
 
 def load_tasks(dataset: str) -> list[BenchmarkTask]:
-    """Return the pqpp tasks in the `eval.yaml` of a benchmark, a folder or OWNER/DATASET.
+    """Return the pqpp tasks listed in a benchmark's `eval.yaml`.
+
+    Args:
+        dataset: A folder or OWNER/DATASET.
 
     Raises:
         HubError: The benchmark does not exist, cannot be read, or has no pqpp tasks.
@@ -122,22 +125,22 @@ def get_commit(dataset: str) -> str | None:
         return None
 
 
-def get_path(dataset: str) -> str:
+def get_results_path(dataset: str) -> str:
     """Return the path of a benchmark's results in a model's repository.
 
-    >>> get_path("owner/toy")
+    >>> get_results_path("owner/toy")
     '.eval_results/owner--toy.yaml'
     """
     return f"{RESULTS}/{dataset.replace('/', _APART)}.yaml"
 
 
 def render_results(entries: Sequence[EvalResultEntry]) -> str:
-    """Return results as the content of a results file, in YAML."""
+    """Return the content of a results file, in YAML."""
     return _to_yaml(_import_client().eval_result_entries_to_yaml(list(entries)))
 
 
 def make_result(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
-    """Return a result of a task as an entry of a results file.
+    """Return the entry of a results file for one task.
 
     Args:
         dataset: OWNER/DATASET.
@@ -154,7 +157,7 @@ def _import_client() -> Any:
     import huggingface_hub
 
     if Version(huggingface_hub.__version__) < Version("1.22"):  # whose leaderboards name all models
-        have = f"eval results need huggingface_hub 1.22, got {huggingface_hub.__version__}"
+        have = f"eval results need huggingface_hub 1.22 or newer, got {huggingface_hub.__version__}"
         raise HubError(f"{have}; run: pip install -U huggingface_hub")
     return huggingface_hub
 
@@ -172,7 +175,7 @@ class ListedResult:
 
     Attributes:
         model: `OWNER/NAME`, or the folder of a clone.
-        entry: The result.
+        entry: The entry of the results file.
         pull_request: The number of the open pull request that contains it; None if it is merged.
     """
 
@@ -182,9 +185,10 @@ class ListedResult:
 
 
 def read_results(folder: Path) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in the folders of models, and a note on each damaged file.
+    """Return the results of all models in a folder, and a note on each damaged file.
 
-    Files that are links out of `folder` are ignored.
+    Args:
+        folder: A folder with one folder per model; files that are links out of it are ignored.
     """
     found = (f for f in walk_files(folder) if f.match(f"{RESULTS}/*.yaml") and f.is_file())
     files = [file for file in found if folder.resolve() in file.resolve().parents]
@@ -280,16 +284,16 @@ def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -
     """Open a pull request that adds benchmark results to a model's repository.
 
     Args:
-        model: `OWNER/NAME` of any owner.
+        model: `OWNER/NAME`; the owner can be anyone.
         dataset: OWNER/DATASET.
         text: The output of `render_results`.
-        dry_run: Whether to report only what would change.
+        dry_run: Whether to report the changes without making them.
 
     Raises:
-        HubError: The Hub cannot be reached, the model does not exist, or the token is not valid.
+        HubError: The Hub cannot be reached, or refuses the pull request.
     """
     message = f"Results on {dataset}, measured with pqpp"
-    files = {get_path(dataset): text.encode()}
+    files = {get_results_path(dataset): text.encode()}
     return push_files(
         files, model, "model", lambda _: False, message, dry_run=dry_run, pull_request=True
     )

@@ -95,7 +95,7 @@ def pull_files(
     error: type[PqppError] = PqppError,
     kind: str = "model",
 ) -> Path:
-    """Return a folder with files of a repository, downloaded from the Hub or from the cache.
+    """Download files of a Hub repository, unless they are cached, and return their folder.
 
     Args:
         repo_id: `OWNER/REPOSITORY`.
@@ -128,7 +128,7 @@ def pull_files(
 
 
 def download(url: str, path: Path, size: int | None = None) -> None:
-    """Download a file with a progress bar, after any bytes that `path` already has.
+    """Download a file with a progress bar; if `path` has its first bytes, continue after them.
 
     Temporary errors are retried.
 

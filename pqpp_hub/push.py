@@ -23,7 +23,7 @@ class HubError(PqppError):
 
 @dataclass
 class PushReport:
-    """The changes of a push, or those that it would make.
+    """The changes that a push made or, in a dry run, would make.
 
     Attributes:
         repo_id: The repository.
@@ -56,7 +56,7 @@ class PushReport:
     pull_request: str | None = None
 
     def to_lines(self) -> list[str]:
-        """Return the report as lines to print, one per file.
+        """Return the lines to print: a new repository or branch, each file, and the outcome.
 
         Example:
             >>> PushReport("a/b", "main", "", True, True, added=["x"]).to_lines()
@@ -103,7 +103,7 @@ def push_files(
     commit, so an interrupted push changes nothing. If all files are unchanged, there is no commit.
 
     Args:
-        files: The local file or the content of each path in the repository. In README.md,
+        files: Local files or contents, by path in the repository. In README.md,
             FOLDER_OR_REPOSITORY is replaced with `repo_id`.
         repo_id: `OWNER/REPOSITORY`.
         kind: The repository's type, one of `KINDS`.
@@ -112,7 +112,7 @@ def push_files(
         message: The commit's message.
         private: Whether to make a new repository private, and to refuse an existing public one.
         revision: The branch, which is created from main if it does not exist; default: main.
-        dry_run: Whether to report only what would change.
+        dry_run: Whether to report the changes without making them.
         token: An access token with write permission; default: the stored one.
         list_name: The path of a list of the pushed files, to push too. Then only files on the
             list of the older push are removed.

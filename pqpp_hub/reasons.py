@@ -64,7 +64,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
 
 
 def find_hub_reason(error: BaseException) -> str | None:
-    """Return the description of the Hub's error among the causes of a library's error, or None.
+    """Return the description of the Hub error that caused a library's error, or None.
 
     Args:
         error: An error of a library that uses the Hub, such as transformers.

@@ -56,7 +56,7 @@ def make_status() -> Any:
 def add_message(
     function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
 ) -> Callable[..., tuple[Any, str]]:
-    """Return a function that returns the value of another one, or None, and an HTML message.
+    """Wrap a function so that it returns its value, or None after an error, and an HTML message.
 
     The message of a `PqppError` or a refusal is shown. Other errors are logged by type and location
     only, since their messages may contain the visitor's text.
@@ -102,7 +102,7 @@ def serve_page(
         host: The address to listen on; default: GRADIO_SERVER_NAME, or else this machine only.
         port: The port, or 0 for any free one; default: GRADIO_SERVER_PORT, or else the first free
             one from 7860.
-        css: Style sheets in addition to the shared ones.
+        css: Style sheets in addition to `space.css`.
         head: HTML for the head of the page.
 
     Raises:
@@ -192,7 +192,7 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
 
 
 def make_script(module: str, function: str, argument: str) -> str:
-    """Return an `app.py` that calls a function of pqpp, which serves a page.
+    """Return the content of an `app.py` that serves a page by calling a function of pqpp.
 
     Args:
         module: The module of the function.

@@ -21,8 +21,8 @@ def find_site_packages() -> Path:
         raise FileError("pqpp is not installed; run `pip install .` in its folder") from None
 
 
-def get_status(folder: Path) -> str:
-    """Return a line on whether autoload is on, and one per module that cannot be imported.
+def describe_autoload(folder: Path) -> str:
+    """Return a line that says whether autoload is on, and one per module that cannot be imported.
 
     Args:
         folder: The site-packages folder.
@@ -43,7 +43,7 @@ def get_status(folder: Path) -> str:
 
 
 def enable_autoload(folder: Path) -> None:
-    """Write the start-up files to a site-packages folder, and remove the marker of `off`.
+    """Write the start-up files to a site-packages folder, and remove the marker of `autoload off`.
 
     Without pqpp, the files do nothing.
     """

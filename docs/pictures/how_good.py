@@ -68,7 +68,7 @@ def to_x(value: float) -> float:
 
 
 def draw_diamond(x: float, y: float, kind: str) -> str:
-    """Return a hollow mark."""
+    """Return a hollow diamond as SVG."""
     return f'<path class="{kind}" stroke-width="1.5" d="M{x:.1f} {y - 5}l5 5-5 5-5-5z"/>'
 
 

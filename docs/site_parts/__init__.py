@@ -1,14 +1,14 @@
-"""What the site needs beyond Sphinx: pages made at build time, links, formulas, versions."""
+"""A Sphinx extension for generated pages, links to the repository, formulas and versions."""
 
 from site_parts import accessible, cells, commands, links, mathml, reference, roles, versions
 from site_parts.sources import write_changed
 
 MADE = "made"
-"""The folder below `docs/` of the pages that are made at each build; none of it is committed."""
+"""The folder in `docs/` of the pages that each build generates; it is not committed."""
 
 
 def setup(app):
-    """Connect everything to the build."""
+    """Connect the handlers of this package to a Sphinx build."""
     app.connect("config-inited", cells.prepare_kernels)
     app.connect("builder-inited", _make_pages)
     app.connect("source-read", links.read_source)

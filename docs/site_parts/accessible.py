@@ -1,4 +1,4 @@
-"""What is put right in a page: for readers who cannot see it, and paths of this machine."""
+"""Correct finished pages for screen readers, and remove local paths."""
 
 import re
 
@@ -8,7 +8,7 @@ _EMPTY_HEAD = re.compile(r"<th(?: [^>]*)?>(?:\s*<p>\s*</p>)?\s*</th>")
 
 
 def mend(app, pagename, templatename, context, doctree):
-    """Drop headings without a level from the menu, empty heads from tables, and paths."""
+    """Remove heading roles from the menu, empty table headers, and local paths from a page."""
     if "furo_navigation_tree" in context:
         menu = context["furo_navigation_tree"].replace('"caption" role="heading"', '"caption"')
         context["furo_navigation_tree"] = menu

@@ -1,4 +1,4 @@
-"""The cards of metrics, benchmarks and predictors, as `pqpp ... show` and exports have them."""
+"""Generate the pages of metrics, benchmarks and predictors from their cards."""
 
 import re
 
@@ -10,7 +10,7 @@ _TOLD = re.compile(
 
 
 def pages() -> dict[str, str]:
-    """Return the pages, by their names below the folder of what is made."""
+    """Return the generated pages: reStructuredText or Markdown by path below `made`."""
     return {**_metrics(), **_datasets(), **_predictors()}
 
 
@@ -85,7 +85,7 @@ def _family(family: str) -> str:
 
 
 def _unshipped(name: str) -> str:
-    """Return what a kind of checkpoint is: the words of its card that no training fills in."""
+    """Return the page of a predictor without weights: the fixed text of its card."""
     from pqpp_models.registry import NOTES
 
     about, needs = NOTES[name]

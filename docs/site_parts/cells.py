@@ -1,7 +1,7 @@
-"""What executed cells print stands on the page as it was printed.
+"""Keep the output of executed cells unchanged on the page.
 
-Two things would cut it: IPython's `%%bash` reads a process in pieces of 100 bytes and decodes each
-alone, and MyST-NB ends every piece of a stream that it merges with a new line.
+Two things would split it: IPython's `%%bash` reads and decodes output in blocks of 100 bytes, and
+MyST-NB adds a line break after each block that it merges.
 """
 
 import os
@@ -12,7 +12,7 @@ _STARTUP = Path(__file__).with_name("kernel_startup.py")
 
 
 def prepare_kernels(app, config):
-    """Give kernels a `%%bash` of whole outputs, and let streams be joined as they are."""
+    """Install the `%%bash` of `kernel_startup.py` in kernels, and `join_streams` in MyST-NB."""
     from myst_nb.core import render
 
     home = Path(app.srcdir) / "_build" / "ipython"
@@ -23,14 +23,14 @@ def prepare_kernels(app, config):
     quiet = "c.IPKernelApp.log_level = 40\n"
     (startup.parent / "ipython_kernel_config.py").write_text(f"c = get_config()\n{quiet}", "utf-8")
     os.environ["IPYTHONDIR"] = str(home)
-    render.coalesce_streams = joined_streams
+    render.coalesce_streams = join_streams
 
 
-def joined_streams(outputs):
-    """Return a cell's outputs, the pieces of a stream as one where the first of them stood.
+def join_streams(outputs):
+    """Return a cell's outputs with the blocks of each stream joined, at the position of the first.
 
     >>> pieces = [{"output_type": "stream", "name": "stdout", "text": t} for t in ("a re", "d cat")]
-    >>> joined_streams(pieces)
+    >>> join_streams(pieces)
     [{'output_type': 'stream', 'name': 'stdout', 'text': 'a red cat'}]
     """
     joined, streams = [], {}

@@ -1,4 +1,4 @@
-"""The commands: a page each, from the parser that reads them."""
+"""Generate one page per command from the parser of the command line."""
 
 import argparse
 import re
@@ -7,7 +7,7 @@ _WIDTH = 88
 
 
 def pages() -> dict[str, str]:
-    """Return the pages, by their names below the folder of what is made."""
+    """Return the generated pages: reStructuredText or Markdown by path below `made`."""
     from pqpp_cli.commands import build_parser
 
     top = build_parser()
@@ -59,7 +59,7 @@ def _entry(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Return help as Markdown in which nothing but backticks has a meaning."""
+    """Return help text as Markdown, with all markup escaped except backticks."""
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
     return "".join(
         part if number % 2 else re.sub(r"([\\*_<>\[\]$|#{}~^])", r"\\\1", part)

@@ -1,4 +1,4 @@
-"""Pages of the repository that stand outside of `docs/`."""
+"""Generate pages from files of the repository outside `docs/`."""
 
 from site_parts.links import to_site
 from site_parts.sources import ROOT
@@ -7,7 +7,7 @@ _PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 
 
 def pages() -> dict[str, str]:
-    """Return the pages, by their names below the folder of what is made."""
+    """Return the generated pages: reStructuredText or Markdown by path below `made`."""
     made = {f"project/{name.lower()}": _read(name, ".") for name in _PROJECT}
     for title, name in {"Licence": "LICENSE", "Citation": "CITATION.cff"}.items():
         text = (ROOT / name).read_text("utf-8")

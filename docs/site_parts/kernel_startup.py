@@ -1,4 +1,4 @@
-"""Run by each kernel of the site at its start: a `%%bash` that hands on an output as a whole."""
+"""A start-up file of kernels that defines a `%%bash` whose output is not split."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from IPython.core.magic import register_cell_magic
 
 @register_cell_magic
 def bash(line, cell):
-    """Run a cell in bash; a failure ends the page as an error does."""
+    """Run a cell in bash; raise an error if the shell fails."""
     done = subprocess.run(["bash", *line.split()], input=cell.encode(), capture_output=True)
     sys.stdout.write(done.stdout.decode("utf-8"))
     sys.stderr.write(done.stderr.decode("utf-8"))

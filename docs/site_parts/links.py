@@ -1,4 +1,4 @@
-"""Links that are right in the repository lead to the site's own pages."""
+"""Convert links between files of the repository to links between pages of the site."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _FOLDERS = (
 
 
 def site_page(path: str) -> str | None:
-    """Return the place of a file of the repository on the site, from its root; None if it has none.
+    """Return the path of a repository file's page on the site, or None if it has no page.
 
     >>> site_page("docs/scale.md"), site_page("benchmarks/planted_voters.md")
     ('/scale.md', '/made/benchmarks/planted_voters.md')
@@ -36,11 +36,11 @@ def site_page(path: str) -> str | None:
 
 
 def to_site(text: str, folder: str) -> str:
-    """Return Markdown whose links to files of the repository lead to their places on the site.
+    """Convert links to files of the repository in a Markdown text to links to pages of the site.
 
     Args:
-        text: Of a file.
-        folder: Where in the repository the file is, like `docs`.
+        text: The content of a file.
+        folder: The folder of the file in the repository, like `docs`.
 
     >>> to_site("[scale](../docs/scale.md#a)", "benchmarks")
     '[scale](/scale.md#a)'
@@ -54,11 +54,11 @@ def to_site(text: str, folder: str) -> str:
 
 
 def read_source(app, docname, content):
-    """Lead the links of a page of `docs/`; pages that are made have theirs led already."""
+    """Convert the links of a page in `docs/`; those of generated pages are converted already."""
     if not docname.startswith("made/"):
         content[0] = to_site(content[0], str(PurePosixPath("docs", docname).parent))
 
 
 def read_included(app, relative_path, docname, content):
-    """Lead the links of a file that a page includes."""
+    """Convert the links of a file that a page includes."""
     content[0] = to_site(content[0], os.path.normpath(PurePosixPath("docs", relative_path).parent))

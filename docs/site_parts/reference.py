@@ -1,4 +1,4 @@
-"""Every public name: a page a package, from docstrings."""
+"""Generate the reference of public names, one page per package, from docstrings."""
 
 import ast
 import inspect
@@ -18,7 +18,7 @@ _PACKAGES = (
 
 
 def pages() -> dict[str, str]:
-    """Return the pages, by their names below the folder of what is made."""
+    """Return the generated pages: reStructuredText or Markdown by path below `made`."""
     pages = {"api/pqpp.rst": _front_door()}
     for package, modules in packages().items():
         parts = [_title(package, "="), _module(package)]
@@ -30,7 +30,7 @@ def pages() -> dict[str, str]:
 
 
 def packages() -> dict[str, list[str]]:
-    """Return the modules with public names of each package and of each folder in one."""
+    """Return the modules with public names, by package and subpackage."""
     modules: dict[str, list[str]] = {}
     for package in _PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
@@ -47,14 +47,14 @@ def packages() -> dict[str, list[str]]:
 
 @cache
 def metric_modules() -> dict[str, str]:
-    """Return the modules of `evaluate`, by their full names: they stand on the metrics' pages."""
+    """Return the metrics by the full names of their `evaluate` modules, which have own pages."""
     from pqpp_metrics.registration import list_metrics
 
     return {f"pqpp_metrics.{name}.{name}": name for name in list_metrics()}
 
 
 def skip_inherited(app, kind, name, documented, skip, options):
-    """Leave out what Python and SQLAlchemy say of the parts that they add to a class."""
+    """Skip members that named tuples and SQLAlchemy add to classes."""
     doc = getattr(documented, "__doc__", None) or ""
     if doc.startswith("Alias for field number") or name in ("metadata", "registry"):
         return True
@@ -62,7 +62,7 @@ def skip_inherited(app, kind, name, documented, skip, options):
 
 
 def public_names(module: str) -> list[str]:
-    """Return the functions and classes that a module defines for others.
+    """Return the names of the public functions and classes that a module defines.
 
     >>> public_names("pqpp_files.escape")
     ['escape_controls', 'escape_cell']

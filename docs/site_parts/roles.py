@@ -1,4 +1,4 @@
-"""What docstrings have in single backticks."""
+"""The role of text in single backticks in docstrings."""
 
 import re
 
@@ -6,7 +6,7 @@ from docutils import nodes
 
 
 def code_role(name, rawtext, text, lineno, inliner, options=None, content=None):
-    """Code; the name of something that the reference has leads there."""
+    """Return nodes that show a text as code, with a link if it is a name in the reference."""
     plain = text.replace("\0", "\\") if "\0" in text else text
     if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", plain):
         role = inliner.document.settings.env.get_domain("py").role("obj")

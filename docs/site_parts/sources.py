@@ -1,4 +1,4 @@
-"""The files that pages are made from, and the files that are made."""
+"""Hash the sources of the site, and write generated pages."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def digest(root: Path) -> str:
-    """Return a hash of the package's sources and of the scripts that tutorials start."""
+    """Return a hash of the packages' sources and of the training scripts."""
     digest = hashlib.sha256()
     kernel = root / "docs" / "site_parts" / "kernel_startup.py"
     places = [root / "pqpp.py", *sorted(root.glob("pqpp_*/")), root / "training", kernel]
@@ -20,7 +20,7 @@ def digest(root: Path) -> str:
 
 
 def write_changed(folder: Path, pages: Mapping[str, str]) -> None:
-    """Write pages below a folder, leave equal ones untouched, and remove those of before."""
+    """Write the changed pages to a folder, and remove files that are no longer among the pages."""
     for name, text in pages.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,5 +32,5 @@ def write_changed(folder: Path, pages: Mapping[str, str]) -> None:
 
 
 def without_front_matter(text: str) -> str:
-    """Return a card's text without the YAML at its beginning."""
+    """Return a card's text without its YAML front matter."""
     return text.split("---\n", 2)[-1].lstrip() if text.startswith("---\n") else text

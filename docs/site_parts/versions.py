@@ -1,4 +1,4 @@
-"""A folder for each version, and beside them a page that leads to the newest."""
+"""Write the start page of a site with one folder per version."""
 
 import re
 
@@ -23,7 +23,7 @@ _PAGE = """<!doctype html>
 
 
 def write_entry(app, problem):
-    """Write `index.html` beside the folder of a version that was built in one of its name."""
+    """Write the `index.html` that links all versions, unless the build has no folder of its own."""
     if problem or app.builder.name != "html" or app.outdir.name != app.config.version:
         return
     folders = (path.parent.name for path in app.outdir.parent.glob("*/index.html"))

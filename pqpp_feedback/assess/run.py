@@ -28,7 +28,7 @@ from pqpp_files.errors import MissingExtraError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
-from pqpp_files.shards import ERROR, cut_table, get_share, run_shards
+from pqpp_files.shards import ERROR, cut_table, get_process_share, run_shards
 from pqpp_files.shards.cells import get_ids, get_texts, replace_invalid_utf8
 
 PART = 32  # images per shard, the most that a killed run loses
@@ -127,7 +127,7 @@ def assess(
         return make_table(list(assess_rows(some, assessors, batch_size)))
 
     start = time.perf_counter()
-    share = share or get_share(os.environ)
+    share = share or get_process_share(os.environ)
     ran = AssessmentSummary(run_shards(compute, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:

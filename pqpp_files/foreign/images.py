@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF", "AVIF")
-"""As Pillow calls them. Others start programs (EPS), or are not from cameras or generators."""
+"""Accepted formats, by Pillow's names. Others are rare or, like EPS, start programs."""
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
 """The endings of image files in a folder."""
 _ORIENTATION = 0x0112  # the tag of EXIF
 _TURNS = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE"}
 _TURNS |= {6: "ROTATE_270", 7: "TRANSVERSE", 8: "ROTATE_90"}
-"""What undoes each orientation that is not upright, by its number."""
+"""The transposition that makes an image upright, by its EXIF orientation."""
 _FEWEST = 8  # pixels of a side that a smaller image keeps
 
 
@@ -76,8 +76,8 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
         value: A path, the bytes of a file, a PIL image, an 8-bit or 16-bit grey array, or a mapping
             with `path` or `bytes`, as in `datasets`.
         mode: `RGB` or `L`.
-        longest: Maximum length of the longer side; larger images are scaled down, but no side below
-            8 pixels.
+        longest: Maximum length of the longer side; larger images are scaled down, but no side to
+            less than 8 pixels.
 
     Raises:
         FileError: The value is none of these, cannot be read completely, or has more pixels than

@@ -58,11 +58,11 @@ def read_bounded(
         PqppError: The file cannot be read, or is larger.
     """
     if Path(path).is_fifo() and not str(path).startswith("/dev/"):  # as of <(...)
-        raise error(f"{path} is a pipe; {remedy}")
+        raise error(f"{path} is a pipe; name a file")
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
         content = read_past_limit(file, limit)
     if len(content) > limit:
-        raise error(f"{path} is larger than {limit:,} bytes; {remedy}")
+        raise error(f"{path} is larger than {limit:,} bytes; use a smaller file")
     return content
 
 
@@ -112,7 +112,7 @@ def parse_json(
 def make_parser(
     numbers_as_text: bool = False, refuse_constants: bool = False
 ) -> Callable[[bytes, str, int], Any]:
-    """Return a function from JSON content, the file's name and the first line's number to a value.
+    """Return a JSON parser: a function of the content, the file's name and its first line's number.
 
     Args:
         numbers_as_text: Whether to keep numbers as text, so that ids like 1e3 or 7.0 do not change.

@@ -52,7 +52,7 @@ def check_size(size: int, name: str, max_bytes: int) -> None:
 
 
 def read_past_limit(file: BinaryIO, max_bytes: int) -> bytes:
-    """Return a file's content, or slightly more than `max_bytes` bytes if it is longer.
+    """Return a file's content, cut off slightly after `max_bytes` bytes if it is longer.
 
     It is read in pieces, since Python reserves memory for the requested size. A short piece is the
     last one: reading again at a terminal would wait for more input.

@@ -16,11 +16,11 @@ def read_yaml(
     error: type[PqppError] = FileError,
     as_text: bool = False,
 ) -> dict[str, Any]:
-    r"""Return the names and plain values of a YAML settings file.
+    r"""Return the settings in a YAML file, by name.
 
     Args:
         path: The file, UTF-8, at most a megabyte.
-        see: The end of the error for a file without names, such as "; see X".
+        see: The end of the error for a file that is not a mapping, such as "; see X".
         hint: The end of the error for an unreadable path without a YAML suffix.
         error: The error class to raise.
         as_text: Whether to keep all values as text.

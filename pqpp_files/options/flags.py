@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, strict: bool = Fals
     """Add the options of a class, and `--config`, to a parser, under the titles of their groups.
 
     Args:
-        strict: Whether argparse requires required options, which a file could also set.
+        strict: Whether argparse reports missing required options; false if a file can set them.
     """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}

@@ -65,7 +65,7 @@ def option(
         lt: The number must be below this.
         decides: Whether the trained weights depend on the option (default: true). If so, a resumed
             run must have the same value, and the model card contains it.
-        path: What a path names: a `file`, a `folder` or `images` (a folder of images) to read; a
+        path: The role of a path: a `file`, a `folder` or `images` (a folder of images) to read; a
             `name` (a local folder, or the name of a Hub repository or the like); an `output`
             folder to write, or an `output file`.
         endings: Allowed endings of an output file.
@@ -205,7 +205,7 @@ get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
 
 
 def find_option(kind: type, key: Any, word: str | None = None) -> str:
-    """Return the name of the option with a name or alias, written with hyphens or underscores.
+    """Return an option's declared name for a name or alias, with hyphens or underscores.
 
     Args:
         word: The text to quote in the error; default: the name.
@@ -224,7 +224,7 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
 
 
 def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str]:
-    """Return the items in a word, split at commas if the option is declared so."""
+    """Split a word at commas if the option is declared so, and return the items."""
     declared = field.metadata
     plain = container is not dict and not declared.get("path") and declared.get("word") is not True
     if declared.get("commas") == "pairs":
@@ -260,7 +260,7 @@ def _check_value(field: dataclasses.Field, value: Any) -> None:
 
 
 def check_path(name: str, kind: str, value: str) -> None:
-    """Raise an error if a path does not exist, is of the other type, or cannot be written to.
+    """Raise an error if a path is missing, is not the needed type, or cannot be written to.
 
     Args:
         name: The option's name.

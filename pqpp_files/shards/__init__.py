@@ -5,7 +5,7 @@ from pqpp_files.shards.cells import get_texts as get_texts
 from pqpp_files.shards.cut import Shard as Shard
 from pqpp_files.shards.cut import cut_table as cut_table
 from pqpp_files.shards.cut import find_shards as find_shards
-from pqpp_files.shards.cut import get_share as get_share
+from pqpp_files.shards.cut import get_process_share as get_process_share
 from pqpp_files.shards.cut import select_share as select_share
 from pqpp_files.shards.ray_engine import RayOptions as RayOptions
 from pqpp_files.shards.run import ERROR as ERROR

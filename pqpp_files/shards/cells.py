@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 def get_texts(
     table: pa.Table, column: str, cell_name: str = "", remedy: str = "rename a column"
 ) -> tuple[list[str], list[str | None]]:
-    """Return a column of texts, and the problem of each cell or None.
+    """Return the texts in a column, and for each cell a problem or None.
 
     Args:
         table: The rows of a shard.
         column: The column, by its name or as in `find_column`.
-        cell_name: What a problem calls a cell; default: the column's name.
+        cell_name: The name of a cell in problems; default: the column's name.
         remedy: The fix for a missing column, for the error.
 
     Returns:
@@ -52,7 +52,7 @@ def get_texts(
 
 
 def get_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
-    """Return a column of ids as texts, and the problem of each cell or None.
+    """Return the ids in a column as texts, and for each cell a problem or None.
 
     An id must be a valid folder name and unique.
 

@@ -74,7 +74,7 @@ class Shard:
         return table
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return what identifies the shard in the manifest, the same on all machines."""
+        """Return the fields that identify the shard in the manifest, equal on all machines."""
         told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
         return {**told, "path": self.path.rpartition("/")[2]}
 
@@ -84,7 +84,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
 
     Args:
         source: A Parquet or CSV file (`.csv`, `.tsv`, also `.gz`), a pattern such as
-            `prompts/*.parquet`, or a folder of such files; an fsspec URL too. CSV cells are text.
+            `prompts/*.parquet`, or a folder of such files; or its fsspec URL. CSV cells are text.
         size: Maximum number of rows per shard; no shard spans two files.
         numbered: Columns that may identify rows; if the input has none of them, the first one is
             added, with row numbers as text.
@@ -142,7 +142,7 @@ def make_part_names(count: int) -> list[str]:
 
 
 def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
-    """Return every N-th shard, from the I-th on.
+    """Return every N-th shard, starting with the one at index I.
 
     Args:
         shards: All shards.
@@ -163,11 +163,11 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
     return list(shards[int(parts[1]) :: int(parts[2])])
 
 
-def get_share(environment: Mapping[str, str]) -> str | None:
-    """Return the share `RANK/WORLD_SIZE` of a process of `accelerate launch`, or None.
+def get_process_share(environment: Mapping[str, str]) -> str | None:
+    """Return the share `RANK/WORLD_SIZE` of a process that `accelerate launch` started, or None.
 
     Example:
-        >>> get_share({"RANK": "1", "WORLD_SIZE": "4"}), get_share({})
+        >>> get_process_share({"RANK": "1", "WORLD_SIZE": "4"}), get_process_share({})
         ('1/4', None)
     """
     rank, size = environment.get("RANK"), environment.get("WORLD_SIZE")

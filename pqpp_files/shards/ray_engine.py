@@ -30,7 +30,7 @@ _HELD: dict[str, ShardJob] = {}  # the work of this worker process
 
 @dataclass(frozen=True)
 class RayOptions:
-    """The resources of a job's tasks on a cluster.
+    """The resources of each Ray task.
 
     Attributes:
         num_cpus: CPUs per task.
@@ -44,7 +44,7 @@ class RayOptions:
 def run_on_ray(
     work: ShardJob, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
-    """Run shards on a Ray cluster, and yield each finished one with its number of errors.
+    """Run shards on a Ray cluster; yield each finished one and its number of rows with an error.
 
     Raises:
         FileError: There is no cluster, no node has the resources for a task, or a task failed.

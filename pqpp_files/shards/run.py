@@ -43,7 +43,7 @@ _WORK: list[ShardJob] = []  # the work of this worker process
 
 @dataclass
 class ShardSummary:
-    """The numbers of shards and rows of a job.
+    """Counts of a job's shards and rows.
 
     Attributes:
         shards: Number of new outputs.

@@ -54,7 +54,7 @@ class ShardStore:
         """
         if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
             remedy = "write to a folder, then run hf upload-large-folder"
-            raise FileError(f"{self.url} is a repository, which limits commits; {remedy}")
+            raise FileError(f"each shard would be a commit to {self.url}; {remedy}")
         if self.is_local:
             return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])
         here = self._files.fs.unstrip_protocol(self._files.path)
@@ -69,7 +69,7 @@ class ShardStore:
         return set()
 
     def find(self, folder: str) -> list[str]:
-        """Return the names of all files below a folder, in order."""
+        """Return the names of all files below a folder, sorted."""
         with self._convert_error():
             self._files.invalidate_cache()
             return sorted(self._files.find(folder))

@@ -27,7 +27,7 @@ from pqpp_hub.eval_results import (
     BenchmarkTask,
     ListedResult,
     get_commit,
-    get_path,
+    get_results_path,
     load_tasks,
     make_result,
     pull_results,
@@ -163,7 +163,7 @@ def write_results(
         raise PredictorError(f"{', '.join(paths)}: two share a folder; evaluate one at a time")
     files = []
     for name, entries in entries_by_name.items():
-        files.append(paths[name] / get_path(dataset))
+        files.append(paths[name] / get_results_path(dataset))
         files[-1].parent.mkdir(parents=True, exist_ok=True)
         write_file(files[-1], render_results(entries))
     return files, lines

@@ -87,7 +87,7 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
     encoder = str(save_text_encoder(tmp_path / "encoder"))
     for way in (["--words"], ["--encoder", encoder, "--threshold", "-1"]):
         capsys.readouterr()
-        words = ["search", "labels", "captions.csv", "--file", "p.csv", *way]
+        words = ["search", "candidates", "captions.csv", "--file", "p.csv", *way]
         assert main([*words, "--output", "candidates.csv"]) == 0
         said = capsys.readouterr().err
         table = read_table("candidates.csv")

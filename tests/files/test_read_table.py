@@ -329,7 +329,7 @@ FAULTS = {
     "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
     "cut.parquet.gz": (gzip.compress(parquet())[:-30], "a damaged gzip file"),
     "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
-    "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "UTF-16 without a byte order"),
+    "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "is probably UTF-16"),
     "a.ods": (b"", "'.ods' is not supported; use one of .txt, .csv"),
 }
 

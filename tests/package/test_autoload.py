@@ -83,7 +83,7 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
     done = run_python(f"{code}import {library}; print('alive')", tmp_path)
     assert done.stdout.strip() == "alive", done.stderr
     assert f"pqpp_{name}.registration could not be registered (" in done.stderr
-    status = "from pathlib import Path; from pqpp_hub.start_up import get_status as status\n"
+    status = "from pathlib import Path; from pqpp_hub.start_up import describe_autoload as status\n"
     done = run_python(f"{code}{status}print(status(Path('.')))", tmp_path)
     first, second, *more = done.stdout.splitlines()
     assert first.startswith("autoload is off in")
@@ -108,10 +108,10 @@ def test_off_survives_an_installation(tmp_path, monkeypatch):
 
     autoload.disable_autoload(tmp_path)
     installed_again()
-    assert arranged == [] and "autoload is off in" in autoload.get_status(tmp_path).splitlines()[0]
+    assert arranged == [] and "autoload is off in" in autoload.describe_autoload(tmp_path)
     autoload.enable_autoload(tmp_path)
     installed_again()
-    assert arranged and "autoload is on in" in autoload.get_status(tmp_path).splitlines()[0]
+    assert arranged and "autoload is on in" in autoload.describe_autoload(tmp_path).splitlines()[0]
 
 
 def test_callback_runs_once_at_import_and_at_once_afterwards(tmp_path):

@@ -7,18 +7,18 @@ import pytest
 
 from pqpp_cli.main import main
 from pqpp_datasets.export.export import export
-from pqpp_hub.eval_results import BenchmarkTask, get_path, load_tasks, make_result, render_results
+from pqpp_hub import eval_results as hub
 from pqpp_hub.push import HubError
 
-TASK = BenchmarkTask("sample", "test", "mean_hbpp")
+TASK = hub.BenchmarkTask("sample", "test", "mean_hbpp")
 
 
 @pytest.fixture
 def downloaded(tmp_path):
     def make(name, value, task=TASK, **told):
-        path = tmp_path / "results" / name / get_path("owner/toy")
+        path = tmp_path / "results" / name / hub.get_results_path("owner/toy")
         path.parent.mkdir(parents=True)
-        path.write_text(render_results([make_result(task, "owner/toy", value, **told)]))
+        path.write_text(hub.render_results([hub.make_result(task, "owner/toy", value, **told)]))
         return tmp_path / "results"
 
     return make
@@ -38,7 +38,7 @@ def test_a_folder_that_is_called_as_code_is_not_run(downloaded, tmp_path, monkey
 
 def test_files_elsewhere_that_results_name_or_link_are_not_read(downloaded, tmp_path, capsys):
     source = downloaded("mine", 0.4)
-    told = source / "mine" / get_path("owner/toy")
+    told = source / "mine" / hub.get_results_path("owner/toy")
     os.mkfifo(told.with_name("pipe.yaml"))
     assert main(["leaderboard", str(source)]) == 2
     told.with_name("pipe.yaml").unlink()
@@ -58,9 +58,10 @@ def test_what_no_tau_can_be_tops_no_table(value, downloaded, capsys):
 
 def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_path, capsys):
     downloaded("by_hand", 0.25)
-    task = BenchmarkTask("sample", "test", "mean_p10")
-    path = tmp_path / "results" / "by_hand" / get_path("owner/toy")
-    path.write_text(path.read_text() + render_results([make_result(task, "owner/toy", 0.35)]))
+    task = hub.BenchmarkTask("sample", "test", "mean_p10")
+    path = tmp_path / "results" / "by_hand" / hub.get_results_path("owner/toy")
+    added = hub.render_results([hub.make_result(task, "owner/toy", 0.35)])
+    path.write_text(path.read_text() + added)
     page = tmp_path / "page.html"
     assert main(["leaderboard", str(tmp_path / "results"), "--report", str(page)]) == 0
     assert "<title>Leaderboard of owner/toy: sample, test split</title>" in page.read_text("utf-8")
@@ -76,4 +77,4 @@ def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_
 def test_tasks_of_another_form_are_told(tasks, tmp_path):
     (tmp_path / "eval.yaml").write_text(f"name: toy\ntasks: {tasks}\n")
     with pytest.raises(HubError, match=r"no eval\.yaml with pqpp tasks"):
-        load_tasks(str(tmp_path))
+        hub.load_tasks(str(tmp_path))
