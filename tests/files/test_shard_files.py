@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import os
 import pathlib
 import re
 import tempfile
@@ -94,8 +95,10 @@ def test_input_files_of_other_schemas_are_refused(tmp_path):
         find_shards(str(tmp_path / "twice.parquet"))
 
 
-def test_hidden_files_are_not_input(tmp_path):
-    pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.parquet")
+def test_hidden_files_and_pipes_are_not_input_but_links_are(tmp_path):
+    pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.table")
+    (tmp_path / "a.parquet").symlink_to("a.table")
+    os.mkfifo(tmp_path / "c.parquet")
     (tmp_path / ".b.parquet").write_text("half")
     (tmp_path / "_b.parquet").write_text("half")
     assert joined(tmp_path / "*.parquet") == joined(tmp_path) == {"n": ["a"]}

@@ -121,8 +121,8 @@ def test_every_recipe_of_a_script_is_accepted(script):
     [
         ("learning_rate: .inf", "`learning_rate` is inf; it must be a finite number"),
         ("seed: .inf", "`seed` is inf; it must be a whole number"),
-        ("seed: " + "9" * 5000, "is not YAML"),
-        ("seed: " + "9" * 400, "must be a 64-bit integer"),
+        ("seed: 1" + ":59" * 5000, "is not YAML .the number .* is too long"),
+        ("seed: 0x" + "f" * 5000, "is not YAML"),
         ("model: " + "[" * 20_000, "is not YAML .maximum recursion"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is not YAML"),
         ("#" * 1_000_001, "is larger than 1,000,000 bytes"),
