@@ -101,7 +101,7 @@ class Vote:
     frame: Sequence[float] = (0.0, 0.0, 1.0, 1.0)
 
     def get_columns(self, *names: str) -> dict[str, Any]:
-        """Return fields by name."""
+        """Return the values of the named fields, by name."""
         return {name: getattr(self, name) for name in names}
 
 
@@ -153,7 +153,7 @@ class TaskKind(ABC):
         table: Mapping[str, Sequence[Mapping[str, str]]],
         sha256_of: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return further data to store with an item when a study is created.
+        """Return data to store with an item besides its images, such as linked prompts.
 
         Args:
             rows: The item's rows, with all columns of the table of prompts.
@@ -207,7 +207,7 @@ class TaskKind(ABC):
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
         raise AnnotationError(
-            f"the type {self.name} has no right answers; clear training and check"
+            f"task type {self.name} has no right answers; remove training and check marks"
         )
 
     def is_right(self, value: Fields, expected: Fields) -> bool:
@@ -238,12 +238,12 @@ class TaskKind(ABC):
         return {}
 
     def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the tables of an export by name, without training items and checks."""
+        """Return the export tables of all votes by name, without training items and checks."""
         return self.build_tables([vote for vote in votes if vote.purpose in JUDGED])
 
     @abstractmethod
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the tables of an export of these votes, by name."""
+        """Return the export tables of these votes, by name."""
 
     @property
     def folder(self) -> Path:

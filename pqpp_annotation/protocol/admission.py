@@ -69,7 +69,7 @@ def to_build_options(study: Study) -> BuildOptions:
 def to_study_votes(
     votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
-    """Convert a table of votes to the votes of `pqpp build`; None if it is empty.
+    """Convert a table of votes to the `Votes` that `pqpp build` uses; None if it is empty.
 
     Args:
         votes: Columns prompt_id, model ("reference" for a reference image), image (its name, or the

@@ -45,7 +45,7 @@ def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
 
 
 def _download(pair: tuple[str, Path]) -> str | None:
-    """Download an image unless it exists; return None, or what went wrong."""
+    """Download an image unless it exists; return None, or a description of the error."""
     from pqpp_hub.pull import download
 
     url, path = pair

@@ -90,7 +90,7 @@ class PageRequest:
 
     @property
     def client_ip(self) -> str:
-        """IP client_ip of the client; "" if unknown."""
+        """IP address of the client; "" if unknown."""
         return self.request.client.host if self.request.client else ""
 
     def get_person(self, db: Transaction | None = None) -> Person:
@@ -168,7 +168,7 @@ class PageRequest:
         self.session, self.signed_in = self.site.sessions.create_visit(), None
 
     def get_browser_secret(self) -> str:
-        """Return the browser's secret cookie; "" if it has none."""
+        """Return the secret in the browser's cookie; "" if it has none."""
         sessions = self.site.sessions
         return sessions.unsign(self.request.cookies.get(f"{self._cookie_name}-browser")) or ""
 
@@ -211,7 +211,7 @@ Here = Annotated[PageRequest, Depends(_make_request)]
 
 
 def require_form_token(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
-    """Check the form's token."""
+    """Refuse a form without the session's token."""
     visit.check_csrf(csrf)
 
 

@@ -80,10 +80,11 @@ def export(
 def export_card(
     configs: Mapping[str, list[dict]], releases: Mapping[str, str], options: Mapping[str, str]
 ) -> str:
-    """Return the card of an export.
+    """Return the text of the dataset card of an export.
 
     Args:
-        configs: Splits of each configuration, with `name`, `pattern` (of files) and `rows`.
+        configs: Splits by configuration, each with its `name`, file name `pattern` and number of
+            `rows`.
         releases: Version of the data of each configuration.
         options: Options of the load; folders are not named on the card.
     """

@@ -94,7 +94,7 @@ class BuildOptions:
             Their labels are on one scale; a question follows the model's name.
         model: Model of all images, if no column names it.
         model_pattern: Regular expression that finds the model in an image's name, such as
-            '^([^_]+)_'. Its first group counts, or all that it matches.
+            '^([^_]+)_'. Its first group is the model; without groups, the whole match.
         encoding: Encoding of your files, as in Python (default: utf-8, or utf-16 if marked).
         prompts: Table of prompts: prompt_id, prompt; optionally source, category. It is joined by
             the id and overrides the other files.

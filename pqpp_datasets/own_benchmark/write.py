@@ -48,7 +48,7 @@ _ANNOTATORS_SHOWN = 1000  # keeps the page small enough for browsers
 
 @dataclass(frozen=True)
 class Extras:
-    """Options for what is written besides the scores.
+    """The options of `write_benchmark`: what to store besides the scores, and facts for the card.
 
     Attributes:
         images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
@@ -100,7 +100,7 @@ class Extras:
         if self.pseudonym_key is None:
             drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
             return self._drawn.setdefault(tuple(names), drawn)
-        with explain("`pseudonym_key` cannot be read", "name another file", BenchmarkError):
+        with explain("`pseudonym_key` cannot be read", "choose another file", BenchmarkError):
             key = expand(self.pseudonym_key).read_bytes()
         if len(key) < _SHORTEST_KEY:
             what = f"expected at least {_SHORTEST_KEY} random bytes, got {len(key)}"
@@ -113,7 +113,7 @@ class Extras:
         """Return the content of the citation file; "" without one."""
         if self.citation is None:
             return ""
-        with explain(f"{self.citation} cannot be read", "name another file", BenchmarkError):
+        with explain(f"{self.citation} cannot be read", "choose another file", BenchmarkError):
             return Path(self.citation).read_text("utf-8").strip()
 
 

@@ -52,9 +52,11 @@ class Agreement:
         others: Value and interval of further estimates of the reliability, by name.
         parts: Variance of each of `PARTS`, float64, shape (groups + 1, 5): for all votes, then with
             each group of prompts left out; 0 for effects that cannot be separated.
-        size: Number of annotators, images and votes per prompt (harmonic means).
-        prompts: Number of prompts, counted per model.
-        freedom: Degrees of freedom of the annotators' variance: annotators minus one, per model.
+        size: Harmonic means of the numbers of annotators, images and votes of each prompt with a
+            model.
+        prompts: Number of distinct pairs of a prompt and a model.
+        freedom: Degrees of freedom of the annotators' variance: the number of distinct pairs of an
+            annotator and a model, minus the number of models.
         is_panel: Whether all annotators of a model rated all its prompts.
         is_shared: Whether prompts have votes of several annotators; otherwise reliability is
             undefined.
@@ -150,7 +152,7 @@ class Agreement:
 
 
 def plan_without_votes() -> tuple[list[Figures], list[str]]:
-    """Return a table of reliabilities, if votes agree as in published studies, and its legend."""
+    """Return tables of the reliability if votes agree as in published studies, and legends."""
     rows = list[dict[str, Any]]()
     for images, people in itertools.product(_IMAGES, _ANNOTATORS):
         rows.append({"images": images, "annotators": people})
@@ -256,7 +258,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a value and its 95% interval; `moved` is the change by each vote or image."""
+    """Return a value and its 95% interval, from the influence `moved` of each vote or image."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
     return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)
@@ -332,7 +334,7 @@ def estimate_variances(
 
 
 def _index_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number the distinct pairs of two columns; return each row's pair, and each pair's columns."""
+    """Return the index of each row's pair of values, and both values of each distinct pair."""
     for fine in (by, codes):  # fast if one column determines the other
         pair = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
         for column, of_fine in zip((codes, by), pair, strict=True):
@@ -345,7 +347,7 @@ def _index_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _index_rows(*columns: np.ndarray) -> np.ndarray:
-    """Number the distinct combinations of columns from 0, without gaps, in sort order."""
+    """Return the index of each row's combination of values, in sort order without gaps."""
     code = columns[0].astype(np.int64)
     for column in columns[1:]:
         code = code * (int(column.max()) + 1) + column

@@ -91,7 +91,7 @@ class Preferences:
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
-        """Return model, strength, low, high, comparisons and share of wins, strongest first."""
+        """Return (model, strength, low, high, comparisons, share of wins), best model first."""
         columns = (self.strength, self.low, self.high, self.comparisons, self.win_share)
         rows = zip(self.models, *(column.tolist() for column in columns), strict=True)
         return sorted(rows, key=lambda row: -row[1])
@@ -179,7 +179,7 @@ def _read_choices(
     """
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
-        raise BenchmarkError(f"{table.name}: only one of image_a and image_b found; add the other")
+        raise BenchmarkError(f"{table.name}: expected both image_a and image_b, got one")
     roles = [role for role in ("model", "image") if f"{role}_a" in rows]
     for role in roles:  # the same codes for both sides
         sides = [f"{role}_a", f"{role}_b"]

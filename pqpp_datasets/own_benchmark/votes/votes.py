@@ -22,8 +22,8 @@ class Votes:
         prompt: Index of the prompt, int64.
         model: Index in `model_names`, int32.
         image: Index in `image_names`, int32.
-        annotator: Index in `annotator_names`, int32; if annotators are unknown, the number of the
-            vote among those on its image, from 0.
+        annotator: Index in `annotator_names`, int32; if annotators are unknown, the index of the
+            vote among those on its image.
         item: Index of the rated image, int64: a distinct combination of prompt, model and image
             name.
         first: First vote on each item, int64, shape (items,).
@@ -65,10 +65,10 @@ class Votes:
 
 
 def assign_item_indices(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct combinations of integer columns from 0, in sort order.
+    """Return the index of each row's combination of values, in sort order.
 
     Returns:
-        The number of each row's combination, int64, and the first row of each combination.
+        The index of each row's combination, int64, and the first row of each combination.
 
     Example:
         >>> assign_item_indices(np.array([1, 0, 1]), np.array([0, 5, 0]))
@@ -133,11 +133,12 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 def refuse_repeats(
     table: LongTable, keys: Any, what: str, remedy: str = "keep one of the rows"
 ) -> None:
-    """Add an error line about rows with equal keys.
+    """Add an error line if rows have equal keys.
 
     Args:
         table: The table.
-        keys: Columns that must be distinct, the prompt or its number first, for some of the rows.
+        keys: The rows to check, a subset of the table's, with the columns that together must be
+            distinct; the prompt or its index is the first column.
         what: Text for a row, such as "this vote".
         remedy: The fix.
     """
@@ -156,7 +157,7 @@ def refuse_repeats(
 
 
 def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
-    """Return rows without repeated votes; a note counts these, or an error line refuses them.
+    """Return rows with repeated votes dropped or averaged, or add an error line about them.
 
     Args:
         table: The table, for notes and error lines.
@@ -183,7 +184,7 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
 
 
 def _list_agreement_notes(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
-    """Return notes on agreement that cannot be checked, or on columns read as annotators."""
+    """Return a note if agreement cannot be checked or columns were read as annotators, else []."""
     unknown = "their agreement cannot be checked"
     if options.has_scores:
         return [f"scores of images, not votes: {unknown}"]
