@@ -52,7 +52,7 @@ class ShownItem:
         assignment: Id of the assignment.
         images: The images in the annotator's random order.
         answers: Current answers by image id; an answer about the whole item has the key None.
-        detail: Further data of the kind of task, from `TaskKind.build_item_detail`.
+        detail: Further data of the kind of task, from `TaskKind.collect_extra_item_data`.
     """
 
     assignment: int
@@ -147,7 +147,7 @@ class TaskKind(ABC):
         """Group the rows of one prompt into items; by default, all are one item."""
         return [list(rows)]
 
-    def build_item_detail(
+    def collect_extra_item_data(
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
@@ -162,7 +162,7 @@ class TaskKind(ABC):
         """
         return {}
 
-    def get_page_detail(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
+    def get_extra_page_data(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
         """Return the details of an item that are sent to the browser; by default, none.
 
         Args:
@@ -237,7 +237,7 @@ class TaskKind(ABC):
         """Return further numbers by which answers are compared, by name; by default, none."""
         return {}
 
-    def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
+    def export_tables(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
         """Return the export tables of all votes by name, without training items and checks."""
         return self.build_tables([vote for vote in votes if vote.purpose in JUDGED])
 

@@ -60,7 +60,7 @@ def _download(pair: tuple[str, Path]) -> str | None:
     return None
 
 
-def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "image") -> None:
+def write_prompt_table(rows: Any, folder: Path, table: Path, image_column: str = "image") -> None:
     """Write a dataset as a table of prompts, and its images to a folder.
 
     Args:
@@ -80,7 +80,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> rows = {"prompt": ["a cat"], "image": [str(folder / "a.png")]}
         >>> rows = datasets.Dataset.from_dict(rows)
-        >>> write_dataset(rows, folder / "images", folder / "prompts.jsonl")
+        >>> write_prompt_table(rows, folder / "images", folder / "prompts.jsonl")
         >>> '"prompt": "a cat"' in (folder / "prompts.jsonl").read_text()
         True
     """

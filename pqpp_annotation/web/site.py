@@ -128,7 +128,7 @@ class PageRequest:
         if not self.site.sessions.is_form_token(self.session, token):
             raise HTTPException(401, "this page is out of date; reload the page")
 
-    def authenticate_script(self, db: Transaction) -> Person:
+    def get_verified_person(self, db: Transaction) -> Person:
         """Check the request's `X-CSRF-Token`, and return the person, who must have consented."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
         return self.get_consenting_person(db)

@@ -87,9 +87,9 @@ class Extras:
 
     def get_display_names(self, names: Sequence[str]) -> list[str]:
         """Return annotators' names, or "annotator 7" and so on, for the quality report."""
-        return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_rater_names(names)]
+        return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_public_names(names)]
 
-    def get_rater_names(self, names: Sequence[str]) -> list:
+    def get_public_names(self, names: Sequence[str]) -> list:
         """Return annotators' names, or numbers from 1 instead, as `keep_annotators` says.
 
         Raises:
@@ -141,7 +141,7 @@ def write_benchmark(
     """
     extras = extras or Extras()
     people = [names for names, _ in built.flagged_annotators]
-    numbers = [extras.get_rater_names(names) for names in people]
+    numbers = [extras.get_public_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
         "title": name,

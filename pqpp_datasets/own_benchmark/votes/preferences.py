@@ -24,9 +24,9 @@ from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
 from pqpp_datasets.own_benchmark.votes.votes import (
-    assign_item_indices,
-    keep_one_vote,
-    refuse_repeats,
+    index_combinations,
+    merge_repeats,
+    report_repeats,
 )
 from pqpp_files.names import pluralize
 from pqpp_files.table_formats import ROW
@@ -203,12 +203,12 @@ def _read_choices(
         turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
-        rows = keep_one_vote(
+        rows = merge_repeats(
             table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats
         )
     table.raise_faults()
     prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
-    item, _ = assign_item_indices(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
+    item, _ = index_combinations(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     value = np.where(rows["swapped"], -stated, stated)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
@@ -301,7 +301,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     entry = [role for role in ("model", "image") if role in rows]
     ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
     remedy = "keep one of the rows, or add a column annotator"
-    refuse_repeats(table, ranked, "this rank", remedy)
+    report_repeats(table, ranked, "this rank", remedy)
     table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
     entries = pd.DataFrame({"ranking": ranking, "row": np.arange(len(rows))})[~np.isnan(rank)]

@@ -64,14 +64,14 @@ class Votes:
         return len(self.value)
 
 
-def assign_item_indices(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def index_combinations(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of each row's combination of values, in sort order.
 
     Returns:
         The index of each row's combination, int64, and the first row of each combination.
 
     Example:
-        >>> assign_item_indices(np.array([1, 0, 1]), np.array([0, 5, 0]))
+        >>> index_combinations(np.array([1, 0, 1]), np.array([0, 5, 0]))
         (array([1, 0, 1]), array([1, 0]))
     """
     rows = pd.DataFrame(dict(enumerate(columns)))
@@ -96,7 +96,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     named = "annotator" in rows
     if named:
         keys = [NUMBER, "model", "image", "annotator"]
-        rows = keep_one_vote(table, rows, keys, "this judgment", options.repeats)
+        rows = merge_repeats(table, rows, keys, "this judgment", options.repeats)
         people, control = rows["annotator"], rows["control"]
         both = np.intersect1d(people[control].cat.codes, people[~control].cat.codes)
         outside = rows.index[people.cat.codes.isin(both) & ~control]
@@ -108,7 +108,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
     names = {role: rows[role].cat.categories.tolist() for role in roles}
     columns = {name: rows[name].to_numpy() for name in rows if name not in roles}
-    item, first = assign_item_indices(columns[NUMBER], codes["model"], codes["image"])
+    item, first = index_combinations(columns[NUMBER], codes["model"], codes["image"])
     return Votes(
         prompt=columns[NUMBER],
         model=codes["model"],
@@ -126,11 +126,11 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         has_annotators=named,
         scale=scale,
         has_scores=options.has_scores,
-        notes=(*table.notes, *_list_agreement_notes(table, rows, options)),
+        notes=(*table.notes, *_list_annotator_notes(table, rows, options)),
     )
 
 
-def refuse_repeats(
+def report_repeats(
     table: LongTable, keys: Any, what: str, remedy: str = "keep one of the rows"
 ) -> None:
     """Add an error line if rows have equal keys.
@@ -156,7 +156,7 @@ def refuse_repeats(
     table.add_fault("prompt", repeated, f"{what} ({shown}) is also in {where}; {remedy}")
 
 
-def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
+def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
     """Return rows with repeated votes dropped or averaged, or add an error line about them.
 
     Args:
@@ -168,7 +168,7 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
     """
     if repeats == "refuse":
         remedy = "keep one of the rows, or set `repeats` to first, last or mean"
-        refuse_repeats(table, rows[keys], what, remedy)
+        report_repeats(table, rows[keys], what, remedy)
         return rows
     repeated = int(rows.duplicated(keys).sum())
     if not repeated:
@@ -183,7 +183,7 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 
-def _list_agreement_notes(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
+def _list_annotator_notes(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
     """Return a note if agreement cannot be checked or columns were read as annotators, else []."""
     unknown = "their agreement cannot be checked"
     if options.has_scores:
