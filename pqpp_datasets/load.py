@@ -96,7 +96,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"{path} (from save_to_disk) has no `{taken[0]}`; remove the option")
+        raise BenchmarkError(f"`{taken[0]}` does not apply to {path} (save_to_disk); remove it")
     with explain(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
             for part in read_json(file)["_data_files"] if file.name == "state.json" else ():

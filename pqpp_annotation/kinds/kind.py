@@ -52,7 +52,7 @@ class ShownItem:
         assignment: Id of the assignment.
         images: The images in the annotator's random order.
         answers: Current answers by image id; an answer about the whole item has the key None.
-        detail: Further data of the kind of task, from `TaskKind.collect_extra_item_data`.
+        detail: Data of the kind of task, from `TaskKind.collect_extra_item_data`.
     """
 
     assignment: int

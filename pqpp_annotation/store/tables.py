@@ -88,7 +88,7 @@ class Item(StudyTable):
         part: Index of the item among those of its prompt, from 0.
         purpose: `work`, `control` (rated by the control members too), `training` or `check`.
         expected: Right answers by image name ("" for the item), for training items and checks.
-        detail: Further data of the kind of task, such as linked prompts.
+        detail: Data of the kind of task, such as linked prompts.
         done: Number of annotators who have finished it, without those whose places were reopened.
     """
 

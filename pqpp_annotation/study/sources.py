@@ -105,7 +105,7 @@ def write_prompt_table(rows: Any, folder: Path, table: Path, image_column: str =
             cell = row[image_column] or {}
             path, content = Path(cell.get("path") or ""), cell.get("bytes")
             if content is None and not path.is_file():
-                raise AnnotationError(f"dataset, row {number + 1}: no image; remove the row")
+                raise AnnotationError(f"dataset, row {number + 1}: image not found; remove the row")
             row[image_column] = f"{number:06d}{path.suffix.lower()}"
             content = path.read_bytes() if content is None else content
             write_file(folder / row[image_column], content)

@@ -65,7 +65,7 @@ class Outcome:
 
     @property
     def reliability_summaries(self) -> list[str]:
-        """One line each about the reliability of judgments and preferences."""
+        """A line on the reliability of judgments, and one on that of preferences, if they exist."""
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.summary for trust in trusts if trust]
 

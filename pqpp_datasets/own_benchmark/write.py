@@ -198,7 +198,7 @@ def write_benchmark(
 
 
 def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
-    """Yield one line each for judgments and preferences: how many raters are flagged, and who."""
+    """Yield a line on the flagged raters of judgments, and one on those of preferences."""
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])

@@ -178,7 +178,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
             raise file_error(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
-            allowed = f"expected a new number from 0 to {prompts - 1}"
+            allowed = f"expected an unused index from 0 to {prompts - 1}"
             raise file_error(where, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flatten_questions(entry["questionnaire"])

@@ -243,7 +243,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
         if options.scale in NUMBER_FORMS or called in _SHARES:
             fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
         if len(fitting) != 1:
-            what = f"{called}: ambiguous numbers {', '.join(sorted(numbers))}"
+            what = f"{called}: {len(fitting)} scales fit the numbers {', '.join(sorted(numbers))}"
             remedy = f"set `scale` to one of {', '.join(NUMBER_FORMS)}"
             raise BenchmarkError(f"{table.name}, {what}; {remedy}")
         form = fitting[0]
