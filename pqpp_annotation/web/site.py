@@ -203,11 +203,11 @@ class PageRequest:
         return f"__Host-{name}" if self.is_secure else name
 
 
-async def _make_request(request: Request) -> PageRequest:
+async def _make_page_request(request: Request) -> PageRequest:
     return PageRequest(request)
 
 
-Here = Annotated[PageRequest, Depends(_make_request)]
+Here = Annotated[PageRequest, Depends(_make_page_request)]
 
 
 def require_form_token(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:

@@ -48,13 +48,13 @@ def show_work(visit: Here, assignment: int | None = None) -> Response:
         shown = None if assignment is None else work.get_item(db, person.id, assignment)
         return visit.render(
             "work.html",
-            state=_get_state(visit, db, person, shown),
+            state=_get_page_data(visit, db, person, shown),
             kind=kind.name,
             kind_style=(kind.folder / "page.css").is_file(),
         )
 
 
-def _get_state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict:
+def _get_page_data(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict:
     """Return the data for a page's script: item (or None), progress and training."""
     return {
         "study": visit.study.name,
@@ -77,7 +77,7 @@ def get_next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = 
     """Reserve and return the next item, or the one after an assignment."""
     with visit.store.begin_write(lock=True) as db:
         person = visit.get_verified_person(db)
-        state = _get_state(visit, db, person, work.reserve_item(db, person.id, after=after))
+        state = _get_page_data(visit, db, person, work.reserve_item(db, person.id, after=after))
     return JSONResponse(state)
 
 
@@ -86,7 +86,9 @@ def get_earlier_task(visit: Here, assignment: int) -> Response:
     """Return an item assigned to the person."""
     with visit.store.begin_read() as db:
         person = visit.get_consenting_person(db)
-        return JSONResponse(_get_state(visit, db, person, work.get_item(db, person.id, assignment)))
+        return JSONResponse(
+            _get_page_data(visit, db, person, work.get_item(db, person.id, assignment))
+        )
 
 
 @pages.get("/api/feedback/{assignment}")

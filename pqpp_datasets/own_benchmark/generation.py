@@ -147,7 +147,7 @@ def choose_aggregation(votes: Votes, options: BuildOptions) -> str:
     if votes.has_scores and rule != "mean":
         raise BenchmarkError(f"`aggregate` {rule} needs votes, not scores; set `aggregate` to mean")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
-        averaged = options.repeats == "mean"
+        averaged = options.repeats == "mean" and scale.high <= 2
         got = "means of repeated votes" if averaged else f"labels of the scale {scale.name}"
         remedy = "choose another rule" + (", or set `repeats` to first or last" if averaged else "")
         what = f"expected labels 2, 1, 0 and -1, got {got}"

@@ -163,7 +163,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
 
 @contextlib.contextmanager
 def _explain_load_errors(source: str) -> Iterator[None]:
-    """Convert an error of `datasets` to one line; the files and the card can contain anything."""
+    """Convert any error of `datasets`, which reads files of any content, to one line."""
     import datasets
 
     try:

@@ -383,7 +383,7 @@ class PairAgreements:
     """Statistics of voters' choices; arrays have one entry per voter.
 
     Attributes:
-        shared: Agreement with the others; its `label` and `share` have no meaning.
+        shared: Each voter's agreement with the others; ignore its `label` and `share`.
         first: Share of decided votes for the first image, float64.
         ties: Share of ties, float64.
         reasons: Reasons for the flags; "" for voters without one.

@@ -179,7 +179,7 @@ def _read_choices(
     """
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
-        raise BenchmarkError(f"{table.name}: expected both image_a and image_b, got one")
+        raise BenchmarkError(f"{table.name}: expected image_a and image_b, got one; add the other")
     roles = [role for role in ("model", "image") if f"{role}_a" in rows]
     for role in roles:  # the same codes for both sides
         sides = [f"{role}_a", f"{role}_b"]
