@@ -76,7 +76,7 @@ def load_benchmark(
 
 
 def get_config(name: str, subset: str | None = None) -> str:
-    """Return this package's configuration for a listed name and a subset.
+    """Return the name of this package's configuration for a listed name and a subset.
 
     Raises:
         BenchmarkError: The configuration does not exist.

@@ -44,7 +44,7 @@ class Outcome:
         preferences: The results from preferences or rankings, or None.
         options: The options of the build.
         prompts: The identity columns of all prompts, in the order of the files.
-        split_of: The split of each prompt.
+        split_of: The split of each prompt, in the order of `prompts`.
         targets: Descriptions of the target columns, also stored in the tables' schemas.
         inputs: The input files.
         warnings: One line per problem, such as an empty split or a target without values.

@@ -49,7 +49,7 @@ class Agreement:
 
     Attributes:
         figures: Value and 95% interval of each measure, by name; unknown values are left out.
-        others: Value and interval of further estimates of the reliability, by name.
+        others: Value and interval of other reliabilities, such as that of one vote, by name.
         variances: Variance of each of `EFFECTS`, float64, shape (groups + 1, 5): for all votes,
             then without each group of prompts; 0 for effects that cannot be separated.
         size: Harmonic means of the numbers of annotators, images and votes of each prompt with a

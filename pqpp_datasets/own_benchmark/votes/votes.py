@@ -26,7 +26,7 @@ class Votes:
             vote among those on its image.
         item: Index of the rated image, int64: a distinct combination of prompt, model and image
             name.
-        first: First vote on each item, int64, shape (items,).
+        first: Index of the first vote on each item, int64, shape (items,).
         value: Value on `scale`, float64 without NaN.
         control: Whether the annotator is a control member, bool.
         reference: Whether the image is a reference image, bool.
