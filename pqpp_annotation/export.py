@@ -78,10 +78,10 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             raise FileError(f"{older} contains {min(other)}; remove it, or choose another folder")
 
     with atomic_folder(output, check=refuse_other_files) as folder:
-        rows = _write_tables(folder, kind.export(votes), format)
+        rows = _write_tables(folder, kind.export_tables(votes), format)
         if counted:
             (folder / COUNTED_FOLDER).mkdir()
-            tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
+            tables = _write_tables(folder / COUNTED_FOLDER, kind.export_tables(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.begin_read() as db:
             said = select(Person.name, Event.detail).select_from(Event).join(Person)

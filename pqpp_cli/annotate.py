@@ -230,9 +230,9 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             return self.file or "", self.image_dir
         root = Path(self.study).parent
         table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
-        from pqpp_annotation.study.sources import write_dataset
+        from pqpp_annotation.study.sources import write_prompt_table
 
-        write_dataset(self.load_rows(), folder, table, self.image_column)
+        write_prompt_table(self.load_rows(), folder, table, self.image_column)
         return str(table), str(folder)
 
 

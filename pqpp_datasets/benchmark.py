@@ -19,7 +19,7 @@ LICENCES = read_json(Path(__file__).with_name("licences.json"))
 def make_features(
     schema: pa.Schema, targets: Sequence[Target] = ()
 ) -> Callable[[Mapping[str, object]], object]:
-    """Return a function for `Benchmark.features` whose features do not depend on options."""
+    """Return a function for `Benchmark.features` that returns the same features for all options."""
 
     def build_features(options: Mapping[str, object]):
         from datasets import Features
@@ -35,8 +35,8 @@ def make_file_finder(
     """Return a function for `Benchmark.files` that lists files by name patterns.
 
     Args:
-        patterns: A name per file, or alternative names, of which the first existing one (else the
-            first) is listed; `{split}` is replaced.
+        patterns: A name for each file, or alternative names, of which the first existing one is
+            listed, or the first if none exists; `{split}` stands for the split.
 
     Example:
         >>> make_file_finder("data/{split}.csv", ("as/published.csv", "flat.csv"))(None, "test")
@@ -86,8 +86,8 @@ class Benchmark:
         files: Returns the paths of a split's files in a folder (None if unknown).
         optional_files: Further files to read if they exist.
         version_in: Returns the version of the data in a folder, if there are several versions.
-        options: For each load option besides `data_dir`, a function that checks the value and
-            returns its text for the cache key.
+        options: Load options besides `data_dir`, by name: functions that check a value and return
+            the text that distinguishes its data in the cache.
         rows: Published number of rows by split, if known.
         images: URL, size and layout of the images; "" without images.
         tasks: The card's `task_categories`, as the Hub defines them.

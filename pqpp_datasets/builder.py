@@ -34,7 +34,7 @@ class _Configuration(datasets.BuilderConfig):
         return BENCHMARKS[self.name]
 
     def collect_options(self) -> dict[str, object]:
-        """Return the options that are set, and refuse those that the benchmark does not accept."""
+        """Return the values of the set options, and refuse options of other benchmarks."""
         set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
             raise BenchmarkError(f"{self.name} does not accept data_dir=; remove data_dir=")
@@ -45,7 +45,7 @@ class _Configuration(datasets.BuilderConfig):
         return set_options
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
-        """Return the cache key of the prepared data: file contents and options, not paths."""
+        """Return the name of the cache folder, which depends on file contents and options."""
         kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
         folder = find_local_folder(self.benchmark, self.data_dir)
         version_in = self.benchmark.version_in

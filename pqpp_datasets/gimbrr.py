@@ -12,7 +12,7 @@ Properties of the published data that matter for rates:
 - The directory of prompts changed during annotation, so the text of 392 annotations differs from
   that of their prompt now; rows have both (`annotated_prompt`, `prompt`). The authors treat the
   directory's text as valid.
-- A few prompts end in a blank. Only names in `representations` are trimmed.
+- A few prompts end in a space. Only names in `representations` are trimmed.
 """
 
 from collections import Counter

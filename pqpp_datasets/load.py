@@ -76,7 +76,7 @@ def load_benchmark(
 
 
 def get_config(name: str, subset: str | None = None) -> str:
-    """Return this package's configuration for a listed name and a subset.
+    """Return the name of this package's configuration for a listed name and a subset.
 
     Raises:
         BenchmarkError: The configuration does not exist.
@@ -96,7 +96,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"{path} (from save_to_disk) has no `{taken[0]}`; remove the option")
+        raise BenchmarkError(f"`{taken[0]}` does not apply to {path} (save_to_disk); remove it")
     with explain(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
             for part in read_json(file)["_data_files"] if file.name == "state.json" else ():

@@ -42,7 +42,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
     if not root:
         return None
     if not Path(root).is_dir():
-        remedy = f"set {ENVIRONMENT_VARIABLE} to the folder of {', '.join(benchmark.folders)}"
+        remedy = f"set {ENVIRONMENT_VARIABLE} to a folder with {' or '.join(benchmark.folders)}"
         raise BenchmarkError(f"{ENVIRONMENT_VARIABLE} {root!r} is not a folder; {remedy}")
     below = _find_subfolder(Path(root).absolute(), benchmark)
     if below is None:
@@ -59,9 +59,9 @@ def _find_subfolder(root: Path, benchmark: Benchmark) -> Path | None:
 
 
 def find_splits(benchmark: Benchmark, folder: Path) -> list[str]:
-    """Return the splits with all files, or with at least one file of their own, in a folder.
+    """Return the splits whose files are all in a folder, or at least one that no other split uses.
 
-    Reading an incomplete split then reports the missing file.
+    So reading an incomplete split reports the missing file.
     """
     files = {split: benchmark.files(folder, split) for split in benchmark.splits}
     times = Counter(path for paths in files.values() for path in set(paths))
@@ -80,7 +80,7 @@ def find_missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[P
 
 
 def hash_needed_files(benchmark: Benchmark, folder: Path) -> str:
-    """Return a digest of all files that a benchmark reads in a folder, for the cache key."""
+    """Return a hash of the names and contents of the files that a benchmark reads in a folder."""
     files = {path: folder / path for path in sorted(_list_needed_files(benchmark, folder))}
     hashes = (
         f"{path}\0{hash_file(file) if file.is_file() else 'absent'}\0"

@@ -42,15 +42,15 @@ _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
 def find_image_root(image_dir: str | Path) -> Path:
-    """Return the folder of image folders: `images/` in `image_dir`, or `image_dir` itself."""
+    """Return the folder of the images: `images/` in `image_dir` if it exists, else `image_dir`."""
     root = expand(image_dir).absolute()
     if not root.is_dir():
-        raise BenchmarkError(f"image_dir={str(image_dir)!r} not found; unpack the archive there")
+        raise BenchmarkError(f"image_dir={str(image_dir)!r} is not a folder; unpack the archive")
     return root / "images" if (root / "images").is_dir() else root
 
 
 def hash_image_names(image_dir: str | Path) -> str:
-    """Return a digest of a folder's path and file names, for the cache key."""
+    """Return a hash of a folder's path and its image names, which changes if images are added."""
     root = find_image_root(image_dir)
     paths = [*root.glob("*/*.png"), *root.glob("drawbench/*/*.png")]
     names = sorted(path.relative_to(root).as_posix() for path in paths)
@@ -218,8 +218,8 @@ def _read_task(
 
     Args:
         paths: The files.
-        text: Name of the column of prompts.
-        scores: For each file, pqpp's columns by published column of scores.
+        text: Name of the prompt column.
+        scores: For each file, pqpp's name of each score column, by published name.
 
     Returns:
         The scores and `caption_id`, indexed by text, source and, as some texts are repeated, the
@@ -238,7 +238,7 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
-                raise file_error(path, f"prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
+                raise file_error(path, f"prompt {odd[0][0][:60]!r} does not match {paths[0]}")
             rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])

@@ -9,11 +9,11 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u2060\ufeff\u00ad"))
 
 
 def fold_text(prompt: str) -> str:
-    r"""Normalise a prompt's spelling, to find equal prompts.
+    r"""Normalise a prompt's case, whitespace and Unicode form, to find equal prompts.
 
-    Composes Unicode (NFC), folds case, collapses blanks and line breaks to one blank, and removes
-    them at the ends, as well as zero-width blanks, byte order marks and soft hyphens. Punctuation
-    is unchanged.
+    Composes Unicode (NFC), folds case, and removes zero-width spaces, word joiners, byte order
+    marks and soft hyphens. Each run of whitespace becomes one space; at the ends it is removed.
+    Punctuation is unchanged.
 
     >>> fold_text("Cafe\u0301  noir\u200b ") == fold_text("caf\u00e9 Noir")
     True
@@ -26,7 +26,7 @@ def normalise(prompt: str) -> str:
     r"""Normalise a prompt for predictors and splits, more strongly than `fold_text`.
 
     Also unifies compatibility forms of Unicode (NFKC) and apostrophes, removes punctuation at the
-    end (``.,;:!?``), and cuts the prompt after 2,000 characters.
+    end (``.,;:!?…``), and cuts the prompt after 2,000 characters.
 
     >>> normalise("  A RED  cat. "), normalise("Cafe\u0301!")
     ('a red cat', 'café')

@@ -43,7 +43,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
     if not usable.all():
         row = int(np.argmin(usable))
-        raise BenchmarkError(f"embeddings, row {row}: values must be finite and up to {_LARGEST:g}")
+        raise BenchmarkError(f"embeddings, row {row}: expected finite values up to ±{_LARGEST:g}")
     check_selection(len(embeddings), count, seed)
     points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
@@ -82,7 +82,7 @@ def check_selection(captions: int, count: int, seed: int = 0) -> None:
 
 
 def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the row nearest to each centre in its cluster, as many rows as centres."""
+    """Return the index of the point nearest to each centre; for empty clusters, of the farthest."""
     index = require_faiss().IndexFlatL2(points.shape[1])
     index.add(centres)
     distance, cluster = (columns[:, 0] for columns in index.search(points, 1))

@@ -27,7 +27,7 @@ def _metrics() -> dict[str, str]:
 
 def _datasets() -> dict[str, str]:
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.export.export import export_card
+    from pqpp_datasets.export.export import render_export_card
 
     pages = {}
     for family in sorted({benchmark.family for benchmark in BENCHMARKS.values()}):
@@ -40,7 +40,7 @@ def _datasets() -> dict[str, str]:
             for member in members
         }
         releases = {member.name: member.version for member in members}
-        card = without_front_matter(export_card(configs, releases, {}))
+        card = without_front_matter(render_export_card(configs, releases, {}))
         pages[f"datasets/{family}.md"] = _without_zeros(card)
     return pages
 

@@ -52,7 +52,7 @@ class ShownItem:
         assignment: Id of the assignment.
         images: The images in the annotator's random order.
         answers: Current answers by image id; an answer about the whole item has the key None.
-        detail: Further data of the kind of task, from `TaskKind.build_item_detail`.
+        detail: Data of the kind of task, from `TaskKind.collect_extra_item_data`.
     """
 
     assignment: int
@@ -101,7 +101,7 @@ class Vote:
     frame: Sequence[float] = (0.0, 0.0, 1.0, 1.0)
 
     def get_columns(self, *names: str) -> dict[str, Any]:
-        """Return fields by name."""
+        """Return the values of the named fields, by name."""
         return {name: getattr(self, name) for name in names}
 
 
@@ -147,13 +147,13 @@ class TaskKind(ABC):
         """Group the rows of one prompt into items; by default, all are one item."""
         return [list(rows)]
 
-    def build_item_detail(
+    def collect_extra_item_data(
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
         sha256_of: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return further data to store with an item when a study is created.
+        """Return data to store with an item besides its images, such as linked prompts.
 
         Args:
             rows: The item's rows, with all columns of the table of prompts.
@@ -162,7 +162,7 @@ class TaskKind(ABC):
         """
         return {}
 
-    def get_page_detail(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
+    def get_extra_page_data(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
         """Return the details of an item that are sent to the browser; by default, none.
 
         Args:
@@ -207,7 +207,7 @@ class TaskKind(ABC):
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
         raise AnnotationError(
-            f"the type {self.name} has no right answers; clear training and check"
+            f"task type {self.name} has no right answers; remove training and check marks"
         )
 
     def is_right(self, value: Fields, expected: Fields) -> bool:
@@ -237,13 +237,13 @@ class TaskKind(ABC):
         """Return further numbers by which answers are compared, by name; by default, none."""
         return {}
 
-    def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the tables of an export by name, without training items and checks."""
+    def export_tables(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
+        """Return the export tables of all votes by name, without training items and checks."""
         return self.build_tables([vote for vote in votes if vote.purpose in JUDGED])
 
     @abstractmethod
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the tables of an export of these votes, by name."""
+        """Return the export tables of these votes, by name."""
 
     @property
     def folder(self) -> Path:

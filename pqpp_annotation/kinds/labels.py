@@ -219,7 +219,7 @@ class Match(LabelKind):
     level = "nominal"
     settings: ClassVar[Fields] = {"question": gettext_noop("Does this image match the prompt?")}
 
-    def build_item_detail(
+    def collect_extra_item_data(
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
@@ -249,7 +249,7 @@ class Match(LabelKind):
         kept = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
         return {"linked": linked, "columns": {name: cells for name, cells in kept.items() if cells}}
 
-    def get_page_detail(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
+    def get_extra_page_data(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
         """Return the linked prompts with image URLs."""
         linked = detail.get("linked", [])
         return {"linked": [{**pair, "images": [*map(url_of, pair["images"])]} for pair in linked]}

@@ -108,8 +108,8 @@ def list_answers(
     """Return a page of a person's answers, latest first, and the number of pages.
 
     An answer has `item` (the item's id), `prompt`, `purpose`, `images` (the hash of its image, or
-    of all images of the item), `value`, `others` (other people's answers to the same, as in
-    `ItemAnswers`), `seconds` and `created`.
+    of all images of the item), `value`, `others` (other people's answers to the same image or item,
+    as in `ItemAnswers`), `seconds` and `created`.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study

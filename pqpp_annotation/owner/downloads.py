@@ -66,7 +66,7 @@ def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
 
 
 def list_prolific_bonuses(study: Study, dues: Sequence[PaymentRow]) -> Rows:
-    """Yield rows of Prolific's format for bulk bonus payments: participant id and amount.
+    """Yield each person's participant id and amount due, for Prolific's bulk bonus payments.
 
     Source: Prolific's help, "Bulk bonus payments": a line `participant id,amount` per person.
     """

@@ -161,10 +161,11 @@ class PersonRow:
         reopened: Whether the person's items are open to others again.
         stopped: Whether the person gets no more items.
         is_bound: Whether the person's id on a shared link belongs to one browser.
-        flag: What is unusual about the answers; "" if nothing.
+        flag: Reason why the answers are unusual; "" if they are not.
         is_proven: Whether carelessness is proven, or too many checks were failed.
         votes: Number of current votes on work and control items.
-        items: Number of finished items, `skipped` of skipped items.
+        items: Number of finished items.
+        skipped: Number of skipped items.
         kappa: Mean kappa with the control members; None without shared images.
         control_images: Number of images shared with control members.
         reference_share: Share of reference images rated highly relevant, 0 to 1.
@@ -208,8 +209,9 @@ class PersonRow:
     def is_refused_for_good(self, study: Study) -> bool:
         """Return whether the person's items can be opened to others without the owner's decision.
 
-        True if the rules refuse the person on at least `reopen_after` control images, or if
-        carelessness is proven and the rules refuse the person or `exclude` is set.
+        True if the person is refused and shares at least `reopen_after` images with control
+        members, or if carelessness is proven and the person is refused or `exclude` is set. False
+        once the owner has decided or the items were opened.
         """
         is_refused = self.state == "refused"
         is_out = self.is_proven and (is_refused or study.admission.exclude is not None)

@@ -183,7 +183,7 @@ class Overview:
     """The state of a study at one moment.
 
     Attributes:
-        key: Key that differs after any change of the study.
+        key: Key that changes with the study, and every ten minutes.
         paused: Time of pausing in milliseconds; None while the study runs.
         days: Date (UTC) and number of votes of each day, oldest first, without gaps.
         labels: Number of annotators' current votes by label, lowest label first.
@@ -253,7 +253,7 @@ class StudyMonitor:
             self.reopen_places()
 
     def reopen_places(self) -> list[str]:
-        """Open the places of people refused for good to others, and return their names."""
+        """Open to others the places of people who are refused for good; return their names."""
         if self.study.reopen_after is None:
             return []
         people = self.get_overview().people
@@ -261,7 +261,7 @@ class StudyMonitor:
         return refuse_by_rules(self._store, refused)
 
     def record_payments(self, method: str) -> list[PaymentRow]:
-        """Record all amounts owed by a payment method as paid, and return the rows before that.
+        """Record all amounts due by a payment method as paid; return the rows as they were before.
 
         Args:
             method: `prolific` or `hand`.

@@ -153,7 +153,7 @@ def download_file(visit: Here, name: str) -> Response:
 
 @forms.post("/pay/{method}")
 def pay_annotators(visit: Here, method: Literal["prolific", "hand"]) -> Response:
-    """Record all amounts owed by a method as paid, and send the payment file."""
+    """Record all amounts due by a method as paid, and send the payment file."""
     dues = visit.site.monitor.record_payments(method)
     return _send_csv(visit, f"payment-{method}", PAID[method](visit.study, dues))
 

@@ -22,7 +22,7 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
 from pqpp_datasets.own_benchmark.trust.figures import compute_alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, get_scale_by_name
-from pqpp_datasets.own_benchmark.votes.votes import Votes, assign_item_indices
+from pqpp_datasets.own_benchmark.votes.votes import Votes, index_combinations
 from pqpp_metrics.functional._votes import get_ac1
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def to_build_options(study: Study) -> BuildOptions:
 def to_study_votes(
     votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
-    """Convert a table of votes to the votes of `pqpp build`; None if it is empty.
+    """Convert a table of votes to the `Votes` that `pqpp build` uses; None if it is empty.
 
     Args:
         votes: Columns prompt_id, model ("reference" for a reference image), image (its name, or the
@@ -82,7 +82,7 @@ def to_study_votes(
         return None
     texts = [votes[name].factorize() for name in ("prompt_id", "model", "image", "annotator")]
     prompt, model, image, annotator = (codes.astype(np.int32) for codes, _ in texts)
-    item, first = assign_item_indices(prompt, model, image)
+    item, first = index_combinations(prompt, model, image)
     _, models, images, annotators = (list(map(str, known)) for _, known in texts)
     value, name = votes["label"].to_numpy(float), kind.get_scale(settings)
     used = Scale(kind.name, value.min(), value.max(), kind.level, numbers="any")

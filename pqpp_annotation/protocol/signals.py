@@ -180,7 +180,7 @@ def _compute_evidence(
 def _find_habit_signals(
     votes: pandas.DataFrame, who: np.ndarray, kind: TaskKind, said: np.ndarray
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
-    """Yield the signals haste, equal values and one side.
+    """Yield the signals of haste, of equal values and of choosing one side.
 
     Each has a reason, row indices of votes (one per item), whether the signal is present (1 or 0),
     and its maximum rate for honest annotators.

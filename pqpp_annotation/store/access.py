@@ -189,7 +189,7 @@ def get_links(db: Transaction) -> Sequence[Invitation]:
 
 
 def _hash_recruiter_id(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
-    """Return the salted hash of a recruiting site's id of a person; None without an id."""
+    """Return the salted hash of the id that a recruiting site gave a person; None without one."""
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if link.role != "annotator" or (name is None and not link.is_shared):
         return None

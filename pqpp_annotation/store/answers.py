@@ -66,7 +66,8 @@ def save_answer(
         value: The answer, as `TaskKind.answer` defines it.
         client_id: Unique id of the answer, from the browser; a repeated id changes nothing.
         seconds: Active time in seconds.
-        read_from_page: Returns image id and value instead, if they depend on the shown item.
+        read_from_page: Converts the shown item to `image_id` and `value`, which replace the
+            arguments.
 
     Raises:
         AnnotationError: The value is invalid, other people have completed the item, it is not

@@ -22,7 +22,7 @@ class ItemCounts:
     """The number of items of a study by purpose.
 
     Attributes:
-        finished: Work items with as many annotators as the study requires.
+        finished: Number of work items that as many annotators as required have finished.
 
     Example:
         >>> print(ItemCounts(work=20, finished=5, control=2, training=0))

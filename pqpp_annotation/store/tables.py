@@ -85,10 +85,10 @@ class Item(StudyTable):
     """A prompt with one or several images, rated on one page.
 
     Attributes:
-        part: Number of the item among those of the prompt, from 0.
+        part: Index of the item among those of its prompt, from 0.
         purpose: `work`, `control` (rated by the control members too), `training` or `check`.
         expected: Right answers by image name ("" for the item), for training items and checks.
-        detail: Further data of the kind of task, such as linked prompts.
+        detail: Data of the kind of task, such as linked prompts.
         done: Number of annotators who have finished it, without those whose places were reopened.
     """
 
@@ -267,7 +267,7 @@ class Event(StudyTable):
     Attributes:
         kind: `consented`, `surveyed`, `reported` (a problem with an item), `doubted` (refused by
             the rules for the first time), `decided` (by the owner or the rules) or `withdrawn`.
-        detail: Further data of the kind, such as the text of the consent.
+        detail: Further data, such as the consent text.
     """
 
     __tablename__ = "event"

@@ -416,7 +416,7 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
 
 @reads
 def get_next_step(db: Transaction, person_id: int) -> NextStep:
-    """Return whether a person gets another item, or why not, without reserving one."""
+    """Return whether a person gets another item, and otherwise why not; reserve nothing."""
     person, now = get_person(db, person_id), db.now()
     training = get_training_state(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):

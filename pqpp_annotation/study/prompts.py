@@ -118,7 +118,7 @@ def read_items(
         items = []
         for prompt_rows in by_prompt.values():
             for part, group in enumerate(study.kind.to_items(prompt_rows, study.task)):
-                detail = study.kind.build_item_detail(group, by_prompt, sha256_of)
+                detail = study.kind.collect_extra_item_data(group, by_prompt, sha256_of)
                 items.append(_make_item(study, group, part, detail, sha256_of, locate))
         yield items, [*{image.sha256: image for image in images.values()}.values()]
 

@@ -45,7 +45,7 @@ def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
 
 
 def _download(pair: tuple[str, Path]) -> str | None:
-    """Download an image unless it exists; return None, or what went wrong."""
+    """Download an image unless it exists; return None, or a description of the error."""
     from pqpp_hub.pull import download
 
     url, path = pair
@@ -60,7 +60,7 @@ def _download(pair: tuple[str, Path]) -> str | None:
     return None
 
 
-def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "image") -> None:
+def write_prompt_table(rows: Any, folder: Path, table: Path, image_column: str = "image") -> None:
     """Write a dataset as a table of prompts, and its images to a folder.
 
     Args:
@@ -80,7 +80,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> rows = {"prompt": ["a cat"], "image": [str(folder / "a.png")]}
         >>> rows = datasets.Dataset.from_dict(rows)
-        >>> write_dataset(rows, folder / "images", folder / "prompts.jsonl")
+        >>> write_prompt_table(rows, folder / "images", folder / "prompts.jsonl")
         >>> '"prompt": "a cat"' in (folder / "prompts.jsonl").read_text()
         True
     """
@@ -105,7 +105,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
             cell = row[image_column] or {}
             path, content = Path(cell.get("path") or ""), cell.get("bytes")
             if content is None and not path.is_file():
-                raise AnnotationError(f"dataset, row {number + 1}: no image; remove the row")
+                raise AnnotationError(f"dataset, row {number + 1}: image not found; remove the row")
             row[image_column] = f"{number:06d}{path.suffix.lower()}"
             content = path.read_bytes() if content is None else content
             write_file(folder / row[image_column], content)

@@ -90,7 +90,7 @@ class PageRequest:
 
     @property
     def client_ip(self) -> str:
-        """IP client_ip of the client; "" if unknown."""
+        """IP address of the client; "" if unknown."""
         return self.request.client.host if self.request.client else ""
 
     def get_person(self, db: Transaction | None = None) -> Person:
@@ -128,7 +128,7 @@ class PageRequest:
         if not self.site.sessions.is_form_token(self.session, token):
             raise HTTPException(401, "this page is out of date; reload the page")
 
-    def authenticate_script(self, db: Transaction) -> Person:
+    def get_verified_person(self, db: Transaction) -> Person:
         """Check the request's `X-CSRF-Token`, and return the person, who must have consented."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
         return self.get_consenting_person(db)
@@ -168,7 +168,7 @@ class PageRequest:
         self.session, self.signed_in = self.site.sessions.create_visit(), None
 
     def get_browser_secret(self) -> str:
-        """Return the browser's secret cookie; "" if it has none."""
+        """Return the secret in the browser's cookie; "" if it has none."""
         sessions = self.site.sessions
         return sessions.unsign(self.request.cookies.get(f"{self._cookie_name}-browser")) or ""
 
@@ -203,15 +203,15 @@ class PageRequest:
         return f"__Host-{name}" if self.is_secure else name
 
 
-async def _make_request(request: Request) -> PageRequest:
+async def _make_page_request(request: Request) -> PageRequest:
     return PageRequest(request)
 
 
-Here = Annotated[PageRequest, Depends(_make_request)]
+Here = Annotated[PageRequest, Depends(_make_page_request)]
 
 
 def require_form_token(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
-    """Check the form's token."""
+    """Refuse a form without the session's token."""
     visit.check_csrf(csrf)
 
 

@@ -48,18 +48,18 @@ def show_work(visit: Here, assignment: int | None = None) -> Response:
         shown = None if assignment is None else work.get_item(db, person.id, assignment)
         return visit.render(
             "work.html",
-            state=_get_state(visit, db, person, shown),
+            state=_get_page_data(visit, db, person, shown),
             kind=kind.name,
             kind_style=(kind.folder / "page.css").is_file(),
         )
 
 
-def _get_state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict:
+def _get_page_data(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict:
     """Return the data for a page's script: item (or None), progress and training."""
     return {
         "study": visit.study.name,
         "kind": visit.study.kind.name,
-        "who": _get_browser_name(person),
+        "who": _get_browser_person_id(person),
         "task": None if shown is None else TaskPage(visit, person, shown).to_page_data(),
         "progress": asdict(work.get_progress(db, person.id)),
         "training": asdict(work.get_training_state(db, person.id)),
@@ -69,15 +69,15 @@ def _get_state(visit: Here, db: Transaction, person: Person, shown: ShownItem | 
 @pages.get("/api/session")
 def get_session_token(visit: Here) -> dict[str, str]:
     """Return a new form token, for a page that was open while its person signed in again."""
-    return {"who": _get_browser_name(visit.get_consenting_person()), "csrf": visit.csrf}
+    return {"who": _get_browser_person_id(visit.get_consenting_person()), "csrf": visit.csrf}
 
 
 @pages.post("/api/next")
 def get_next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
     """Reserve and return the next item, or the one after an assignment."""
     with visit.store.begin_write(lock=True) as db:
-        person = visit.authenticate_script(db)
-        state = _get_state(visit, db, person, work.reserve_item(db, person.id, after=after))
+        person = visit.get_verified_person(db)
+        state = _get_page_data(visit, db, person, work.reserve_item(db, person.id, after=after))
     return JSONResponse(state)
 
 
@@ -86,7 +86,9 @@ def get_earlier_task(visit: Here, assignment: int) -> Response:
     """Return an item assigned to the person."""
     with visit.store.begin_read() as db:
         person = visit.get_consenting_person(db)
-        return JSONResponse(_get_state(visit, db, person, work.get_item(db, person.id, assignment)))
+        return JSONResponse(
+            _get_page_data(visit, db, person, work.get_item(db, person.id, assignment))
+        )
 
 
 @pages.get("/api/feedback/{assignment}")
@@ -115,7 +117,7 @@ def receive_answer(visit: Here, sent: AnswerBody) -> Response:
 
     about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
     with visit.store.begin_write() as db:
-        person = visit.authenticate_script(db)
+        person = visit.get_verified_person(db)
         saved = save_answer(db, person.id, *about, read_from_page)
     if saved.is_complete:
         visit.site.monitor.reopen_places_if_due()
@@ -126,7 +128,7 @@ def receive_answer(visit: Here, sent: AnswerBody) -> Response:
 def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
     """Skip an item."""
     with visit.store.begin_write() as db:
-        work.skip_item(db, visit.authenticate_script(db).id, assignment)
+        work.skip_item(db, visit.get_verified_person(db).id, assignment)
     return {"saved": True, "complete": True}
 
 
@@ -134,7 +136,7 @@ def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> d
 def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Note) -> dict[str, bool]:
     """Save a report of a problem with an item."""
     with visit.store.begin_write() as db:
-        work.report_item(db, visit.authenticate_script(db).id, assignment, text)
+        work.report_item(db, visit.get_verified_person(db).id, assignment, text)
     return {"saved": True}
 
 
@@ -169,7 +171,7 @@ def receive_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Respon
     return visit.redirect("/thanks")
 
 
-def _get_browser_name(person: Person) -> str:
+def _get_browser_person_id(person: Person) -> str:
     """Return an id of a person for the browser, unique over all studies."""
     return f"{person.id}-{person.created}"
 
@@ -205,7 +207,7 @@ class TaskPage:
             "prompt": shown.prompt,
             "images": images,
             "answers": self.to_page_answers(shown.answers),
-            "detail": self._kind.get_page_detail(shown.detail, self._get_url),
+            "detail": self._kind.get_extra_page_data(shown.detail, self._get_url),
             "settings": study.kind.get_page_settings(study.task, self._visit.language.gettext),
         }
 

@@ -22,7 +22,7 @@ def get_download_size(benchmark: Benchmark) -> int | None:
 
 
 def describe_benchmark(benchmark: Benchmark) -> Mapping[str, str]:
-    """Return texts on options, licence, home, images and files of a benchmark.
+    """Return a benchmark's load options, licence, home page, images and files, in words.
 
     Example:
         >>> from pqpp_datasets.benchmarks import BENCHMARKS

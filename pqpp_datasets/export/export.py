@@ -71,19 +71,20 @@ def export(
                 pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"
                 entry = {"name": split, "pattern": pattern, "rows": dataset.num_rows}
                 listed.setdefault(config, []).append(entry)
-        benchmark, card = BENCHMARKS[configs[0]], export_card(listed, releases, options)
+        benchmark, card = BENCHMARKS[configs[0]], render_export_card(listed, releases, options)
         (temp_path / "README.md").write_text(card, "utf-8")
         write_eval_yaml(temp_path, files, benchmark.family, benchmark.description)
     return rows
 
 
-def export_card(
+def render_export_card(
     configs: Mapping[str, list[dict]], releases: Mapping[str, str], options: Mapping[str, str]
 ) -> str:
-    """Return the card of an export.
+    """Return the text of the dataset card of an export.
 
     Args:
-        configs: Splits of each configuration, with `name`, `pattern` (of files) and `rows`.
+        configs: Splits by configuration, each with its `name`, file name `pattern` and number of
+            `rows`.
         releases: Version of the data of each configuration.
         options: Options of the load; folders are not named on the card.
     """

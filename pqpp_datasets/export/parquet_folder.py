@@ -65,13 +65,13 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
 
 
 def _list_files(folder: Path) -> list[str]:
-    """Return the paths of all files and links except the mark."""
+    """Return the relative paths of all files and links in a folder, except the list of files."""
     names = (path.relative_to(folder).as_posix() for path in walk_files(folder))
     return sorted(name for name in names if name != MARK)
 
 
 def read_file_list(folder: Path) -> list[str]:
-    """Return the paths of the files that pqpp wrote to a folder, from its mark."""
+    """Return the relative paths of the files that pqpp wrote to a folder, as listed there."""
     return (folder / MARK).read_text("utf-8", "replace").splitlines()
 
 
@@ -85,6 +85,9 @@ def write_split(
         split: Name of the split; dots become hyphens in file names.
         tables: The rows; the schema's metadata is preserved.
         shard_bytes: Size in bytes after which a new shard begins.
+
+    Returns:
+        The paths of the shards, in order.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -178,7 +181,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise BenchmarkError(f"{folder} was not written by pqpp build or pqpp datasets export")
+        raise BenchmarkError(f"{folder} was not written by `pqpp build` or `pqpp datasets export`")
     paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     for name in names:  # a link would publish another file
@@ -189,7 +192,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     if wrong:
         raise BenchmarkError(f"{folder} has changed: {wrong[0]}; write the folder again")
     if not read_card(folder).get("license"):
-        remedy = "build the benchmark with --license KEY, such as cc-by-4.0"
+        remedy = "build it again with `pqpp build --license KEY`, such as cc-by-4.0"
         raise BenchmarkError(f"{folder}: the card has no licence; {remedy}")
 
     # Other files can have the names of exported files, so each push stores the list of its files in

@@ -29,8 +29,8 @@ class Annotator:
             member.
         reference_share: Share of rated reference images rated highly relevant; None without any.
         reasons: Reasons why the votes are not used; empty for an admitted annotator.
-        flag: Why the agreement with others is unusual, else ""; flagged votes are used unless
-            `exclude="flagged"`.
+        flag: Reason why the agreement with others is unusual; "" if it is not. Flagged votes are
+            used unless `exclude="flagged"`.
     """
 
     name: str
@@ -112,7 +112,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return the number of control images by annotator, and kappas by annotator and member."""
+    """Return each annotator's number of control images, and kappas by annotator and member."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])
@@ -162,7 +162,7 @@ def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = 
 
 
 def index_within_groups(groups: np.ndarray) -> np.ndarray:
-    """Number the elements in each run of equal values: 0, 1, 2, ...
+    """Return each element's index in its run of equal values.
 
     Example:
         >>> index_within_groups(np.array([7, 7, 3, 7])).tolist()

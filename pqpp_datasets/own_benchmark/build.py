@@ -44,7 +44,7 @@ class Outcome:
         preferences: The results from preferences or rankings, or None.
         options: The options of the build.
         prompts: The identity columns of all prompts, in the order of the files.
-        split_of: The split of each prompt.
+        split_of: The split of each prompt, in the order of `prompts`.
         targets: Descriptions of the target columns, also stored in the tables' schemas.
         inputs: The input files.
         warnings: One line per problem, such as an empty split or a target without values.
@@ -65,13 +65,13 @@ class Outcome:
 
     @property
     def reliability_summaries(self) -> list[str]:
-        """One line each about the reliability of judgments and preferences."""
+        """A line on the reliability of judgments, and one on that of preferences, if they exist."""
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.summary for trust in trusts if trust]
 
     @property
     def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """Names of all annotators, and of flagged ones with reasons, per kind of votes."""
+        """For judgments, then preferences: annotators' names, and flagged ones with reasons."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []
@@ -158,7 +158,7 @@ def build_benchmark(
             people = pluralize(len(generation.annotators), "annotator")
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
             remedy = "add annotators, or lower `min_kappa` or `min_reference_share`"
-            why = f"{admitted} of {people} admitted", remedy
+            why = f"no vote counts, {admitted} of {people} admitted", remedy
             if generation.counted.size:
                 why = "each annotator gave only one label", "set `aggregate` to mean"
         raise BenchmarkError(f"{names}: no target has a value ({why[0]}); {why[1]}")
@@ -200,7 +200,7 @@ def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Pa
 def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
-    """Read the files and score their prompts; return the prompts and a result per kind of file."""
+    """Return the prompts, and the results of judgments, of runs and of preferences (or None)."""
     opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # another tool's file defines its kind

@@ -25,7 +25,7 @@ class FlatRows:
 
     Attributes:
         kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
-        called: Default columns by role.
+        called: Default column names by role.
         rows: The rows; `ROW` is the index of their record.
         notes: Notes, one per line.
         scale: `BuildOptions.scale` of the labels, if the format defines it.
@@ -165,7 +165,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
-    """Pair each image of a record with its judgment; an index is a judgment of all images."""
+    """Return each image of a record with its judgment: True or False if one index is given."""
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]

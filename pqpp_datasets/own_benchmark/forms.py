@@ -42,7 +42,7 @@ _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "ranki
 
 
 def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
-    """Read a file of the tool `options.from_format`.
+    """Read a file that the tool `options.from_format` wrote.
 
     Args:
         options: The tool, the encoding and the user's column names are used.
@@ -83,7 +83,8 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
         path: The file, for errors.
 
     Raises:
-        BenchmarkError: There are no answers, or several questions and none is named.
+        BenchmarkError: There are no answers, several questions and none is named, or an answer is a
+            list where one label or choice is expected.
     """
     rows, questions = found.rows, found.questions
     called = find_role_columns(name for row in rows for name in row)
@@ -99,7 +100,7 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
         called[role] = question
     else:
         there = f"several questions ({', '.join(questions)})" if questions else "no answers"
-        remedy = "name a question with `columns` label=NAME, choice=NAME or rank=NAME"
+        remedy = "select one with `columns` label=NAME, choice=NAME or rank=NAME"
         remedy += f", or all with `questions` {','.join(questions)}" if questions else ""
         raise BenchmarkError(f"{path}: {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
@@ -197,15 +198,12 @@ def read_long_table(
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.parse_values(role, parse_number, "expected a finite number")
-    rows["control"] = "control" in rows and table.parse_values("control", *make_lookup(FLAGS)) == 1
+    rows["control"] = "control" in rows and table.parse_values("control", *to_parser(FLAGS)) == 1
     return table
 
 
-def make_lookup(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return a function that maps words to numbers, and a text of the allowed words.
-
-    Both are arguments of `LongTable.parse_values`.
-    """
+def to_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
+    """Return a parser of words for `LongTable.parse_values`, and its text of the allowed words."""
     allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(fold_label(text)), allowed
 
@@ -424,7 +422,7 @@ def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
 
 
 def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
-    """Read columns of votes of annotators, models or questions into one row per vote."""
+    """Read a table with a column of votes for each annotator, model or question."""
     value = FILE_KINDS[kind].blank
     listed = {name: list(getattr(options, name)) for name in ("annotators", "models", "questions")}
     option, columns = next((name, columns) for name, columns in listed.items() if columns)
@@ -433,7 +431,7 @@ def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> 
         remedy = f"remove {role}=..., {value}=... and score=... from `columns`"
         raise BenchmarkError(f"`{option}` already names the columns of votes; {remedy}")
     if len(set(columns)) < len(columns):
-        raise BenchmarkError(f"`{option}`: name each column once; got {','.join(columns)}")
+        raise BenchmarkError(f"`{option}`: list each column once; got {','.join(columns)}")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])

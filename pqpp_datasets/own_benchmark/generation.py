@@ -34,13 +34,13 @@ from pqpp_datasets.own_benchmark.admission import (
     select_counted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
-from pqpp_datasets.own_benchmark.forms import make_lookup
+from pqpp_datasets.own_benchmark.forms import to_parser
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import VoteReliability, measure_reliability
 from pqpp_datasets.own_benchmark.votes.scales import Scale
-from pqpp_datasets.own_benchmark.votes.votes import Votes, refuse_repeats
+from pqpp_datasets.own_benchmark.votes.votes import Votes, report_repeats
 
 _DIGITS = 12  # rounding makes scores independent of the order of summation
 RELEVANCE: dict[str, int] = WORDS["relevance"]
@@ -147,7 +147,7 @@ def choose_aggregation(votes: Votes, options: BuildOptions) -> str:
     if votes.has_scores and rule != "mean":
         raise BenchmarkError(f"`aggregate` {rule} needs votes, not scores; set `aggregate` to mean")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
-        averaged = options.repeats == "mean"
+        averaged = options.repeats == "mean" and scale.high <= 2
         got = "means of repeated votes" if averaged else f"labels of the scale {scale.name}"
         remedy = "choose another rule" + (", or set `repeats` to first or last" if averaged else "")
         what = f"expected labels 2, 1, 0 and -1, got {got}"
@@ -240,10 +240,10 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     """
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 
-    refuse_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
+    report_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
-    refuse_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
-    positive = vote.parse_values("label", *make_lookup(RELEVANCE)) == 1
+    report_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
+    positive = vote.parse_values("label", *to_parser(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])

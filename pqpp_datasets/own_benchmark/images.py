@@ -53,8 +53,9 @@ def add_saved_images(
         Unchanged rows if they have images, or if the benchmark stores none.
 
     Raises:
-        BenchmarkError: `image_dir` is set, but the benchmark stores no images; or it is missing; or
-            an image is not in it.
+        BenchmarkError: The benchmark stores only names of images, and `image_dir` is not set or
+            lacks an image; `image_dir` is set, but no images are stored; or all were left out of
+            the build.
         FileError: The name of an image leads out of the folder.
     """
     import datasets
@@ -72,7 +73,7 @@ def add_saved_images(
         return rows
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
-        raise BenchmarkError(f"{name} stores no images; build it again with `keep_images` path")
+        raise BenchmarkError(f"{name} stores no images; run `pqpp build --keep-images path`")
     pictures = _load_image_column(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
@@ -162,7 +163,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
 
 @contextlib.contextmanager
 def _explain_load_errors(source: str) -> Iterator[None]:
-    """Convert an error of `datasets` to one line; the files and the card can contain anything."""
+    """Convert any error of `datasets`, which reads files of any content, to one line."""
     import datasets
 
     try:
@@ -191,4 +192,4 @@ def _refuse_outside_files(folder: Path, root: Path) -> None:
         facts = parse_yaml(block[2] if block else text * (path.suffix == ".yaml"), str(path))
         listed = facts.get("configs") if isinstance(facts, dict) else None
         if _IS_ELSEWHERE.search(json.dumps(listed, default=str)):
-            raise BenchmarkError(f"{path} lists files outside its folder; copy the files into it")
+            raise BenchmarkError(f"{path} lists files elsewhere; copy the files into its folder")

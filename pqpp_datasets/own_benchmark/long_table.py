@@ -31,7 +31,7 @@ class LongTable:
         name: Paths of all files.
         named: Column name in the files, by role.
         notes: Notes on how the files were read, one per line.
-        faults: Error lines about the rows, one per kind, to be raised together.
+        faults: Error lines about the rows, which `raise_faults` raises together.
     """
 
     rows: Any
@@ -62,7 +62,7 @@ class LongTable:
         return cls(rows, str(path), named or {})
 
     def locate(self, row: int) -> str:
-        """Return the file and row number of a row, given by its index in all files."""
+        """Return the file and row number of the row at an index of `rows`."""
         return f"{self.rows[FILE].iloc[row]}, row {self.rows[ROW].iloc[row] + 1}"
 
     def get_column(self, role: str, row: int = 0) -> str:
@@ -72,7 +72,7 @@ class LongTable:
         return self.named.get(role, role)
 
     def add_fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
-        """Add an error line about rows, with the locations of up to ten; no rows add none.
+        """Add an error line with the locations of the first rows; add nothing without rows.
 
         Args:
             role: The role of the invalid cells.
@@ -91,7 +91,7 @@ class LongTable:
         self.faults += [line] if line not in self.faults else []
 
     def report_cells(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
-        """Add an error line about invalid cells: column, value, `allowed`."""
+        """Add an error line about invalid cells: the first value, and the text `allowed`."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
             self.add_fault(role, rows, f"{self.get_column(role, rows[0])} is {cell}, {allowed}")

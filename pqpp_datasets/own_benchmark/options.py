@@ -94,7 +94,7 @@ class BuildOptions:
             Their labels are on one scale; a question follows the model's name.
         model: Model of all images, if no column names it.
         model_pattern: Regular expression that finds the model in an image's name, such as
-            '^([^_]+)_'. Its first group counts, or all that it matches.
+            '^([^_]+)_'. Its first group is the model; without groups, the whole match.
         encoding: Encoding of your files, as in Python (default: utf-8, or utf-16 if marked).
         prompts: Table of prompts: prompt_id, prompt; optionally source, category. It is joined by
             the id and overrides the other files.
@@ -150,9 +150,9 @@ class BuildOptions:
                 known = f"{', '.join(ROLES)}, alone or after {kinds}"
                 hint = did_you_mean(name, ROLES, f"use one of {known}")
                 raise BenchmarkError(f"`columns`: unknown role {role!r:.60}; {hint}")
-        _refuse_both(scale=self.scale, labels=self.labels)
-        _refuse_both(annotators=self.annotators, models=self.models, questions=self.questions)
-        _refuse_both(model=self.model, model_pattern=self.model_pattern, models=self.models)
+        _allow_one(scale=self.scale, labels=self.labels)
+        _allow_one(annotators=self.annotators, models=self.models, questions=self.questions)
+        _allow_one(model=self.model, model_pattern=self.model_pattern, models=self.models)
         try:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
@@ -205,7 +205,7 @@ _CHOICES = {
 _CHOICES["from_format"] = (None, *FORMATS)
 
 
-def _refuse_both(**given: object) -> None:
+def _allow_one(**given: object) -> None:
     came = [f"`{name}`" for name, value in given.items() if value]
     if len(came) > 1:
         raise BenchmarkError(f"{' and '.join(came)} exclude each other; set only one")

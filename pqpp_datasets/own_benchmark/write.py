@@ -48,7 +48,7 @@ _ANNOTATORS_SHOWN = 1000  # keeps the page small enough for browsers
 
 @dataclass(frozen=True)
 class Extras:
-    """Options for what is written besides the scores.
+    """The options of `write_benchmark`: what to store besides the scores, and facts for the card.
 
     Attributes:
         images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
@@ -87,9 +87,9 @@ class Extras:
 
     def get_display_names(self, names: Sequence[str]) -> list[str]:
         """Return annotators' names, or "annotator 7" and so on, for the quality report."""
-        return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_rater_names(names)]
+        return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_public_names(names)]
 
-    def get_rater_names(self, names: Sequence[str]) -> list:
+    def get_public_names(self, names: Sequence[str]) -> list:
         """Return annotators' names, or numbers from 1 instead, as `keep_annotators` says.
 
         Raises:
@@ -100,7 +100,7 @@ class Extras:
         if self.pseudonym_key is None:
             drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
             return self._drawn.setdefault(tuple(names), drawn)
-        with explain("`pseudonym_key` cannot be read", "name another file", BenchmarkError):
+        with explain("`pseudonym_key` cannot be read", "choose another file", BenchmarkError):
             key = expand(self.pseudonym_key).read_bytes()
         if len(key) < _SHORTEST_KEY:
             what = f"expected at least {_SHORTEST_KEY} random bytes, got {len(key)}"
@@ -113,7 +113,7 @@ class Extras:
         """Return the content of the citation file; "" without one."""
         if self.citation is None:
             return ""
-        with explain(f"{self.citation} cannot be read", "name another file", BenchmarkError):
+        with explain(f"{self.citation} cannot be read", "choose another file", BenchmarkError):
             return Path(self.citation).read_text("utf-8").strip()
 
 
@@ -141,7 +141,7 @@ def write_benchmark(
     """
     extras = extras or Extras()
     people = [names for names, _ in built.flagged_annotators]
-    numbers = [extras.get_rater_names(names) for names in people]
+    numbers = [extras.get_public_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
         "title": name,
@@ -198,7 +198,7 @@ def write_benchmark(
 
 
 def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
-    """Yield one line each for judgments and preferences: how many raters are flagged, and who."""
+    """Yield a line on the flagged raters of judgments, and one on those of preferences."""
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])

@@ -176,19 +176,19 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
     root = expand(folder).absolute()
     paths = [path for path in walk_files(root) if path.suffix == ".parquet"]
     if not paths:
-        raise BenchmarkError(f"pickapic_dir={str(folder)!r} has no Parquet files of Pick-a-Pic")
+        raise BenchmarkError(f"pickapic_dir={str(folder)!r} contains no Pick-a-Pic Parquet files")
     return paths
 
 
 def hash_pickapic_files(folder: object) -> str:
-    """Return a digest of the names, sizes and times of a copy's files, for the cache key."""
+    """Return a hash of the names, sizes and modification times of a copy's Parquet files."""
     stats = [(str(path), path.stat()) for path in find_pickapic_files(str(folder))]
     text = "\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)
     return hash_parts([text])
 
 
 def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
-    """Read the prompts and images of some uids, in one pass over the files.
+    """Read the prompts and images with the given uids, in one pass over the files.
 
     Images are stored in a temporary database, as all of them would not fit in memory.
 

@@ -28,7 +28,7 @@ class Record:
     """A record of a TFRecord file.
 
     Attributes:
-        number: Number of the record, from 0.
+        number: Index of the record, from 0.
         offset: Offset of its first byte in the file.
         data: The content, with verified checksum.
     """

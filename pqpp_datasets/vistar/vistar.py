@@ -10,7 +10,7 @@ The structured prompt language: a prompt is ``[role|angle]``, the text that the 
 optional ``{key="value"}`` pairs. The paper mentions an EBNF but does not print it. pqpp
 requires that the text contains no braces. Each pair is in braces of its own, or several pairs are
 in one pair of braces, separated by commas. In a value, quotes and backslashes are escaped with a
-backslash. Blanks are allowed between all parts.
+backslash. Spaces are allowed between all elements.
 """
 
 import functools
@@ -178,7 +178,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
             raise file_error(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
-            allowed = f"expected a new number from 0 to {prompts - 1}"
+            allowed = f"expected an unused index from 0 to {prompts - 1}"
             raise file_error(where, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flatten_questions(entry["questionnaire"])
@@ -212,7 +212,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
         where = "".join(f"[{part!r}]" for part in error.absolute_path)
         reason = " ".join(error.message.split())[:200]
         raise BenchmarkError(f"questionnaire{where}: {reason}; see questionnaire.schema.json")
-    _require_sum("level_weight over L1..L4", [questionnaire[n]["level_weight"] for n in LEVELS])
+    _require_sum("level_weight of L1 to L4", [questionnaire[n]["level_weight"] for n in LEVELS])
     for name in LEVELS:
         pairs = questionnaire[name]["questions"]
         _require_sum(f"question_weight in {name}", [pair["question_weight"] for pair in pairs])
@@ -235,7 +235,7 @@ def _get_validator():
 
 
 def flatten_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
-    """Convert a questionnaire to lists with one entry per pair of questions, by level."""
+    """Convert a questionnaire to one list per field, with an entry for each pair of questions."""
     validate_questionnaire(questionnaire)
     rows = [
         (name, questionnaire[name]["level_weight"], q["node"], q["question_weight"], q["P"], q["N"])

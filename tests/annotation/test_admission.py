@@ -51,7 +51,7 @@ CROWD = [
 
 def exported(votes, folder, kind_name="relevance"):
     """Write the judgments of the export."""
-    rows = get_task_kind(kind_name).export(votes)["judgments"]
+    rows = get_task_kind(kind_name).export_tables(votes)["judgments"]
     return write_csv(folder / "judgments.csv", rows)
 
 

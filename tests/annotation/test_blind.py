@@ -102,7 +102,7 @@ def test_pictures_that_are_turned_in_several_ways_are_shown_upright():
         value = {"implausible": points, "misaligned": [], "words": [], "inappropriate": True}
         size = {"width": copy.file_width, "height": copy.file_height}
         about = vote("1.png", "ann", {**value, "scores": {}}, orientation=orientation, **size)
-        [row] = get_task_kind("rich").export([about])["feedback"]
+        [row] = get_task_kind("rich").export_tables([about])["feedback"]
         pixels = np.asarray(stored)
         for (row_, column), (x, y) in zip(row["implausible_points"], places, strict=True):
             assert row_ == int(row_) and column == int(column)
@@ -194,9 +194,8 @@ def test_all_images_have_one_size_and_type(fit):
     for one, (width, height) in zip(found, ((64, 40), (20, 30)), strict=True):
         value = {"implausible": points, "misaligned": [], "words": [], "inappropriate": True}
         size = {"width": width, "height": height, "frame": one.frame}
-        [row] = get_task_kind("rich").export([vote("1.png", "a", {**value, "scores": {}}, **size)])[
-            "feedback"
-        ]
+        marked = vote("1.png", "a", {**value, "scores": {}}, **size)
+        [row] = get_task_kind("rich").export_tables([marked])["feedback"]
         assert row["implausible_points"][0] == pytest.approx(
             [height / 2 - 0.5, width / 2 - 0.5], abs=0.4
         )
@@ -342,7 +341,7 @@ def test_a_preference_keeps_its_meaning_under_random_names(tmp_path):
             assert client.post("/api/answers", json=about, headers=headers).json()["complete"]
             again = client.get(f"/api/tasks/{task['assignment']}").json()["task"]
             assert again["answers"] == {"item": value}
-    rows = list(study.kind.export(iterate_votes(store))["preferences"])
+    rows = list(study.kind.export_tables(iterate_votes(store))["preferences"])
     assert len(rows) == 12
     assert {
         row["image_a" if row["choice"] == "a" else "image_b"].split("-")[1] for row in rows
@@ -373,7 +372,7 @@ def test_a_click_is_exported_in_the_pixels_of_the_file(tmp_path):
     value = {"implausible": [point], "misaligned": [], "words": [], "scores": scores}
     value["inappropriate"] = False
     save_answer(store, person, shown.assignment, image.id, value, "client-1")
-    [row] = study.kind.export(iterate_votes(store))["feedback"]
+    [row] = study.kind.export_tables(iterate_votes(store))["feedback"]
     assert row["implausible_points"] == [[50, 590]]
     assert (row["height"], row["width"]) == (360, 640)
     store.close()

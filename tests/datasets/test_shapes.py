@@ -110,7 +110,7 @@ def test_every_shape_of_a_table_builds_in_two_tries(tmp_path, capsys, name):
 def test_several_questions_a_row_are_targets_of_their_own(tmp_path):
     ROWS.to_csv(path := tmp_path / "votes.csv", index=False)
     built = build(path, questions=("quality", "fit"), scale="likert5")
-    with pytest.raises(BenchmarkError, match=r"^`questions`: name each column once"):
+    with pytest.raises(BenchmarkError, match=r"^`questions`: list each column once"):
         build(path, questions=("fit", "fit"), scale="likert5")
     for question in ("quality", "fit"):
         held(built, f"sd-{question}_rating", ROWS.groupby("prompt")[question].mean())

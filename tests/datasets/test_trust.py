@@ -157,7 +157,7 @@ def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
         measure_agreement(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
         for n in (0, 9)
     ]
-    assert models[0].parts == pytest.approx(models[1].parts, abs=1e-9)
+    assert models[0].variances == pytest.approx(models[1].variances, abs=1e-9)
 
 
 SCALES = {"ada": 0.05, "bob": 1, "cleo": 1, "strict": 0.6}

@@ -41,7 +41,7 @@ _CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class SharedVotes:
-    """The votes on images with votes of several annotators; arrays have shape (votes,).
+    """The votes on images that several annotators rated; arrays have shape (votes,).
 
     Attributes:
         annotator: Annotator of each vote, integers from 0.
@@ -84,7 +84,7 @@ class SharedVotes:
     def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return each annotator's correlation of two values per vote, and its standard error.
+        """Return the correlation of two values over each annotator's votes, and its standard error.
 
         The correlation is 0 if only `value` is constant, and NaN if `other` is. Without
         `with_errors`, which takes most of the time, errors are NaN.
@@ -194,7 +194,7 @@ class Agreements:
         usual: Median agreement; NaN if unknown.
         trusted: Agreement with trusted annotators.
         undecided: Whether there are too few votes to decide, bool.
-        reasons: Reason of the flag; "" without one.
+        reasons: Reasons for the flags; "" for annotators without one.
     """
 
     measure: str
@@ -336,7 +336,7 @@ def compare_annotators(
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
-    """Return reasons by annotator, for annotators whose votes seem to be on another scale.
+    """Return the annotators whose votes seem to be on another scale, with the reasons.
 
     An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
     Annotators with fewer than ten votes are ignored.
@@ -383,10 +383,10 @@ class PairAgreements:
     """Statistics of voters' choices; arrays have one entry per voter.
 
     Attributes:
-        shared: Agreement with the others; its `label` and `share` have no meaning.
+        shared: Each voter's agreement with the others; ignore its `label` and `share`.
         first: Share of decided votes for the first image, float64.
         ties: Share of ties, float64.
-        reasons: Reason of the flag; "" without one.
+        reasons: Reasons for the flags; "" for voters without one.
     """
 
     shared: Agreements

@@ -27,7 +27,7 @@ import pandas as pd
 
 from pqpp_files.figures import Figures
 
-PARTS = ("prompt", "image", "annotator", "annotator with prompt", "rest")
+EFFECTS = ("prompt", "image", "annotator", "annotator with prompt", "rest")
 WANTED = 0.8
 _STUDIES = {
     "TIA2 composition": (0.099, 0.258, 0.041, 0.375),
@@ -39,7 +39,7 @@ _PROMPTS = np.unique(np.geomspace(4, 100_000, 2000).astype(int))
 _GROUPS = 20_000  # maximum number of jackknife groups
 CONFIDENCE = 0.95
 _LEAST = 1e-3
-_STRICT = PARTS.index("annotator")
+_STRICT = EFFECTS.index("annotator")
 Estimate = tuple[float, float, float]
 
 
@@ -49,12 +49,14 @@ class Agreement:
 
     Attributes:
         figures: Value and 95% interval of each measure, by name; unknown values are left out.
-        others: Value and interval of further estimates of the reliability, by name.
-        parts: Variance of each of `PARTS`, float64, shape (groups + 1, 5): for all votes, then with
-            each group of prompts left out; 0 for effects that cannot be separated.
-        size: Number of annotators, images and votes per prompt (harmonic means).
-        prompts: Number of prompts, counted per model.
-        freedom: Degrees of freedom of the annotators' variance: annotators minus one, per model.
+        others: Value and interval of other reliabilities, such as that of one vote, by name.
+        variances: Variance of each of `EFFECTS`, float64, shape (groups + 1, 5): for all votes,
+            then without each group of prompts; 0 for effects that cannot be separated.
+        size: Harmonic means of the numbers of annotators, images and votes of each prompt with a
+            model.
+        prompts: Number of distinct pairs of a prompt and a model.
+        degrees_of_freedom: Those of the annotators' variance: the number of distinct pairs of an
+            annotator and a model, minus the number of models.
         is_panel: Whether all annotators of a model rated all its prompts.
         is_shared: Whether prompts have votes of several annotators; otherwise reliability is
             undefined.
@@ -62,17 +64,17 @@ class Agreement:
 
     figures: Mapping[str, Estimate]
     others: Mapping[str, Estimate]
-    parts: np.ndarray
+    variances: np.ndarray
     size: Estimate
     prompts: int
-    freedom: int
+    degrees_of_freedom: int
     is_panel: bool
     is_shared: bool
 
     @property
     def needed_annotators(self) -> int | None:
         """Number of annotators per image for a reliability of `WANTED`; None if unreachable."""
-        prompt, image, *people, rest = np.maximum(self.parts[0], 0.0)
+        prompt, image, *people, rest = np.maximum(self.variances[0], 0.0)
         error = sum(people[int(self.is_panel) :]) + rest * self.size[0] / self.size[2]
         spare = prompt * (1 - WANTED) / WANTED - image / self.size[1]
         return max(1, math.ceil(round(error / spare, 9))) if spare > 0 else None
@@ -100,7 +102,7 @@ class Agreement:
         from scipy.special import fdtri
 
         rows, freedom = list[dict[str, Any]](), _PROMPTS - 1.0
-        grid = itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)
+        grid = itertools.product(_IMAGES if self.variances[0, 1] else (1,), _ANNOTATORS)
         sizes: set[Any] = {(images, n, n * images) for images, n in grid}
         if (n := self.needed_annotators or 1) > 1:
             sizes.add((self.size[1], n, n * self.size[2] / self.size[0]))
@@ -133,12 +135,12 @@ class Agreement:
 
         weights = 1 / np.array([math.inf, size[1], size[0], size[0], size[2]])
         weights[_STRICT] *= strictness or not self.is_panel
-        parts = self.parts if strictness else np.maximum(self.parts, 0.0)
+        parts = self.variances if strictness else np.maximum(self.variances, 0.0)
         tails = np.array([(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2])
-        change = self.freedom / chdtri(self.freedom, tails) - 1 if self.freedom else np.zeros(2)
+        change = df / chdtri(df, tails) - 1 if (df := self.degrees_of_freedom) else np.zeros(2)
         strict = parts[0, _STRICT] * weights[_STRICT] * change
         errors = np.append(parts @ weights, parts[0] @ weights + strict)
-        prompt = np.append(self.parts[:, 0], [self.parts[0, 0]] * 2)
+        prompt = np.append(self.variances[:, 0], [self.variances[0, 0]] * 2)
         with np.errstate(invalid="ignore", divide="ignore"):  # where all votes are equal
             # The prompts' variance is negative if votes are opposed.
             logs = np.log(np.maximum(prompt / errors + 1, _LEAST))
@@ -150,7 +152,7 @@ class Agreement:
 
 
 def plan_without_votes() -> tuple[list[Figures], list[str]]:
-    """Return a table of reliabilities, if votes agree as in published studies, and its legend."""
+    """Return tables of the reliability if votes agree as in published studies, and legends."""
     rows = list[dict[str, Any]]()
     for images, people in itertools.product(_IMAGES, _ANNOTATORS):
         rows.append({"images": images, "annotators": people})
@@ -198,12 +200,12 @@ def measure_agreement(
     units, images, people, cells, votes = (int(c.max()) + 1 for c in (unit, item, who, cell, rows))
     # Effects that coincide with the residual or with the prompt are left out.
     apart = np.array([True, units < images < votes, base.max() + 1 < people < votes, False, True])
-    apart[PARTS.index("annotator with prompt")] = cells not in (units, people, votes)
+    apart[EFFECTS.index("annotator with prompt")] = cells not in (units, people, votes)
     levels = [codes for codes, kept in zip((unit, item, who, cell), apart, strict=False) if kept]
     firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, who)]
     is_panel = cells == np.vdot(*(np.bincount(base[first]) for first in firsts[3:]))
     found = estimate_variances(value, base, levels, prompt % _GROUPS)
-    variances = np.zeros((len(found), len(PARTS)))
+    variances = np.zeros((len(found), len(EFFECTS)))
     variances[:, apart] = found
     annotators, of_images, of_votes = (
         float(1 / np.mean(1 / np.bincount(unit[first]))) for first in firsts[:3]
@@ -256,7 +258,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a value and its 95% interval; `moved` is the change by each vote or image."""
+    """Return a value and its 95% interval, from the influence `moved` of each vote or image."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
     return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)
@@ -332,7 +334,7 @@ def estimate_variances(
 
 
 def _index_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number the distinct pairs of two columns; return each row's pair, and each pair's columns."""
+    """Return the index of each row's pair of values, and both values of each distinct pair."""
     for fine in (by, codes):  # fast if one column determines the other
         pair = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
         for column, of_fine in zip((codes, by), pair, strict=True):
@@ -345,7 +347,7 @@ def _index_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _index_rows(*columns: np.ndarray) -> np.ndarray:
-    """Number the distinct combinations of columns from 0, without gaps, in sort order."""
+    """Return the index of each row's combination of values, in sort order without gaps."""
     code = columns[0].astype(np.int64)
     for column in columns[1:]:
         code = code * (int(column.max()) + 1) + column

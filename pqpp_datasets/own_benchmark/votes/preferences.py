@@ -24,9 +24,9 @@ from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
 from pqpp_datasets.own_benchmark.votes.votes import (
-    assign_item_indices,
-    keep_one_vote,
-    refuse_repeats,
+    index_combinations,
+    merge_repeats,
+    report_repeats,
 )
 from pqpp_files.names import pluralize
 from pqpp_files.table_formats import ROW
@@ -91,7 +91,7 @@ class Preferences:
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
-        """Return model, strength, low, high, comparisons and share of wins, strongest first."""
+        """Return (model, strength, low, high, comparisons, share of wins), best model first."""
         columns = (self.strength, self.low, self.high, self.comparisons, self.win_share)
         rows = zip(self.models, *(column.tolist() for column in columns), strict=True)
         return sorted(rows, key=lambda row: -row[1])
@@ -179,7 +179,7 @@ def _read_choices(
     """
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
-        raise BenchmarkError(f"{table.name}: only one of image_a and image_b found; add the other")
+        raise BenchmarkError(f"{table.name}: expected image_a and image_b, got one; add the other")
     roles = [role for role in ("model", "image") if f"{role}_a" in rows]
     for role in roles:  # the same codes for both sides
         sides = [f"{role}_a", f"{role}_b"]
@@ -203,12 +203,12 @@ def _read_choices(
         turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
-        rows = keep_one_vote(
+        rows = merge_repeats(
             table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats
         )
     table.raise_faults()
     prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
-    item, _ = assign_item_indices(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
+    item, _ = index_combinations(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     value = np.where(rows["swapped"], -stated, stated)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
@@ -243,7 +243,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
         if options.scale in NUMBER_FORMS or called in _SHARES:
             fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
         if len(fitting) != 1:
-            what = f"{called}: ambiguous numbers {', '.join(sorted(numbers))}"
+            what = f"{called}: {len(fitting)} scales fit the numbers {', '.join(sorted(numbers))}"
             remedy = f"set `scale` to one of {', '.join(NUMBER_FORMS)}"
             raise BenchmarkError(f"{table.name}, {what}; {remedy}")
         form = fitting[0]
@@ -301,7 +301,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     entry = [role for role in ("model", "image") if role in rows]
     ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
     remedy = "keep one of the rows, or add a column annotator"
-    refuse_repeats(table, ranked, "this rank", remedy)
+    report_repeats(table, ranked, "this rank", remedy)
     table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
     entries = pd.DataFrame({"ranking": ranking, "row": np.arange(len(rows))})[~np.isnan(rank)]

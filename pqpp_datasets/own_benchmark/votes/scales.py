@@ -100,7 +100,7 @@ SCALES = {
 
 
 def fold_label(label: str) -> str:
-    """Normalise a label for comparison: lower case, without blanks at the ends, 2.0 as 2.
+    """Normalise a label for comparison: lower case, no surrounding whitespace, 2.0 as 2.
 
     Example:
         >>> fold_label(" High relevance "), fold_label("-1.0")
@@ -156,10 +156,10 @@ def read_label_map(path: str | Path) -> Scale:
     words = {fold_label(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
-        raise BenchmarkError(f"{path}: expected labels with two or more values, got one")
+        raise BenchmarkError(f"{path}: expected labels with two or more values, got {len(values)}")
     positive = list(map(fold_label, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
-        raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} is not one of the labels")
+        raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} is not in `labels`")
     return Scale(
         Path(path).name,
         values[0],
@@ -202,7 +202,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
 
 
 def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
-    """Return the only scale that has all distinct labels.
+    """Return the only named scale that contains all labels.
 
     `likert5` and `0-10` fit only if their ends or words are used; -1, 0 and 1 can also be yes-no
     with -1 for a missing vote.
@@ -261,15 +261,15 @@ def _guess_choice(text: str) -> float | str:
 
 
 def _format_label_map(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
-    """Format the option `labels` with a map of labels, for copying."""
+    """Return the option `labels` with a JSON map of labels, ready to copy."""
     found = {label.strip(): meaning(label) for label in labels}
     return f"`labels` {shlex.quote(json.dumps(found, ensure_ascii=False))}"
 
 
 def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
-    """Return the value of each row's label, float64, NaN for a missing vote; a note counts these.
+    """Return the value of each row's label, float64, NaN for a missing vote.
 
-    Invalid labels, and empty ones if refused, become error lines of the table.
+    A note counts the missing votes. Invalid labels, and empty ones if refused, become error lines.
 
     Args:
         table: A table with the labels.

@@ -22,11 +22,11 @@ class Votes:
         prompt: Index of the prompt, int64.
         model: Index in `model_names`, int32.
         image: Index in `image_names`, int32.
-        annotator: Index in `annotator_names`, int32; if annotators are unknown, the number of the
-            vote among those on its image, from 0.
+        annotator: Index in `annotator_names`, int32; if annotators are unknown, the index of the
+            vote among those on its image.
         item: Index of the rated image, int64: a distinct combination of prompt, model and image
             name.
-        first: First vote on each item, int64, shape (items,).
+        first: Index of the first vote on each item, int64, shape (items,).
         value: Value on `scale`, float64 without NaN.
         control: Whether the annotator is a control member, bool.
         reference: Whether the image is a reference image, bool.
@@ -64,14 +64,14 @@ class Votes:
         return len(self.value)
 
 
-def assign_item_indices(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct combinations of integer columns from 0, in sort order.
+def index_combinations(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the index of each row's combination of values, in sort order.
 
     Returns:
-        The number of each row's combination, int64, and the first row of each combination.
+        The index of each row's combination, int64, and the first row of each combination.
 
     Example:
-        >>> assign_item_indices(np.array([1, 0, 1]), np.array([0, 5, 0]))
+        >>> index_combinations(np.array([1, 0, 1]), np.array([0, 5, 0]))
         (array([1, 0, 1]), array([1, 0]))
     """
     rows = pd.DataFrame(dict(enumerate(columns)))
@@ -96,7 +96,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     named = "annotator" in rows
     if named:
         keys = [NUMBER, "model", "image", "annotator"]
-        rows = keep_one_vote(table, rows, keys, "this judgment", options.repeats)
+        rows = merge_repeats(table, rows, keys, "this judgment", options.repeats)
         people, control = rows["annotator"], rows["control"]
         both = np.intersect1d(people[control].cat.codes, people[~control].cat.codes)
         outside = rows.index[people.cat.codes.isin(both) & ~control]
@@ -108,7 +108,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
     names = {role: rows[role].cat.categories.tolist() for role in roles}
     columns = {name: rows[name].to_numpy() for name in rows if name not in roles}
-    item, first = assign_item_indices(columns[NUMBER], codes["model"], codes["image"])
+    item, first = index_combinations(columns[NUMBER], codes["model"], codes["image"])
     return Votes(
         prompt=columns[NUMBER],
         model=codes["model"],
@@ -126,18 +126,19 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         has_annotators=named,
         scale=scale,
         has_scores=options.has_scores,
-        notes=(*table.notes, *_list_agreement_notes(table, rows, options)),
+        notes=(*table.notes, *_list_annotator_notes(table, rows, options)),
     )
 
 
-def refuse_repeats(
+def report_repeats(
     table: LongTable, keys: Any, what: str, remedy: str = "keep one of the rows"
 ) -> None:
-    """Add an error line about rows with equal keys.
+    """Add an error line if rows have equal keys.
 
     Args:
         table: The table.
-        keys: Columns that must be distinct, the prompt or its number first, for some of the rows.
+        keys: The rows to check, a subset of the table's, with the columns that together must be
+            distinct; the prompt or its index is the first column.
         what: Text for a row, such as "this vote".
         remedy: The fix.
     """
@@ -155,8 +156,8 @@ def refuse_repeats(
     table.add_fault("prompt", repeated, f"{what} ({shown}) is also in {where}; {remedy}")
 
 
-def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
-    """Return rows without repeated votes; a note counts these, or an error line refuses them.
+def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
+    """Return rows with repeated votes dropped or averaged, or add an error line about them.
 
     Args:
         table: The table, for notes and error lines.
@@ -167,7 +168,7 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
     """
     if repeats == "refuse":
         remedy = "keep one of the rows, or set `repeats` to first, last or mean"
-        refuse_repeats(table, rows[keys], what, remedy)
+        report_repeats(table, rows[keys], what, remedy)
         return rows
     repeated = int(rows.duplicated(keys).sum())
     if not repeated:
@@ -182,8 +183,8 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 
-def _list_agreement_notes(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
-    """Return notes on agreement that cannot be checked, or on columns read as annotators."""
+def _list_annotator_notes(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
+    """Return a note if agreement cannot be checked or columns were read as annotators, else []."""
     unknown = "their agreement cannot be checked"
     if options.has_scores:
         return [f"scores of images, not votes: {unknown}"]

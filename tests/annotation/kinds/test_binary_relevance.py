@@ -69,7 +69,7 @@ def votes():
 
 
 def test_triples():
-    found = {row["image"]: row for row in KIND.export(votes())["triples"]}
+    found = {row["image"]: row for row in KIND.export_tables(votes())["triples"]}
     names = ("relevant", "not_relevant", "unsure")
     counts = [[row[name] for name in names] for row in found.values()]
     assert counts == [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 0, 2]]
@@ -88,14 +88,14 @@ def test_published_triples_come_back(real_data):
         for place, count in enumerate(counts)
         for n in range(count)
     ]
-    found = KIND.export(given)["triples"]
+    found = KIND.export_tables(given)["triples"]
     again = {row["image"]: [row["relevant"], row["not_relevant"], row["unsure"]] for row in found}
     assert again == query
 
 
 def test_export_is_read_by_build(tmp_path):
     """By hand: relevant are 1, 2 and 3; the run shows 4, 2, 1, so P@10 is .2 and RR 1/2."""
-    path = write_csv(tmp_path / "relevance.csv", KIND.export(votes())["relevance"])
+    path = write_csv(tmp_path / "relevance.csv", KIND.export_tables(votes())["relevance"])
     assert len(path.read_text("utf-8").splitlines()) == 1 + 7
     run = tmp_path / "run.csv"
     run.write_text(

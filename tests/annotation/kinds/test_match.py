@@ -41,11 +41,11 @@ def test_linked_prompts_of_the_same_model():
     """The cat has no image of this model, prompt 99 is not in the study."""
     rows = table()
     hashes = {"b.png": "b" * 64, "1.png": "1" * 64, "1m.png": "e" * 64, "2m.png": "2" * 64}
-    detail = KIND.build_item_detail(rows["3"], rows, hashes)
+    detail = KIND.collect_extra_item_data(rows["3"], rows, hashes)
     linked = [{"prompt": "a book", "images": ["1" * 64]}, {"prompt": "a cat", "images": []}]
-    assert KIND.get_page_detail(detail, str) == {"linked": linked}
-    for alone in (KIND.build_item_detail(rows["1"], rows, hashes), {}):
-        assert KIND.get_page_detail(alone, str) == {"linked": []}
+    assert KIND.get_extra_page_data(detail, str) == {"linked": linked}
+    for alone in (KIND.collect_extra_item_data(rows["1"], rows, hashes), {}):
+        assert KIND.get_extra_page_data(alone, str) == {"linked": []}
 
 
 @pytest.mark.realdata
@@ -58,11 +58,11 @@ def test_export_has_the_published_rows(real_data, tmp_path):
         prompts.setdefault(row["Prompt_no"], []).append({**row, **own, "image": row["File_name"]})
     votes = []
     for row in published:
-        detail = KIND.build_item_detail(prompts[row["Prompt_no"]], prompts, {})
+        detail = KIND.collect_extra_item_data(prompts[row["Prompt_no"]], prompts, {})
         value = {"label": int(row["annotation"] == "True")}
         of_image = {"prompt": row["Prompt"], "model": row["Algorithm"], "detail": detail}
         votes.append(vote(row["File_name"], "ann", value, row["Prompt_no"], **of_image))
-    files = KIND.export(votes)
+    files = KIND.export_tables(votes)
     again = read(write_csv(tmp_path / "gimbrr.csv", files["gimbrr"]))
     assert [{name: row[name] for name in published[0]} for row in again] == published
     assert list(again[0]) == [*published[0], "Score", "annotator"]

@@ -51,7 +51,7 @@ def test_a_page_names_images_otherwise():
 def test_export(tmp_path):
     store = small_store(tmp_path, kind="order", prompts=2)
     do_all(store, add_person(store, "ann").id)
-    rows = list(KIND.export(iterate_votes(store))["rankings"])
+    rows = list(KIND.export_tables(iterate_votes(store))["rankings"])
     assert len(rows) == 4 and {row["rank"] for row in rows} == {1, 2}
     export_study(store, tmp_path / "votes")
     store.close()
@@ -65,6 +65,6 @@ def test_export(tmp_path):
 def test_places_by_hand():
     images = (("a.png", "x", 11), ("b.png", "y", 9))
     said = vote("", "ann", {"places": {"11": 2, "9": 1}}, images=images)
-    assert [(row["model"], row["rank"]) for row in KIND.export([said])["rankings"]] == [
+    assert [(row["model"], row["rank"]) for row in KIND.export_tables([said])["rankings"]] == [
         ("x", 2), ("y", 1),
     ]  # fmt: skip

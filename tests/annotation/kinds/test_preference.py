@@ -52,7 +52,7 @@ def test_export_is_read_by_build(tmp_path):
     ]
     votes = [vote("", n, {"choice": c, "left": "b"}, model="", images=both) for n, c, both in said]
     votes.append(vote("", "eve", {"choice": "a"}, model="", images=images, purpose="training"))
-    path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
+    path = write_csv(tmp_path / "preferences.csv", KIND.export_tables(votes)["preferences"])
     line = path.read_text("utf-8").splitlines()[2]
     assert line == "1,A cat.,sdxl,glide,a,bob,7/1.png,7/2.png,b,false,3.0"
     built = build(preferences=path)
@@ -70,7 +70,7 @@ def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
             said = {"left": left, "glide": "b"}.get(name, better)
             about = {"prompt_id": f"p{pair}", "prompt": f"prompt {pair}", "images": images}
             votes.append(vote("", name, {"choice": said, "left": left}, model="", **about))
-    path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
+    path = write_csv(tmp_path / "preferences.csv", KIND.export_tables(votes)["preferences"])
     built = dict(build(preferences=path).preferences.flagged_voters)
     table = to_study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
     people = filter_people(table, BuildOptions()).annotators

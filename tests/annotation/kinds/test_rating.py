@@ -56,6 +56,6 @@ def test_export_is_read_by_build(tmp_path, high, mean):
         vote("1.png", "ann", {"label": high}),
         vote("1.png", "bob", {"label": 2 if high == 5 else 4}),
     ]
-    path = write_csv(tmp_path / "judgments.csv", KIND.export(votes)["judgments"])
+    path = write_csv(tmp_path / "judgments.csv", KIND.export_tables(votes)["judgments"])
     built = build(path, scale=KIND.get_scale(settings))
     assert scores(built, "sdxl_rating") == {"A cat.": mean}

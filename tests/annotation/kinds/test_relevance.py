@@ -35,7 +35,7 @@ def test_export_is_read_by_build(tmp_path):
         for who in ("ann", "bob", "cy", "chief")
     ]
     votes.append(vote("training.png", "ann", {"label": -1}, purpose="training"))
-    files = KIND.export(votes)
+    files = KIND.export_tables(votes)
     path = write_csv(tmp_path / "judgments.csv", files["judgments"])
     lines = path.read_text("utf-8").splitlines()
     assert lines[0] == "prompt_id,prompt,image,model,annotator,label,control,seconds"

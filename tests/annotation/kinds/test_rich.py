@@ -84,7 +84,7 @@ def test_consolidated_as_the_paper(seed):
     labels = [[int(n not in one.value["words"]) for n in range(6)] for one in votes]
     scores = [list(one.value["scores"].values()) for one in votes]
     wanted = richhf_consolidation(scores, labels, pixels, 60, 90)
-    files = KIND.export(votes)
+    files = KIND.export_tables(votes)
     rows = [json.loads(json.dumps(row)) for row in files["feedback"]]
     found = richhf_consolidation(
         [row["scores"] for row in rows],
@@ -108,7 +108,7 @@ def test_edges_are_inside():
     """A click on the outermost edge is on the outermost pixel, which the metrics allow."""
     given = value(implausible=[[0, 0], [1, 1]])
     votes = [vote("1.png", "ann", given, prompt=PROMPT, height=40, width=70)]
-    [row] = KIND.export(votes)["feedback"]
+    [row] = KIND.export_tables(votes)["feedback"]
     assert row["implausible_points"] == [[0.0, 0.0], [39.0, 69.0]]
 
 
@@ -118,7 +118,7 @@ def test_inappropriate_images_are_left_out():
     votes = [vote("1.png", "ann", value(), **size), vote("1.png", "bob", flagged, **size)]
     votes.append(vote("2.png", "ann", value(), **size))
     votes.append(vote("3.png", "ann", value(), purpose="training", **size))
-    files = KIND.export(votes)
+    files = KIND.export_tables(votes)
     assert [row["inappropriate"] for row in files["feedback"]] == [False, True, False]
     assert files["feedback"][1]["scores"] == [None] * 4
     assert [row["image"] for row in files["consolidated"]] == ["2.png"]

@@ -106,7 +106,7 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
         press(page, "1", "Enter")
     to_the_end(page)
     votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
-    rows = served.study.kind.export(votes)["preferences"]
+    rows = served.study.kind.export_tables(votes)["preferences"]
     assert [row[f"model_{row['choice']}"] for row in rows] == seen
     assert len({vote.value["left"] for vote in votes}) == 2
 

@@ -210,7 +210,7 @@ def test_export_is_what_was_clicked(serve, visitor):
         clicked.append([[row - 0.5, column - 0.5] for column, row in pixels])
     labels = [[int(word != "ball") for word in prompt_tokens(PROMPT)]] * 2
     wanted = richhf_consolidation([[3, 3, 3, 4]] * 2, labels, clicked, SIZE[1], SIZE[0])
-    rows = served.study.kind.export(iterate_votes(served.store))["feedback"]
+    rows = served.study.kind.export_tables(iterate_votes(served.store))["feedback"]
     assert [(row["height"], row["width"]) for row in rows] == [SIZE[::-1]] * 2
     found = richhf_consolidation(
         [row["scores"] for row in rows],
