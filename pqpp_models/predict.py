@@ -143,7 +143,7 @@ class ShardPredictor:
         predictor: An argument of `Predictor.from_pretrained`; loaded before the first shard.
         targets: As for `predict`.
         uncertainty: As for `predict`.
-        column: The column of prompts.
+        column: The prompt column.
         revision: Branch, tag or commit of a predictor on the Hub.
         unread: As for `predict`.
 
@@ -186,7 +186,7 @@ class ShardPredictor:
 
         from pqpp_files.shards import ERROR, get_texts
 
-        texts, errors = get_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, errors = get_texts(table, self.column, "prompt", "name the prompt column")
         options = (self.targets, self.uncertainty, False, self.unread)
         rows = self.loaded_predictor.read_rows(texts)
         figures_ = predict_columns(self.loaded_predictor, rows, *options)

@@ -146,7 +146,7 @@ class Predictor(ABC):
 
     @property
     def trained_on(self) -> str | None:
-        """The configuration of PQPP that it was trained on; None if unknown.
+        """The PQPP configuration that it was trained on; None if unknown.
 
         >>> Predictor.from_pretrained("static").trained_on
         'pqpp-v1.0'
@@ -451,7 +451,7 @@ class Predictor(ABC):
             )
         chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
-            raise PredictorError(f"expected one target to explain, got {len(chosen)}")
+            raise PredictorError(f"`target` must be one target; got {len(chosen)}")
         read = parse_prompts(prompts)
         contents = [prompt.content for prompt in read]
         left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
@@ -508,7 +508,7 @@ class Predictor(ABC):
         """
         made = f"create one with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"{name} has no shipped weights; {made}use a folder (./{name}) or OWNER/REPOSITORY"
+            f"no {name} predictor is shipped; {made}use a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod

@@ -46,7 +46,7 @@ def read_prompts(rows: Any) -> list[str]:
     else:
         named = ", ".join(map(str, columns)) or "none"
         raise PredictorError(
-            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the column of prompts"
+            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the prompt column"
         )
     for index, value in enumerate(values):
         if not isinstance(value, str):

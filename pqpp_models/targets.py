@@ -109,7 +109,7 @@ def check_limits(targets: Sequence[str], limits: Limits | None) -> None:
             low = high = np.nan
         if not low < high or not np.isfinite(high - low):
             raise PredictorError(
-                f"`limits` of {name!r:.60} must be the lowest and highest value; got {pair!r:.60}"
+                f"`limits` of {name!r:.60} must be two numbers, the lower first; got {pair!r:.60}"
             )
     _check_finite(targets, limits)
 

@@ -91,7 +91,7 @@ def make_scatter_panel(
     sources: Sequence[str] | None = None,
     in_units: bool = False,
 ) -> dict[str, Any]:
-    """Return the template's data of a scatter plot of true against predicted values.
+    """Return the template data for a scatter plot of true against predicted values.
 
     Args:
         predictions: The predictions.
@@ -189,7 +189,7 @@ def make_space_panels(
     results: Sequence[Result],
     titles: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return the template's data of plots of embeddings, coloured by true and predicted values.
+    """Return the template data for embedding plots, coloured by true and predicted values.
 
     Only the first column of each predicted measure is used.
 
@@ -255,7 +255,7 @@ def rank_rows(
     label: str,
     coefficient: str = "pearson",
 ) -> dict[str, Any]:
-    """Return the template's data of a ranking by a coefficient.
+    """Return the template data for a ranking by a coefficient.
 
     Args:
         results: Results; unranked ones are left out.

@@ -160,7 +160,7 @@ def write_results(
         raise PredictorError("; ".join(lines) or "there are no results to write; add predictors")
     paths = {name: Path(folder) / _to_folder_name(name) for name in entries_by_name}
     if len(set(paths.values())) < len(paths):
-        raise PredictorError(f"{', '.join(paths)}: two share a folder; evaluate one at a time")
+        raise PredictorError(f"two of {', '.join(paths)} share a folder; evaluate one at a time")
     files = []
     for name, entries in entries_by_name.items():
         files.append(paths[name] / get_path(dataset))
@@ -311,7 +311,7 @@ def read_leaderboard(
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
-                f"{source} has results of several benchmarks; set `benchmark` to one of: "
+                f"{source} has results on several benchmarks; set `benchmark` to one of: "
                 f"{', '.join(named)}"
             )
         name = benchmark or next(iter(named), name)

@@ -149,7 +149,7 @@ def list_extremes(
     titles: Mapping[str, str],
     count: int = 5,
 ) -> dict:
-    """Return the template's data of the easiest and hardest prompts by a predictor.
+    """Return the template data for the prompts that a predictor rates easiest and hardest.
 
     If the direction of the predictor is unknown, the highest values are listed as the easiest.
 

@@ -50,8 +50,8 @@ class BenchRun:
     Attributes:
         predictors: Predictor by name.
         results: The cells of the table.
-        references: One true value per row by column.
-        builds: The predictors, of which some replace others that were fitted to the rows.
+        references: The true values by column, one per row.
+        builds: The compared predictors, after those fitted to the rows were replaced.
     """
 
     split: Split
@@ -213,8 +213,8 @@ def select_predictors(
     kept = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not kept:
         raise PredictorError(
-            f"no default predictor predicts {', '.join(targets)}; fit one with pqpp fit, and add "
-            "it to `predictors`"
+            f"no default predictor predicts {', '.join(targets)}; fit one with `pqpp fit`, and "
+            "add it to `predictors`"
         )
     others = {name: one for name, one in predictors.items() if name not in kept}
     lines = [f"skipped {n}: it predicts only {', '.join(p.targets)}" for n, p in others.items()]

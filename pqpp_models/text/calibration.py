@@ -162,7 +162,7 @@ def read_calibration(
     Args:
         config: the configuration.
         tensors: the arrays.
-        *keys: keys of the configuration that are no details.
+        *keys: keys of the configuration to leave out of `details`.
         also: names of further calibration arrays.
     """
     known = {"predictor_type", "format_version", "targets", "weights_sha256", *keys}

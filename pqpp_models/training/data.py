@@ -123,7 +123,7 @@ def _find_targets(
     own_limits = {}
     for name, scores, low, high in zip(names, values.T, *get_limits(names, limits), strict=True):
         if np.isnan(scores).all():
-            raise PqppError(f"no row of {split} has a value of {name}; remove the target")
+            raise PqppError(f"no row of {split} has a value for {name}; remove the target")
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
         if lowest < low or highest > high:
             raise PqppError(

@@ -201,7 +201,7 @@ class KnownWords:
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
     def _list_unknown(self, prompt: str) -> tuple[float, list[str], int]:
-        """Return the share of letters in odd words, the unknown words, and the number of names."""
+        """Return the share of odd letters, the unknown words, and the number of names."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
@@ -230,7 +230,7 @@ class KnownWords:
         return min(map(self._levels.__getitem__, _hash_positions(word)))
 
     def _score_prompt(self, prompt: str) -> float:
-        """Return the weighted mean of `_score_part` over the parts of a prompt, 0 without words."""
+        """Return the weighted mean score of a prompt's words; 0 without words."""
         total = weight = 0.0
         for part in prompt.split():
             value, size = self._values(part)
@@ -239,7 +239,7 @@ class KnownWords:
         return total / weight if weight else 0.0
 
     def _score_part(self, part: str) -> tuple[float, float]:
-        """Return the score of a part between blanks times its weight, and the weight."""
+        """Return the weighted score of the text between two spaces, and its weight."""
         tokens = _tokenize(part)
         if tokens.is_code:
             size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
@@ -314,7 +314,7 @@ def _iterate_stems(word: str) -> Iterator[str]:
 
 
 class _TokenizedPart(NamedTuple):
-    """The words and odd characters of a part between blanks; empty if it is code."""
+    """The tokens between two spaces, and the words among them; none for code."""
 
     tokens: tuple[str, ...]
     words: tuple[str, ...]

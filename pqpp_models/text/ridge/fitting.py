@@ -299,7 +299,7 @@ def fit(
             f"got {columns.shape}"
         )
     if np.isinf(columns).any():
-        raise PredictorError("`scores` contains infinity; remove those rows")
+        raise PredictorError("`scores` contains infinite values; remove those rows")
     _, values = _merge_prompts(prompts, columns)
     ranges = _choose_limits(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
@@ -320,7 +320,7 @@ def fit(
         known = np.array([text in of_network for text in texts], dtype=bool)
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
     count = 1 + folds * is_measured
-    with tqdm(desc="fitting", total=count, unit="part", disable=not progress) as bar:
+    with tqdm(desc="fitting", total=count, unit="fit", disable=not progress) as bar:
         fitted, choice = head.fit(distinct)
         choice["cross_validation"] = {}
         bar.update()
@@ -390,7 +390,7 @@ def _choose_limits(
         known = column[~np.isnan(column)]
         if len(known) < FEWEST_PROMPTS:
             left_out.append(
-                f"target {target!r} needs scores of at least {FEWEST_PROMPTS} prompts; got "
+                f"target {target!r} needs scores for at least {FEWEST_PROMPTS} prompts; got "
                 f"{len(known)}"
             )
         elif known.min() == known.max():

@@ -318,7 +318,7 @@ def cross_predict_studies(
 
 
 def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
-    """Evaluate a model on each study that is fitted to the other studies."""
+    """Evaluate, on each study, a model that was fitted to the other studies."""
     rows = cross_predict_studies(read_studies(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}
@@ -329,7 +329,7 @@ def fit_alignment(
 ) -> dict[str, Any]:
     """Fit `alignment`, the first target of a predictor, to studies.
 
-    The calibration uses cross-predictions of the studies. The reference of verdicts is set, too.
+    The calibration uses cross-predictions of the studies. The verdict reference is also set.
 
     Returns:
         The correlations of the cross-predictions by study.

@@ -38,7 +38,7 @@ def evaluate_calibrated(
 
     Args:
         predictor: a predictor with ``predict_with_uncertainty``.
-        true: true targets, shape ``(prompts, targets)``.
+        true: true values, shape ``(prompts, targets)``.
 
     Returns:
         ``validation``: Pearson's and Kendall's coefficients of each target and their means;
@@ -221,17 +221,19 @@ def read_training_values(recipe: TextRecipe, train: Rows) -> Floats:
 
 
 def read_captions(path: str, skip: Iterable[str]) -> list[str]:
-    """Read distinct captions from a file, without some prompts.
+    """Read the distinct captions in a file, leaving out those equal to given prompts.
 
     Args:
         path: a text file with one caption per line, or a table with a column ``caption``.
-        skip: prompts to leave out.
+        skip: the prompts; texts are compared by their words, in lower case.
     """
     return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), skip)
 
 
 def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[str]:
-    """Return distinct captions in order, without blank ones and those to skip.
+    """Return the distinct captions in order, leaving out blank ones and those in `skip`.
+
+    Captions are compared by their words, in lower case.
 
     Raises:
         PredictorError: no caption is left.

@@ -79,11 +79,11 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         check_unfinished(Path(self.output_dir), self)
 
     def read_split(self, split: str) -> Rows:
-        """Read the normalised prompts of a split that have values of all targets."""
+        """Read the prompts of a split that have values for all targets, and normalise them."""
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise PqppError(f"no prompt of {split} has values of all targets; choose fewer targets")
+            raise PqppError(f"no prompt of {split} has all targets; choose fewer targets")
         prompts = [normalise_prompt(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 

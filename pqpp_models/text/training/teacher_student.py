@@ -260,7 +260,7 @@ def to_normal_quantiles(shares: Floats) -> Floats:
 
 
 def choose_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
-    """Return at most `limit` evenly spaced numbers in a range.
+    """Return at most `limit` evenly spaced integers in a range.
 
     >>> choose_evenly(10, 20, 3).tolist()
     [10, 14, 19]
@@ -294,7 +294,7 @@ def fit_collection_model(
     Args:
         collection: captions; the training prompts come first.
         targets: shape ``(prompts, targets)``.
-        seed: seed of the networks and of their parts of the rows.
+        seed: seed of the networks and of their folds.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
     ranks = ndtri(to_ranks(targets))
