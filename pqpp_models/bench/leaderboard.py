@@ -197,7 +197,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     lines: list[str] = []
     revision = get_commit(dataset)
     for run in iterate_runs({model: model}, dataset, load_tasks(dataset), progress):
-        for name in run.builds.stands_for:  # the build's figures are not the release's
+        for name in run.compared.stands_for:  # the build's figures are not the release's
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
                 f"submit {name}, which was not"
@@ -400,7 +400,7 @@ def _recompute_results(
     if not models:
         return claimed_run, lines
     (run,) = iterate_runs(models, dataset, tasks, progress)
-    own = run.builds.stands_for
+    own = run.compared.stands_for
     lines += [
         f"{name} was fitted to some of these rows; {b} is shown instead" for b, name in own.items()
     ]

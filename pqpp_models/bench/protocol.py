@@ -154,7 +154,7 @@ def predict_all(
     rows: Any,
     targets: Sequence[str],
     progress: bool = False,
-    nearest: bool = False,
+    use_stand_ins: bool = False,
 ) -> list[Predictions]:
     """Predict targets with every predictor that has them.
 
@@ -164,7 +164,7 @@ def predict_all(
         predictors: Predictor by name.
         rows: Rows that the predictors accept.
         progress: Show a progress bar on standard error.
-        nearest: Whether a predictor without the targets may predict another one, by
+        use_stand_ins: Whether a predictor without the targets may predict another one, by
             `find_stand_in`.
 
     Raises:
@@ -181,7 +181,7 @@ def predict_all(
             own = dict.fromkeys(targets, SCORE)
         else:
             own = {target: target for target in targets if target in predictor.targets}
-            if nearest and not own:
+            if use_stand_ins and not own:
                 found = {target: find_stand_in(target, predictor.targets) for target in targets}
                 own = {target: other for target, other in found.items() if other}
         if not own:

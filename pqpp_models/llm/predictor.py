@@ -194,7 +194,7 @@ class LlmPredictor(Predictor):
 
     def _rate(self, pair: tuple[str, str]) -> float:
         try:
-            return read_level(self.chat.ask(self._to_request(*pair)))
+            return parse_rating(self.chat.ask(self._to_request(*pair)))
         except ServiceError as error:
             if error.affects_one_request:
                 return math.nan
@@ -251,13 +251,15 @@ class LlmPredictor(Predictor):
         return made
 
 
-def read_level(reply: Reply) -> float:
+def parse_rating(reply: Reply) -> float:
     """Return the rating in a reply, NaN if there is none.
 
     Example:
-        >>> read_level(Reply("7", probs={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))
-        (7.5, 6.5)
-        >>> read_level(Reply("<think>It wants 1 digit", probs={"7": 0.0}))
+        >>> parse_rating(Reply("7", probs={"7": 0.4, "8": 0.4}))
+        7.5
+        >>> parse_rating(Reply("A 6.5, maybe"))
+        6.5
+        >>> parse_rating(Reply("<think>It wants 1 digit", probs={"7": 0.0}))
         nan
     """
     probs = reply.probs or {}

@@ -101,6 +101,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         }
 
     def _get_files(self) -> dict[str, bytes]:
+        """Return the files of the tokenizer."""
         return read_processor_files(self.tokenizer)
 
     @classmethod

@@ -243,7 +243,7 @@ def predict_verdicts(
     predicted = predict_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
     far = columns.get("out_of_domain", [False] * count)
-    whys = [explain_missing(predictor, *row) for row in zip(read, far, strict=True)]
+    whys = [explain_no_verdict(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
     people, captions = (reference.rank(values, name).tolist() for name in ("people", "captions"))
@@ -258,7 +258,7 @@ def predict_verdicts(
     return columns, PromptVerdicts(verdicts)
 
 
-def explain_missing(predictor: Predictor, prompt: Prompt, out_of_domain: bool = False) -> str:
+def explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool = False) -> str:
     """Explain why a prompt has no verdict; empty if it has one."""
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None

@@ -112,7 +112,7 @@ class KnownWords:
         # A form of the word is in more than one text, or in a lexicon.
         self._is_known = lru_cache(_CACHED)(
             lambda word: any(
-                self._get_known_level(s) > _ONE_TEXT or any(_find_word(s))
+                self._get_known_level(s) > _ONE_TEXT or any(_look_up_word(s))
                 for s in _iterate_stems(word)
             )
         )
@@ -170,7 +170,7 @@ class KnownWords:
             return WordReport(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._score_prompt(strip_accents(prompt)))
-        odd_share, unknown, named = self._list_unknown(prompt)
+        odd_share, unknown, named = self._analyse_unknown_words(prompt)
         if 1 < named <= len(unknown):  # no word is known, so it cannot be read
             share = 0.0
         return WordReport(share, None, odd_share, unknown)
@@ -200,7 +200,7 @@ class KnownWords:
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
-    def _list_unknown(self, prompt: str) -> tuple[float, list[str], int]:
+    def _analyse_unknown_words(self, prompt: str) -> tuple[float, list[str], int]:
         """Return the share of odd letters, the unknown words, and the number of names."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
@@ -262,7 +262,7 @@ class KnownWords:
         if level >= _IN_WORDNET * _LEVELS:
             return level / _LEVELS
         stems = [(stem, self._get_known_level(stem)) for stem in _iterate_stems(word)]
-        in_lexicons = {stem: _find_word(stem) for stem, _ in stems}
+        in_lexicons = {stem: _look_up_word(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
         else:
@@ -313,7 +313,7 @@ def _iterate_stems(word: str) -> Iterator[str]:
             yield stem
 
 
-class _TokenizedPart(NamedTuple):
+class _TokenizedText(NamedTuple):
     """The tokens between two spaces, and the words among them; none for code."""
 
     tokens: tuple[str, ...]
@@ -323,12 +323,12 @@ class _TokenizedPart(NamedTuple):
 
 
 @lru_cache(_CACHED)
-def _tokenize(part: str) -> _TokenizedPart:
+def _tokenize(part: str) -> _TokenizedText:
     if _CODE.search(part):
-        return _TokenizedPart((), (), is_code=True, is_plain=False)
+        return _TokenizedText((), (), is_code=True, is_plain=False)
     tokens = tuple(_TOKEN.findall(part))
     words = tuple(token for token in tokens if token[0].isalpha())
-    return _TokenizedPart(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
+    return _TokenizedText(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
 def _hash_positions(word: str) -> list[int]:
@@ -365,7 +365,7 @@ def _load_lexicons() -> list[bytes]:
 
 
 @lru_cache(_CACHED)
-def _find_word(word: str) -> tuple[bool, bool]:
+def _look_up_word(word: str) -> tuple[bool, bool]:
     """Return whether WordNet has a word, and whether the web's word list has it."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False

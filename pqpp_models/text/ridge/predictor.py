@@ -187,6 +187,7 @@ class RidgePredictor(CalibratedPredictor):
         }
 
     def _get_files(self) -> dict[str, bytes]:
+        """Return the files of the sentence encoder's tokenizer, if there is one."""
         encoder = self.sentence_encoder
         return {} if encoder is None else read_processor_files(encoder.tokenizer)
 

@@ -111,7 +111,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
         known_words=KnownWords.fit(data.texts, data.tokenizer.get_vocab()),
     )
     recipe.record_training(predictor, train)
-    predictor.details = recipe.describe(train, len(data.captions), "fit", "tuned")
+    predictor.details = recipe.describe_training(train, len(data.captions), "fit", "tuned")
     return predictor
 
 
@@ -261,7 +261,7 @@ class StaticTraining:
         recipe.record_training(predictor, data.train)
         groups = ["teacher", "student", "pairs"]
         groups += ["tuned_on_targets", "tuned_on_sources"] if data.studies else []
-        facts = recipe.describe(data.train, len(data.captions), *groups)
+        facts = recipe.describe_training(data.train, len(data.captions), *groups)
         facts["training"]["unscored_prompts"] = len(data.others)
         predictor.details = facts
         if data.studies:

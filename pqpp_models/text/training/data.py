@@ -156,7 +156,7 @@ class TextData:
     ) -> None:
         splits = recipe.train_split, recipe.validation_split
         self.train, self.validation = (recipe.read_split(split) for split in splits)
-        self.scores_on_train = recipe.read_scores(predictor_type, self.train, self.validation)
+        self.scores_on_train = recipe.read_evaluation(predictor_type, self.train, self.validation)
         self.goals = read_training_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None

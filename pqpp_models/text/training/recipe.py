@@ -87,7 +87,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         prompts = [normalise_prompt(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
-    def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
+    def read_evaluation(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
         """Read the results of the predictor `train_only`, if there is one.
 
         Args:
@@ -125,7 +125,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
-    def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
+    def describe_training(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
         """Return the training data and settings for the configuration and the card."""
         # A card names a folder without its path.
         dataset, encoder = (

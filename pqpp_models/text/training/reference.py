@@ -27,9 +27,9 @@ def make_reference(
     """
     target = choose_main_targets(predictor)[0]
 
-    def compute_quantiles(kinds: Iterable[Sequence[str]]) -> list[float]:
+    def compute_quantiles(groups: Iterable[Sequence[str]]) -> list[float]:
         """Return 101 quantiles of predictions, with the same weight for each group."""
-        values = [predictor.predict(list(prompts), target)[:, 0] for prompts in kinds]
+        values = [predictor.predict(list(prompts), target)[:, 0] for prompts in groups]
         weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
         every = np.concatenate(values)
         order = np.argsort(every, kind="stable")

@@ -207,7 +207,7 @@ def tune_on_targets(
 
 
 def tune_on_sources(
-    tuned: PreTrainedModel,
+    encoder: PreTrainedModel,
     tokenizer: Any,
     sources: Mapping[str, Study],
     settings: SourceSettings,
@@ -216,13 +216,13 @@ def tune_on_sources(
     """Fine-tune a copy of an encoder with a new head on studies.
 
     Args:
-        tuned: the output of `tune_on_targets`.
+        encoder: the output of `tune_on_targets`.
         sources: the output of `read_studies`.
     """
     torch.manual_seed(seed)
-    config = deepcopy(tuned.config)
+    config = deepcopy(encoder.config)
     config.targets, config.target_weights = ["alignment"], None
-    model = type(tuned)(config, deepcopy(tuned.backbone))
+    model = type(encoder)(config, deepcopy(encoder.backbone))
     # Only the top layers are trained, or all if there are no more.
     layers = getattr(getattr(model.backbone, "encoder", model.backbone), "layer", ())
     if len(layers) > settings.trained_layers:
