@@ -169,7 +169,7 @@ class Predict(
 
             shown = tqdm(total=source.count, unit="prompt", delay=1, leave=None)
         with shown as bar:
-            for given, rows in source.parts(typed):
+            for given, rows in source.read_batches(typed):
                 read = predictor.read_rows(rows)
                 asked = (targets, self.uncertainty)
                 verdicts: Any = ()

@@ -53,7 +53,7 @@ class PromptPerformanceModel(PreTrainedModel):
         predictor: The predictor.
 
     Raises:
-        PredictorError: Only a configuration is given.
+        PredictorError: `predictor` is missing.
 
     Example:
         >>> model = PromptPerformanceModel.from_pretrained("static")

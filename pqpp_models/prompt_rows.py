@@ -20,14 +20,14 @@ class PromptSource:
     Attributes:
         count: The number of prompts.
         blank: The number of blank prompts.
-        parts: A function that yields the columns and the predictor's input of each batch; its
-            argument is whether to convert the numbers of a CSV file.
+        read_batches: A function that yields the columns of each batch, and its rows as the
+            predictor reads them; its argument is whether to convert the numbers of a CSV file.
         rows: The rows of a dataset, if it is one.
     """
 
     count: int
     blank: int
-    parts: Callable[[bool], Iterable[tuple[dict, Any]]]
+    read_batches: Callable[[bool], Iterable[tuple[dict, Any]]]
     rows: Any = None
 
     @classmethod

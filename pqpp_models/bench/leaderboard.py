@@ -102,7 +102,7 @@ def make_entries(
 
 
 def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
-    """Parse a leaderboard entry; coefficients that its notes lack are NaN, and `n` is 0.
+    """Parse a leaderboard entry; coefficients missing from its notes are NaN, a missing `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
@@ -182,7 +182,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     """Evaluate a predictor on all tasks of a benchmark.
 
     Args:
-        model: An argument of `load_any_predictor`.
+        model: The predictor's name, for `load_any_predictor`.
         dataset: OWNER/DATASET; its `eval.yaml` lists the tasks.
         progress: Show progress bars on standard error.
 
@@ -218,8 +218,8 @@ def iterate_runs(
     """Yield one run of the predictors for each configuration and split of the tasks.
 
     Args:
-        models: An argument of `load_named_predictors`.
-        dataset: An argument of `open_split`.
+        models: The predictors by name, for `load_named_predictors`.
+        dataset: The benchmark, for `open_split`.
         tasks: Tasks, grouped by split.
         progress: Show progress bars on standard error.
     """

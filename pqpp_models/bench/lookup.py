@@ -244,8 +244,8 @@ def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]
     """Load the values of a mapping as predictors, under the same names.
 
     Args:
-        predictors: Predictors, functions of a list of prompts, or arguments of
-            `load_any_predictor`, by name.
+        predictors: By name: a predictor, a function of a list of prompts, or a name for
+            `load_any_predictor`.
 
     Example:
         >>> list(load_named_predictors({"mine": len, "words": "n_words"}))

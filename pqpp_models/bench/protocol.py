@@ -209,7 +209,7 @@ def evaluate_predictions(
     cells: Sequence[Column] | None = None,
     stands_for: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Result]:
-    """Correlate predictions with true values, without prompts that lack one of them.
+    """Correlate predictions with true values, leaving out prompts for which either is missing.
 
     Args:
         predictions: Predictions in the order of the references.

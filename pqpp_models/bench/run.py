@@ -155,7 +155,7 @@ def run_table(
     Args:
         predictors: Predictor by name.
         targets: Columns of true values.
-        table: An argument of `list_experiment_columns`.
+        table: The table's name, for `list_experiment_columns`.
         fitted_to: The source of the predictors' training data, for `cross-dataset`.
         progress: Show progress bars on standard error.
     """
@@ -257,8 +257,8 @@ def load_predictors(
     """Load predictors by name, or the default ones that are available.
 
     Args:
-        names: Names, groups, or arguments of `load_any_predictor` or `load_named_predictors`; None
-            for the default predictors.
+        names: Names for `load_any_predictor`, names of groups, or a mapping for
+            `load_named_predictors`; None for the default predictors.
 
     Returns:
         The predictors by name, and a note on each that was left out.

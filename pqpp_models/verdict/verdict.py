@@ -182,7 +182,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
-        predictor: A predictor with a reference, or an argument of `Predictor.from_pretrained`.
+        predictor: A predictor with a reference, or its name or path.
 
     Returns:
         A `PromptVerdict` for one prompt, else `PromptVerdicts`, a tuple of them. A blank prompt has

@@ -270,8 +270,8 @@ def make_up_prompts(
 ) -> list[str]:
     """Make up prompts that are not captions, for a teacher to label.
 
-    A third are pieces of captions, a third captions with words replaced by names, a third words and
-    names in a row; most are in lower case and without a full stop.
+    A third are pieces of captions, a third captions with words replaced by names, a third sequences
+    of words and names; most are in lower case and without a full stop.
 
     Raises:
         PredictorError: ``names`` is empty.

@@ -18,7 +18,7 @@ _DIGITS = 4
 def make_reference(
     predictor: Any, captions: Sequence[str], people: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return the entry of a predictor's configuration with the reference of verdicts.
+    """Return the verdict reference, an entry of a predictor's configuration.
 
     Args:
         predictor: A predictor of texts.

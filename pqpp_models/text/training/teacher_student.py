@@ -499,7 +499,7 @@ def add_deeper_layer(
     """Return a network with an additional layer, trained to correct its last scores.
 
     Args:
-        network: the network, of which only an earlier layer of this kind is replaced.
+        network: the network; if it already has such a layer, that layer is replaced.
         encoded: ids of the prompts' word pieces.
         goals: target values of the last scores, shape ``(prompts, scores)``.
         pairs: further input of the layer, if it is one of `PAIRED`; its captions come first among
