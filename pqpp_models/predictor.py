@@ -25,7 +25,7 @@ from pqpp_models.record.record import (
     FittedRows,
     TrainingRecord,
     fill_means,
-    find_averaged,
+    find_averaged_targets,
     find_mean_targets,
 )
 from pqpp_models.registration import NUMPY
@@ -339,7 +339,7 @@ class Predictor(ABC):
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
         ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
         means = (target for target in chosen if target in self.record.means)
-        parts = (part for mean in means for part in find_averaged(mean, self.targets))
+        parts = (part for mean in means for part in find_averaged_targets(mean, self.targets))
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(

@@ -93,7 +93,7 @@ def bench_runs(
         answered = {query: run[query] for query in qrels if run.get(query)}
         if not answered:
             raise PredictorError(
-                f"{name} has results for no query of ConQA; use its query_id, such as {min(qrels)}"
+                f"{name} has results for no query of ConQA; use its query ids, such as {min(qrels)}"
             )
         if silent := len(qrels) - len(answered):
             notes.append(f"{name} has no results for {silent} queries; they count as 0")

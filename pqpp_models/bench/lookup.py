@@ -176,7 +176,7 @@ class FunctionPredictor(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Raise an error, since there are no checkpoints of this class."""
-        raise PredictorError(f"a {cls.name} cannot be loaded; create it from its table or function")
+        raise PredictorError(f"a {cls.name} has no checkpoint; create it from a table or function")
 
 
 class TablePredictor(FunctionPredictor):
@@ -299,6 +299,6 @@ def join_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"{table_name} has no value for any prompt, by {key}; use a table of this split"
+            f"{table_name} has no {key} of this split with a value; use a table of this split"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

@@ -122,7 +122,7 @@ def _compute_log_deviation(captions: Counter[int]) -> float:
 
 @lru_cache(maxsize=4)
 def open_statistics(path: str) -> CaptionStatistics:
-    """Read the statistics of a text file with one caption per line.
+    """Count the terms in a text file with one caption per line.
 
     Raises:
         FileError: the text cannot be read.

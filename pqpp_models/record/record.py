@@ -112,12 +112,12 @@ _TOLERANCE = 0.01
 """A hundredth of the mean's range, since scores may be rounded to two digits."""
 
 
-def find_averaged(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
+def find_averaged_targets(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
     """Return the targets that a mean target averages, if there are at least two.
 
-    >>> find_averaged("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
+    >>> find_averaged_targets("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
     ('glide_hbpp', 'sdxl_hbpp')
-    >>> find_averaged("mean_rr", ["clip_rr", "mean_rr"])
+    >>> find_averaged_targets("mean_rr", ["clip_rr", "mean_rr"])
     ()
     """
     if not mean.startswith(_PREFIX):
@@ -144,7 +144,7 @@ def find_mean_targets(targets: Sequence[str], values: ArrayLike) -> tuple[str, .
     array = np.asarray(values, dtype=np.float64).reshape(-1, len(targets))
     means = []
     for column, target in enumerate(targets):
-        parts = [targets.index(part) for part in find_averaged(target, targets)]
+        parts = [targets.index(part) for part in find_averaged_targets(target, targets)]
         known = ~np.isnan(array[:, [column, *parts]]).any(axis=1)
         if not parts or not known.any():
             continue
@@ -170,7 +170,7 @@ def fill_means(
     """
     made = values.copy()
     for column, target in enumerate(targets):
-        parts = [targets.index(part) for part in find_averaged(target, targets)]
+        parts = [targets.index(part) for part in find_averaged_targets(target, targets)]
         if target in means and parts:
             made[:, column] = values[:, parts].mean(axis=1)
     return made
@@ -221,7 +221,7 @@ class TrainingRecord:
         """
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)
         targets = config.get("targets", [])
-        if not all(name in targets and find_averaged(name, targets) for name in means):
+        if not all(name in targets and find_averaged_targets(name, targets) for name in means):
             raise ModelError(
                 f"{folder / CONFIG}: {MEANS!r} must be a list of mean targets; got {means!r:.60}; "
                 f"{_REMEDY}"

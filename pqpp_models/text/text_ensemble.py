@@ -133,7 +133,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
 
 def compute_logits(model: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
-    """Return the logits of a fine-model encoder for prompts."""
+    """Return the logits of a fine-tuned encoder for prompts."""
     from pqpp_backbones.encoder.encoding import score_encoded
     from pqpp_backbones.encoder.tokens import encode
 

@@ -128,7 +128,7 @@ def _find_targets(
         if lowest < low or highest > high:
             raise PqppError(
                 f"{name} must be from {low:g} to {high:g}; in {split} it is from {lowest:g} to "
-                f"{highest:g}"
+                f"{highest:g}; rescale it"
             )
         measure = get_measure(name)
         if measure is None or measure.transform == "observed":

@@ -139,7 +139,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         return {name: [one.as_record()[name] for one in self] for name in VERDICT_COLUMNS}
 
     def as_table(self) -> pd.DataFrame:
-        """Return one row per prompt: `prompt`, and the columns of `PromptVerdict.as_record`.
+        """Return a table of the prompts with `prompt` and the columns of `PromptVerdict.as_record`.
 
         >>> verdict(["a cat", "nine red dogs"]).as_table().columns.tolist()[:4]
         ['prompt', 'verdict', 'level', 'easier_than_people']

@@ -291,7 +291,7 @@ class KnownWords:
         if not found:
             return None
         if {k: (str(v.dtype), v.shape) for k, v in found.items()} != KNOWN_WORDS_TENSORS:
-            raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} have another type or shape")
+            raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} have the wrong type or shape")
         return cls(*found.values())
 
 

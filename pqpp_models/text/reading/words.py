@@ -96,7 +96,7 @@ class WordTables:
 
     def __init__(self, counts: NDArray[np.uint8], pairs: NDArray[np.uint8], size: int) -> None:
         if (len(counts), len(pairs)) != (1 << _TABLE_BITS, 1 << _PAIR_BITS >> 3):
-            raise ValueError("the tables of words have another size")
+            raise ValueError("the word tables have the wrong size")
         self.counts, self.pairs, self.size = counts, pairs, size
         self._seen = np.unpackbits(pairs, bitorder="little")
         self._captions = (np.exp2(counts / _STEPS_A_DOUBLING) - 1).round()

@@ -174,7 +174,7 @@ def compute_prompt_features(
         network: the predictor `static`, whose network embeds the prompts.
         sentence_encoder: an additional encoder.
         prompts: normalised prompts.
-        base: the target of the network to start from.
+        base: the network's target whose predictions the fit starts from.
     """
     points, *layers = network.get_features(prompts)
     return Features(

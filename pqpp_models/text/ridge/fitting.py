@@ -74,7 +74,7 @@ class HeadFitter:
         network: the predictor `static`.
         sentence_encoder: an additional encoder.
         limits: the lowest and highest value of each target.
-        base: the target of the network to start from.
+        base: the network's target whose predictions the fit starts from.
     """
 
     network: Any

@@ -178,9 +178,9 @@ class StaticTraining:
         return np.concatenate([honest, others])
 
     def label_alignment(self) -> Floats:
-        """Return a fine-tuned encoder's scores of `alignment` for the texts, NaN if not needed.
+        """Return a tuned encoder's scores of `alignment`, NaN for texts that it does not label.
 
-        Scores of prompts of the studies are averaged with people's ratings.
+        For prompts of the studies, they are averaged with people's ratings.
         """
         recipe, data, studies = self.recipe, self.data, self.data.studies
         tuned = tune_on_targets(
