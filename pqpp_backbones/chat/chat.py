@@ -220,7 +220,7 @@ class Budget:
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
     def record_call(self, max_cost: float, **fields: str) -> int:
-        """Record a call that is about to be made, and return its number in the ledger."""
+        """Record a call that is about to be made, and return its index in the ledger."""
         with self.ledger.lock():
             self.check_total(1, max_cost)
             return self.ledger.record_call(max_cost, **fields)

@@ -35,7 +35,7 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
 ) -> tuple[list[Figures], list[str]]:
-    """Evaluate TREC run files on ConQA, and return the results with the published ones.
+    """Evaluate TREC run files on ConQA; return tables with the published results, and notes.
 
     Args:
         runs: The file of each run by name.

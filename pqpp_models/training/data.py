@@ -183,7 +183,7 @@ def correlate_targets(
 def correlate_scores(
     scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
 ) -> dict[str, float]:
-    """Return the `correlate_targets` of scores from 0 to 1.
+    """Convert scores from 0 .. 1 to the targets' units, and correlate them with the true values.
 
     Args:
         scores: shape `(rows of validation, targets)`.

@@ -88,4 +88,4 @@ def test_the_command_prints_the_published_rows_beside(real_data, tmp_path, capsy
     assert [row["run"] for row in found["conqa"]["rows"]] == ["ours", "ours"]
     assert found["published"]["rows"][0]["nDCG"] == 0.48 and "count as 0" in err
     assert main(words[:-1]) == 2
-    assert "missing: --runs" in capsys.readouterr().err
+    assert "missing --runs" in capsys.readouterr().err
