@@ -97,7 +97,7 @@ def make_scatter_panel(
         predictions: The predictions.
         result: The result, which names the columns of both values.
         title: The title of the plot.
-        references: One true value per prompt by target; None if missing.
+        references: The true values by target, one per prompt; None if missing.
         sources: The source of each prompt, if the result is for one source.
         in_units: Whether predictions are in the target's units, so that a line of equal values is
             drawn.
@@ -195,7 +195,7 @@ def make_space_panels(
 
     Args:
         space: The embeddings in two dimensions, one point per prompt.
-        references: One true value per prompt by target; None if missing.
+        references: The true values by target, one per prompt; None if missing.
         titles: Title by column.
     """
     first: dict[str, Result] = {}

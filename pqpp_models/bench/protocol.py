@@ -213,7 +213,7 @@ def evaluate_predictions(
 
     Args:
         predictions: Predictions in the order of the references.
-        references: One true value per prompt by target; None or NaN if missing.
+        references: The true values by target, one per prompt; None or NaN if missing.
         split: The split of the predictions.
         cells: The columns to compare; by default, each target with itself.
         stands_for: The replaced predictor, by name of its substitute.
@@ -248,7 +248,7 @@ def pair_values(
     """Return the predicted and the true values of the prompts in a cell.
 
     Args:
-        true: One true value per prompt, None or NaN for a missing one.
+        true: The true value of each prompt; None or NaN if missing.
         sources: The source of each prompt; needed for a cell of one source.
     """
     reference = np.array(true, dtype=float)
@@ -352,7 +352,7 @@ def compare_with_baseline(
 
     Args:
         predictions: The predictions behind the results.
-        references: One true value per prompt by target.
+        references: The true values by target, one per prompt.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results of one source.
         permutations: The number of permutations.

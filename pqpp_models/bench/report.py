@@ -155,7 +155,7 @@ def list_extremes(
 
     Args:
         predictions: The predictions; the first target with references is used.
-        references: One true value per prompt by target; None if missing.
+        references: The true values by target, one per prompt; None if missing.
         titles: Title by column.
         count: Number of easiest prompts, and of hardest ones.
     """

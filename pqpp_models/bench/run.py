@@ -184,7 +184,7 @@ def correlate_columns(
     Args:
         predictors: Predictor by name.
         cells: The columns of the table.
-        references: One value per row by reference.
+        references: The reference values by column, one per row.
         use_stand_ins: Whether a predictor without the targets may predict another one, except on
             PQPP.
         progress: Show progress bars on standard error.

@@ -85,7 +85,7 @@ class Table:
     Attributes:
         measure: A key of `headings`.
         title: The table's heading.
-        labels: The columns.
+        labels: The column labels.
         rows: New results, published ones, then unranked ones.
     """
 

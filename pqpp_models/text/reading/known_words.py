@@ -107,7 +107,7 @@ class KnownWords:
         usual = letters.astype(np.float64) * (-_NEPERS / 255)
         self._usual: list[float] = usual.ravel().tolist()
         # A prompt is looked up two or three times in a row, a word in many prompts.
-        self.read = lru_cache(_TEXTS)(self._rate_words)
+        self.read = lru_cache(_TEXTS)(self._make_word_report)
         self._values = lru_cache(_CACHED)(self._score_part)
         # A form of the word is in more than one text, or in a lexicon.
         self._is_known = lru_cache(_CACHED)(
@@ -161,7 +161,7 @@ class KnownWords:
         shares = np.array([0.0 if one.language else one.share for one in read])
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
-    def _rate_words(self, prompt: str) -> WordReport:
+    def _make_word_report(self, prompt: str) -> WordReport:
         prompt = _FORMULA.sub(" ", prompt) if "=" in prompt else prompt  # drawn as written
         share, language = self._score_prompt(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():

@@ -121,7 +121,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         return {**scores, "fitted_on": "train"}
 
     def record_training(self, predictor: Predictor, train: Rows) -> None:
-        """Record the training in a predictor."""
+        """Record the training rows, and the name in `fitted_on_train`, in a predictor."""
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
