@@ -178,7 +178,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
     """Return how hard prompts are for image generators, and why.
 
     The prediction is ranked among those of 6,000 captions of PQPP's train split and of people's
-    prompts in four studies. Costs are ranks among the latter (see `PromptVerdict.costs`).
+    prompts in four studies. Costs are in ranks among the latter (see `PromptVerdict.costs`).
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.

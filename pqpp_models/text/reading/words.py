@@ -123,7 +123,7 @@ class WordTables:
     def get_rarity(self, content: Sequence[str], exclude_self: bool = False) -> NDArray[np.float64]:
         """Return the log inverse document frequencies of words.
 
-        With ``exclude_self``, one caption with all the words does not count.
+        With ``exclude_self``, the words are those of a caption, which is not counted.
         """
         counts = self._captions[[_hash_text(word, _TABLE_BITS) for word in content]]
         return np.log((self.size + 1) / (np.maximum(counts - exclude_self, 0) + 1))
