@@ -51,9 +51,9 @@ def find_model_folder(path: Any) -> Path:
     """Return the path of a model's folder.
 
     Raises:
-        ModelError: the folder does not exist.
+        ModelError: the path is not a folder.
     """
     folder = expand(path)
     if not folder.is_dir():
-        raise ModelError(f"the folder {folder} does not exist; save the model first")
+        raise ModelError(f"{folder} is not a folder; save the model first")
     return folder

@@ -180,7 +180,7 @@ def fetch_model(
 
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
-        what: The kind of model, for the error.
+        what: A name for the model in errors, like "detector".
         revision: A branch, tag or commit; one in the name has priority.
         **access: `cache_dir` and `token` of `pull_files`.
 
@@ -238,7 +238,7 @@ def load_model(
         name: As in `fetch_model`.
         model_class: A class of transformers, like `AutoModelForObjectDetection`, or a function that
             returns its name for a configuration.
-        what: The kind of model, for errors.
+        what: A name for the model in errors, like "text classifier".
         device: The device; None for the default.
         dtype: One of `DTYPES`.
         revision: As in `fetch_model`.

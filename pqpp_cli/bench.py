@@ -189,7 +189,7 @@ class BenchPredictors(ComparisonOptions):
         from pqpp_models.bench.tables import format_results
 
         run = self._run()
-        print_notes(*run.builds.notes)
+        print_notes(*run.compared.notes)
         published = run.get_published() if self.table == "main" and self.published else []
         text = format_results(self.style, run.results, published)
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):

@@ -169,7 +169,7 @@ class Predict(
 
             shown = tqdm(total=source.count, unit="prompt", delay=1, leave=None)
         with shown as bar:
-            for given, rows in source.parts(typed):
+            for given, rows in source.read_batches(typed):
                 read = predictor.read_rows(rows)
                 asked = (targets, self.uncertainty)
                 verdicts: Any = ()
@@ -242,11 +242,11 @@ class Predict(
 def _hide_unreliable_values(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
     """Set unreliable predictions of the verdict's target to None; return a note, maybe empty."""
     from pqpp_models.predictor import REFERENCE
-    from pqpp_models.verdict.verdict import explain_missing
+    from pqpp_models.verdict.verdict import explain_no_verdict
 
     target = predictor.details.get(REFERENCE, {}).get("target")
     read = enumerate(columns.get("out_of_domain", []) if target in columns else [])
-    hidden = [row for row, far in read if not far and explain_missing(predictor, prompts[row])]
+    hidden = [row for row, far in read if not far and explain_no_verdict(predictor, prompts[row])]
     for row in hidden:
         columns[target][row] = None
     why = "not reliable for tag lists, long prompts and unknown words"

@@ -142,7 +142,7 @@ class Rewrite(
 
         if self.prompts:
             return {"prompt": list(self.prompts)}, list(self.prompts)
-        parts = [*PromptSource.from_file(self.file or "", self.column).parts(False)]
+        parts = [*PromptSource.from_file(self.file or "", self.column).read_batches(False)]
         prompts = [text for _, texts in parts for text in texts]
         return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts
 

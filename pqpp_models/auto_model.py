@@ -53,7 +53,7 @@ class PromptPerformanceModel(PreTrainedModel):
         predictor: The predictor.
 
     Raises:
-        PredictorError: Only a configuration is given.
+        PredictorError: `predictor` is missing.
 
     Example:
         >>> model = PromptPerformanceModel.from_pretrained("static")
@@ -137,7 +137,7 @@ class PromptPerformanceModel(PreTrainedModel):
 
 
 def load_shipped_model(name: str | None) -> PromptPerformanceModel | None:
-    """Load a shipped model; None is the default one.
+    """Load the shipped model of a name, the default one for None; return None for other names.
 
     Example:
         >>> load_shipped_model("n_words").predictor.name, load_shipped_model("OWNER/REPOSITORY")

@@ -33,7 +33,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
         predictor_type = getattr(self.model.config, "predictor_type", None)
         if predictor_type is None:
             raise PredictorError(
-                f"{type(self.model).__name__} is not a predictor; use a model of pqpp"
+                f"{type(self.model).__name__} is not a predictor; use a pqpp model"
             )
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = get_predictor_class(predictor_type)

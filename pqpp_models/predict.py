@@ -34,7 +34,7 @@ def predict(
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
         targets: Names, or one string with commas; default: all targets of the predictor.
-        predictor: A predictor, or an argument of `Predictor.from_pretrained`.
+        predictor: A predictor, or its name or path for `Predictor.from_pretrained`.
         uncertainty: Add TARGET_deviation, the standard deviation of each prediction.
         progress: Show a progress bar.
         unread: The prediction of a prompt that is `out_of_domain`: `empty` for NaN, or `average`
@@ -140,10 +140,10 @@ class ShardPredictor:
     """A function that adds predictions to the rows of a shard, for `pqpp_files.shards`.
 
     Args:
-        predictor: An argument of `Predictor.from_pretrained`; loaded before the first shard.
+        predictor: Name or path, for `Predictor.from_pretrained`; loaded before the first shard.
         targets: As for `predict`.
         uncertainty: As for `predict`.
-        column: The column of prompts.
+        column: The prompt column.
         revision: Branch, tag or commit of a predictor on the Hub.
         unread: As for `predict`.
 
@@ -186,7 +186,7 @@ class ShardPredictor:
 
         from pqpp_files.shards import ERROR, get_texts
 
-        texts, errors = get_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, errors = get_texts(table, self.column, "prompt", "name the prompt column")
         options = (self.targets, self.uncertainty, False, self.unread)
         rows = self.loaded_predictor.read_rows(texts)
         figures_ = predict_columns(self.loaded_predictor, rows, *options)

@@ -25,7 +25,7 @@ from pqpp_models.record.record import (
     FittedRows,
     TrainingRecord,
     fill_means,
-    find_mean_parts,
+    find_averaged_targets,
     find_mean_targets,
 )
 from pqpp_models.registration import NUMPY
@@ -146,7 +146,7 @@ class Predictor(ABC):
 
     @property
     def trained_on(self) -> str | None:
-        """The configuration of PQPP that it was trained on; None if unknown.
+        """The PQPP configuration that it was trained on; None if unknown.
 
         >>> Predictor.from_pretrained("static").trained_on
         'pqpp-v1.0'
@@ -339,7 +339,7 @@ class Predictor(ABC):
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
         ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
         means = (target for target in chosen if target in self.record.means)
-        parts = (part for mean in means for part in find_mean_parts(mean, self.targets))
+        parts = (part for mean in means for part in find_averaged_targets(mean, self.targets))
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
@@ -451,7 +451,7 @@ class Predictor(ABC):
             )
         chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
-            raise PredictorError(f"expected one target to explain, got {len(chosen)}")
+            raise PredictorError(f"`target` must be one target; got {len(chosen)}")
         read = parse_prompts(prompts)
         contents = [prompt.content for prompt in read]
         left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
@@ -508,7 +508,7 @@ class Predictor(ABC):
         """
         made = f"create one with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"{name} has no shipped weights; {made}use a folder (./{name}) or OWNER/REPOSITORY"
+            f"no {name} predictor is shipped; {made}use a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod

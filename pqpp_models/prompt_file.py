@@ -23,7 +23,7 @@ def read_prompts_and_ids(
         >>> read_prompts_and_ids(str(path))
         (['a red cat', 'two dogs'], ['0', '1'])
     """
-    parts = [*PromptSource.from_file(path, column).parts(False)]
+    parts = [*PromptSource.from_file(path, column).read_batches(False)]
     prompts = [text for _, texts in parts for text in texts]
     named = next((name for name in id_columns if name in parts[0][0]), None)
     ids = [id_ for columns, _ in parts for id_ in columns[named]] if named else range(len(prompts))

@@ -10,7 +10,7 @@ from typing import Any, Self
 from pqpp_datasets.errors import BenchmarkError
 
 _AT_ONCE = 2048
-_NAME_IT = "set `column` to the column of prompts"
+_NAME_IT = "set `column` to the prompt column"
 
 
 @dataclass
@@ -20,14 +20,14 @@ class PromptSource:
     Attributes:
         count: The number of prompts.
         blank: The number of blank prompts.
-        parts: A function that yields the columns and the predictor's input of each batch; its
-            argument is whether to convert the numbers of a CSV file.
+        read_batches: A function that yields the columns of each batch, and its rows as the
+            predictor reads them; its argument is whether to convert the numbers of a CSV file.
         rows: The rows of a dataset, if it is one.
     """
 
     count: int
     blank: int
-    parts: Callable[[bool], Iterable[tuple[dict, Any]]]
+    read_batches: Callable[[bool], Iterable[tuple[dict, Any]]]
     rows: Any = None
 
     @classmethod
@@ -93,7 +93,7 @@ def load_dataset_rows(
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
         subset: As in `load_benchmark`, like `data_dir` and `image_dir`.
         split: The split; default: the first of `usual_splits` that exists, or the only split.
-        column: The column of prompts.
+        column: The prompt column.
         usual_splits: Splits to choose from, in order.
         keeps_images: Whether to load the images of a benchmark built by pqpp.
 
@@ -187,7 +187,7 @@ def _load_split(
 
 
 def refuse_split_options(dataset: str, parts: dict[str, str | None]) -> None:
-    """Check that no option selects a part of a table.
+    """Check that no option selects a split or folder, which a table does not have.
 
     Raises:
         BenchmarkError: An option is set.

@@ -46,7 +46,7 @@ def read_prompts(rows: Any) -> list[str]:
     else:
         named = ", ".join(map(str, columns)) or "none"
         raise PredictorError(
-            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the column of prompts"
+            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the prompt column"
         )
     for index, value in enumerate(values):
         if not isinstance(value, str):
@@ -74,7 +74,7 @@ def parse_prompts(rows: Any) -> list[Prompt]:
     """Parse prompts to `Prompt` objects, each distinct prompt once.
 
     Args:
-        rows: an argument of ``read_prompts``.
+        rows: the rows, as for ``read_prompts``.
 
     >>> [prompt.content for prompt in parse_prompts(["a cat, 4k", Prompt.read("a dog")])]
     ['a cat', 'a dog']
@@ -123,7 +123,7 @@ def read_ids(rows: Any) -> list[str | None]:
     """Return the ids of rows as strings, None for rows without an id.
 
     Args:
-        rows: an argument of ``read_prompts``, but not a stream.
+        rows: the rows, as for ``read_prompts``, but not a stream.
 
     >>> read_ids([{"prompt": "a cat", "prompt_id": 7}, "a dog"])
     ['7', None]

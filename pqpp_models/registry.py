@@ -113,7 +113,7 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
     parts = split_names(names) if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
-        raise PredictorError("no predictor is given; choose one from pqpp models list")
+        raise PredictorError("no predictor is given; `pqpp models list` lists all")
     members = (member for name in stripped for member in GROUPS.get(name, (name,)))
     return tuple(dict.fromkeys(members))
 

@@ -109,9 +109,9 @@ def check_limits(targets: Sequence[str], limits: Limits | None) -> None:
             low = high = np.nan
         if not low < high or not np.isfinite(high - low):
             raise PredictorError(
-                f"`limits` of {name!r:.60} must be the lowest and highest value; got {pair!r:.60}"
+                f"`limits` of {name!r:.60} must be two numbers, the lower first; got {pair!r:.60}"
             )
-    _check_finite(targets, limits)
+    _get_finite_limits(targets, limits)
 
 
 def find_stand_in(target: str, available: Sequence[str]) -> str | None:
@@ -156,7 +156,7 @@ def scale_targets(
     >>> scale_targets([[2.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[1.0, 0.5]]
     """
-    low, high = _check_finite(targets, limits)
+    low, high = _get_finite_limits(targets, limits)
     return (np.asarray(values, np.float64) - low) / (high - low)
 
 
@@ -168,11 +168,11 @@ def unscale_targets(
     >>> unscale_targets([[1.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[2.0, 0.5]]
     """
-    low, high = _check_finite(targets, limits)
+    low, high = _get_finite_limits(targets, limits)
     return np.asarray(values, np.float64) * (high - low) + low
 
 
-def _check_finite(
+def _get_finite_limits(
     targets: Sequence[str], limits: Limits | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     low, high = get_limits(targets, limits)

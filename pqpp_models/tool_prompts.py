@@ -74,7 +74,7 @@ def _read_blocks(text: str) -> list[str]:
 
 
 def _read_json(value: Any) -> list[Any]:
-    """Return the prompts in a JSON value, or rows with prompts."""
+    """Return the prompts in a JSON value, or its rows that contain prompts."""
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):

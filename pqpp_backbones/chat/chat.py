@@ -92,7 +92,7 @@ def hash_pixels(image: Any) -> str:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply, with its numbers of tokens.
+    """A reply and its token counts.
 
     Attributes:
         probs: The probability of each of `Request.answers`; None if unknown.
@@ -215,20 +215,20 @@ class Budget:
         return self.get_cost(model, _count_tokens(request), request.max_tokens)
 
     def get_cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
-        """Return the cost of a call from its numbers of tokens."""
+        """Return the cost of a call from its token counts."""
         price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
     def record_call(self, max_cost: float, **fields: str) -> int:
-        """Record a call that is about to be made, and return its number in the ledger."""
+        """Record a call that is about to be made, and return its index in the ledger."""
         with self.ledger.lock():
             self.check_total(1, max_cost)
             return self.ledger.record_call(max_cost, **fields)
 
     def record_cost(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
-        """Record the cost of a call from the numbers of tokens, which are estimated if unknown.
+        """Record the cost of a call from its token counts, which are estimated if unknown.
 
-        For a reply without text and tokens, it is the maximum cost.
+        A reply without text and without a token count costs the maximum.
         """
         counted = reply.tokens_in, reply.tokens_out
         size = len(reply.text.encode("utf-8", "replace"))

@@ -77,7 +77,7 @@ class Ledger:
             yield
 
     def record_call(self, max_cost: float, **fields: Any) -> int:
-        """Record a call before it is made, and return its number.
+        """Record a call before it is made, and return its index in `lines`.
 
         The caller holds `lock`.
         """

@@ -251,7 +251,7 @@ class ChatOptions(Options):
                 raise PqppError(f"`prices` must be [MODEL=]IN,OUT, like 0.15,0.6; got {text!r:.60}")
             prices[match[1] or ""] = float(match[2]), float(match[3])
         if self.max_cost is not None and not prices:
-            raise PqppError("`max_cost` needs the prices of tokens; set `prices`")
+            raise PqppError("`max_cost` needs token prices; set `prices`")
         return Budget(self.max_calls, self.max_cost, prices, ledger=Ledger(self.ledger))
 
     def open_chat(self, name: str, budget: Budget, *device: Any, **options: Any) -> Chat:

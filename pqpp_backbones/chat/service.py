@@ -81,7 +81,7 @@ class Service:
     def post(
         self, path: str, body: Mapping[str, Any], max_cost: float, **fields: str
     ) -> tuple[Any, int]:
-        """Send a request, and return the JSON reply and the number of the call in the ledger.
+        """Send a request, and return the JSON reply and the call's index in the ledger.
 
         If the service refuses a parameter by name, it is removed and the request is sent again. The
         caller records the actual cost.

@@ -31,7 +31,7 @@ def to_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tens
     return {"input_ids": padded, "attention_mask": masks}
 
 
-def score(
+def score_encoded(
     model: torch.nn.Module,
     encoded: Sequence[Sequence[int]],
     pad_id: int,
@@ -56,7 +56,7 @@ def score(
 def embed(
     model: torch.nn.Module, encoded: Sequence[Sequence[int]], pad_id: int, batch_size: int
 ) -> NDArray[np.float32]:
-    """Return the pooled states of encoded prompts; the arguments are those of `score`."""
+    """Return the pooled states of encoded prompts; the arguments are those of `score_encoded`."""
     size = model.config.backbone_config.hidden_size
     return _run_batches(model, model.embed, (size,), encoded, pad_id, batch_size)
 

@@ -24,7 +24,7 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
     """Load a pretrained text encoder in evaluation mode, and its tokenizer.
 
     Raises:
-        ModelError: the encoder does not exist, or is another kind of model.
+        ModelError: the encoder does not exist, or is not a text encoder.
     """
     return load_text_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
 
@@ -37,7 +37,7 @@ def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         **options: options of `AutoModel.from_pretrained`.
 
     Raises:
-        ModelError: the encoder does not exist, or is another kind of model.
+        ModelError: the encoder does not exist, or is not a text encoder.
 
     >>> import tempfile
     >>> load_text_encoder(tempfile.mkdtemp())
@@ -135,7 +135,7 @@ def resolve_max_length(encoder: nn.Module, max_length: int | None) -> int:
 
     Args:
         encoder: the encoder.
-        max_length: the requested length; None for `MAX_LENGTH` or the encoder's limit, the lower.
+        max_length: the requested length; default: `MAX_LENGTH`, or the encoder's limit if lower.
 
     Raises:
         ModelError: the requested length exceeds the encoder's limit.

@@ -71,6 +71,7 @@ def cut_settings(text: str, removed: Removed) -> str:
 
 
 def _split(text: str) -> list[str]:
+    """Split a text at commas, without empty parts."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 

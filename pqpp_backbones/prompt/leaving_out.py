@@ -42,7 +42,7 @@ class Omission(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """A piece of a text; kinds are text, number, article, link, place, mark, verb and word."""
+    """A token; `kind` is text, number, article, link, place, mark, verb or word."""
 
     text: str
     start: int
@@ -237,7 +237,7 @@ def _find_modifiers(
 
 
 def _apply_edits(content: str, edits: list[_Edit]) -> str:
-    """Apply edits to a text, and remove stray blanks, punctuation and conjunctions."""
+    """Apply edits to a text, and remove stray spaces, punctuation and conjunctions."""
     for start, end, put in sorted(edits, reverse=True):
         if put and content[start : start + 1].isupper():
             put = put.capitalize()

@@ -118,7 +118,7 @@ class PerformanceTrainer(Trainer):
 
         Raises:
             HubError: The model is to be pushed, and the Hub would refuse it.
-            PqppError: The training diverged, or there is no checkpoint to resume from.
+            PqppError: The training diverged, or the checkpoint to resume from is incomplete.
         """
         folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
         if self.is_world_process_zero():

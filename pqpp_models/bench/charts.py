@@ -91,13 +91,13 @@ def make_scatter_panel(
     sources: Sequence[str] | None = None,
     in_units: bool = False,
 ) -> dict[str, Any]:
-    """Return the template's data of a scatter plot of true against predicted values.
+    """Return the template data for a scatter plot of true against predicted values.
 
     Args:
         predictions: The predictions.
         result: The result, which names the columns of both values.
         title: The title of the plot.
-        references: One true value per prompt by target; None if missing.
+        references: The true values by target, one per prompt; None if missing.
         sources: The source of each prompt, if the result is for one source.
         in_units: Whether predictions are in the target's units, so that a line of equal values is
             drawn.
@@ -189,13 +189,13 @@ def make_space_panels(
     results: Sequence[Result],
     titles: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return the template's data of plots of embeddings, coloured by true and predicted values.
+    """Return the template data for embedding plots, coloured by true and predicted values.
 
     Only the first column of each predicted measure is used.
 
     Args:
         space: The embeddings in two dimensions, one point per prompt.
-        references: One true value per prompt by target; None if missing.
+        references: The true values by target, one per prompt; None if missing.
         titles: Title by column.
     """
     first: dict[str, Result] = {}
@@ -255,7 +255,7 @@ def rank_rows(
     label: str,
     coefficient: str = "pearson",
 ) -> dict[str, Any]:
-    """Return the template's data of a ranking by a coefficient.
+    """Return the template data for a ranking by a coefficient.
 
     Args:
         results: Results; unranked ones are left out.

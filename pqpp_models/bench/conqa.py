@@ -35,7 +35,7 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
 ) -> tuple[list[Figures], list[str]]:
-    """Evaluate TREC run files on ConQA, and return the results with the published ones.
+    """Evaluate TREC run files on ConQA; return tables with the published results, and notes.
 
     Args:
         runs: The file of each run by name.
@@ -93,7 +93,7 @@ def bench_runs(
         answered = {query: run[query] for query in qrels if run.get(query)}
         if not answered:
             raise PredictorError(
-                f"{name} has results for no query of ConQA; use its query_id, such as {min(qrels)}"
+                f"{name} has results for no query of ConQA; use its query ids, such as {min(qrels)}"
             )
         if silent := len(qrels) - len(answered):
             notes.append(f"{name} has no results for {silent} queries; they count as 0")

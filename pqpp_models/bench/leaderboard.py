@@ -102,7 +102,7 @@ def make_entries(
 
 
 def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
-    """Parse a leaderboard entry; coefficients that its notes lack are NaN, and `n` is 0.
+    """Parse a leaderboard entry; coefficients missing from its notes are NaN, a missing `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
@@ -160,7 +160,7 @@ def write_results(
         raise PredictorError("; ".join(lines) or "there are no results to write; add predictors")
     paths = {name: Path(folder) / _to_folder_name(name) for name in entries_by_name}
     if len(set(paths.values())) < len(paths):
-        raise PredictorError(f"{', '.join(paths)}: two share a folder; evaluate one at a time")
+        raise PredictorError(f"two of {', '.join(paths)} share a folder; evaluate one at a time")
     files = []
     for name, entries in entries_by_name.items():
         files.append(paths[name] / get_results_path(dataset))
@@ -182,7 +182,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     """Evaluate a predictor on all tasks of a benchmark.
 
     Args:
-        model: An argument of `load_any_predictor`.
+        model: The predictor's name, for `load_any_predictor`.
         dataset: OWNER/DATASET; its `eval.yaml` lists the tasks.
         progress: Show progress bars on standard error.
 
@@ -197,7 +197,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     lines: list[str] = []
     revision = get_commit(dataset)
     for run in iterate_runs({model: model}, dataset, load_tasks(dataset), progress):
-        for name in run.builds.stands_for:  # the build's figures are not the release's
+        for name in run.compared.stands_for:  # the build's figures are not the release's
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
                 f"submit {name}, which was not"
@@ -218,8 +218,8 @@ def iterate_runs(
     """Yield one run of the predictors for each configuration and split of the tasks.
 
     Args:
-        models: An argument of `load_named_predictors`.
-        dataset: An argument of `open_split`.
+        models: The predictors by name, for `load_named_predictors`.
+        dataset: The benchmark, for `open_split`.
         tasks: Tasks, grouped by split.
         progress: Show progress bars on standard error.
     """
@@ -311,7 +311,7 @@ def read_leaderboard(
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
-                f"{source} has results of several benchmarks; set `benchmark` to one of: "
+                f"{source} has results on several benchmarks; set `benchmark` to one of: "
                 f"{', '.join(named)}"
             )
         name = benchmark or next(iter(named), name)
@@ -400,7 +400,7 @@ def _recompute_results(
     if not models:
         return claimed_run, lines
     (run,) = iterate_runs(models, dataset, tasks, progress)
-    own = run.builds.stands_for
+    own = run.compared.stands_for
     lines += [
         f"{name} was fitted to some of these rows; {b} is shown instead" for b, name in own.items()
     ]

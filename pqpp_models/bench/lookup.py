@@ -48,7 +48,7 @@ def find_scoring_function(name: str) -> TextScores | None:
     """
     if name.lower().endswith(_NOT_READ):
         raise PredictorError(
-            f"{name} is a pickle, which could run code; use a function, written MODULE:FUNCTION"
+            f"{name} is a pickle, which could run code; load it in a function MODULE:FUNCTION"
         )
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
         return import_function(name)
@@ -96,12 +96,12 @@ def import_function(name: str) -> TextScores:
         sys.path.remove(here)
     if not callable(value):
         kind = type(value).__name__
-        raise PredictorError(f"{name} is a {kind}, not a function; use a scoring function")
+        raise PredictorError(f"{name} is a {kind}, not a function; name a function of prompts")
     return value
 
 
 def load_classifier(name: str) -> TextScores:
-    """Load a text classifier with one label as a function that returns logits.
+    """Load a text classifier with one label as a function from prompts to logits.
 
     Raises:
         PredictorError: The model has several labels.
@@ -176,17 +176,17 @@ class FunctionPredictor(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Raise an error, since there are no checkpoints of this class."""
-        raise PredictorError(f"a {cls.name} cannot be loaded; create it from its table or function")
+        raise PredictorError(f"a {cls.name} has no checkpoint; create it from a table or function")
 
 
 class TablePredictor(FunctionPredictor):
-    r"""A predictor whose predictions are a column of a table with `prompt_id` or `prompt`.
+    r"""A predictor that looks up predictions in a table with `prompt_id` or `prompt`.
 
     Predictions of duplicate rows are averaged.
 
     Args:
         path: CSV, TSV, JSON, JSONL or Parquet.
-        column: The column of predictions.
+        column: The prediction column.
 
     Raises:
         FileError: The table cannot be read, or a prediction is not a number.
@@ -222,7 +222,7 @@ class TablePredictor(FunctionPredictor):
 
 
 def load_any_predictor(name: str) -> Predictor:
-    """Load a predictor of pqpp, a column `FILE:COLUMN`, a function, or a text classifier.
+    """Load a pqpp predictor, a prediction column `FILE:COLUMN`, a function or a text classifier.
 
     Raises:
         PredictorError: The name is unknown, or the predictor cannot be loaded.
@@ -235,17 +235,17 @@ def load_any_predictor(name: str) -> Predictor:
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
         return TablePredictor(path, column)
     if name.lower().removesuffix(".gz").endswith(TABLES):
-        raise PredictorError(f"{name} is a table; add its column of predictions: {name}:COLUMN")
+        raise PredictorError(f"{name} is a table; name its prediction column: {name}:COLUMN")
     scores = find_scoring_function(name)
     return FunctionPredictor(scores, name) if scores else Predictor.from_pretrained(name)
 
 
 def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]:
-    """Load predictors under given names.
+    """Load the values of a mapping as predictors, under the same names.
 
     Args:
-        predictors: Predictors, functions of a list of prompts, or arguments of
-            `load_any_predictor`, by name.
+        predictors: By name: a predictor, a function of a list of prompts, or a name for
+            `load_any_predictor`.
 
     Example:
         >>> list(load_named_predictors({"mine": len, "words": "n_words"}))
@@ -276,7 +276,8 @@ def join_by_prompt(
         One value per row of the benchmark, by column; None if missing.
 
     Raises:
-        PredictorError: The table has neither id nor prompt, or no prompt of the benchmark.
+        PredictorError: The table shares no id or prompt column with the benchmark, or has no value
+            for its prompts.
 
     Example:
         >>> table = {"prompt": ["a cat", "a cat"], "glide_hpsv2": [0.2, 0.4]}
@@ -289,7 +290,8 @@ def join_by_prompt(
     key = next((name for name in KEYS if name in table and name in rows), None)
     if key is None:
         raise PredictorError(
-            f"{table_name} has no column {' or '.join(KEYS)} (columns: {', '.join(table)}); add one"
+            f"{table_name} has no column {' or '.join(k for k in KEYS if k in rows)} (columns: "
+            f"{', '.join(table)}); add one"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]
@@ -297,7 +299,6 @@ def join_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"{table_name} contains none of the {len(means)} prompts of this split (compared by "
-            f"{key}); use a table of this split"
+            f"{table_name} has no {key} of this split with a value; use a table of this split"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

@@ -58,7 +58,7 @@ class Result:
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
         predicted: The predicted target; another one in a cross-model or cross-task table.
-        stands_in: The predictor's own target that was used instead, None if it has it.
+        stands_in: The target that was predicted instead; None if the predictor has `predicted`.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
         release: The version of the benchmark, None if unknown.
@@ -73,9 +73,9 @@ class Result:
         kendall_ci_low: Lower bound of the 95% confidence interval of Kendall's tau-b.
         kendall_ci_high: Upper bound of the same interval.
         generated: Whether the data are generated rather than rated by people.
-        trained_on: The configuration of PQPP that the predictor was fitted to, if known.
+        trained_on: The PQPP configuration that the predictor was fitted to, if known.
         fitted_on: The split of that configuration, like `train + validation`, if known.
-        fitted_rows: Number of the n prompts that the predictor was fitted to; None if unknown.
+        fitted_rows: Number of the `n` prompts that the predictor was fitted to; None if unknown.
         ranked: Whether the predictor was fitted to no row of the table.
         stands_for: The predictor fitted to the rows, which this one replaces.
         baseline: The predictor that this one was tested against, if any.
@@ -132,11 +132,11 @@ class Predictions:
         targets: The columns of `values`.
         values: Array `(prompts, targets)`, NaN for a blank prompt.
         higher_is: Whether prompts with higher values are `easier`, `harder` or `unknown`.
-        trained_on: The configuration of PQPP that it was fitted to, if known.
-        fitted_on: The split of it, if known.
-        fitted: Which prompts it was fitted to, one bool per prompt, or False for none; None if
-            unknown.
-        stand_ins: Each of `targets` that it does not predict, and the target used instead.
+        trained_on: The PQPP configuration that it was fitted to, if known.
+        fitted_on: The split that it was fitted to, if known.
+        fitted: Whether it was fitted to each prompt, one bool per prompt, or False for none; None
+            if unknown.
+        stand_ins: The target used instead, for each of `targets` that it does not predict.
     """
 
     predictor: str
@@ -154,17 +154,17 @@ def predict_all(
     rows: Any,
     targets: Sequence[str],
     progress: bool = False,
-    nearest: bool = False,
+    use_stand_ins: bool = False,
 ) -> list[Predictions]:
     """Predict targets with every predictor that has them.
 
-    Prompts missing from a table of predictions are excluded for all predictors.
+    Prompts missing from a prediction table are excluded for all predictors.
 
     Args:
         predictors: Predictor by name.
         rows: Rows that the predictors accept.
         progress: Show a progress bar on standard error.
-        nearest: Whether a predictor without the targets may predict another one, by
+        use_stand_ins: Whether a predictor without the targets may predict another one, by
             `find_stand_in`.
 
     Raises:
@@ -181,7 +181,7 @@ def predict_all(
             own = dict.fromkeys(targets, SCORE)
         else:
             own = {target: target for target in targets if target in predictor.targets}
-            if nearest and not own:
+            if use_stand_ins and not own:
                 found = {target: find_stand_in(target, predictor.targets) for target in targets}
                 own = {target: other for target, other in found.items() if other}
         if not own:
@@ -209,11 +209,11 @@ def evaluate_predictions(
     cells: Sequence[Column] | None = None,
     stands_for: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Result]:
-    """Correlate predictions with true values, without prompts that lack one of them.
+    """Correlate predictions with true values, leaving out prompts for which either is missing.
 
     Args:
         predictions: Predictions in the order of the references.
-        references: One true value per prompt by target; None or NaN if missing.
+        references: The true values by target, one per prompt; None or NaN if missing.
         split: The split of the predictions.
         cells: The columns to compare; by default, each target with itself.
         stands_for: The replaced predictor, by name of its substitute.
@@ -248,7 +248,7 @@ def pair_values(
     """Return the predicted and the true values of the prompts in a cell.
 
     Args:
-        true: One true value per prompt, None or NaN for a missing one.
+        true: The true value of each prompt; None or NaN if missing.
         sources: The source of each prompt; needed for a cell of one source.
     """
     reference = np.array(true, dtype=float)
@@ -304,9 +304,9 @@ def mark_p_value(p: float) -> str:
 
 
 def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
-    """Yield each predictor's mean coefficients over its targets.
+    """Yield each predictor with its means of Pearson's r and Kendall's tau-b over its targets.
 
-    The mean is NaN if one of them is.
+    A mean is NaN if one of the coefficients is.
     """
     for name, rows in group_by_key((result.predictor, result) for result in results).items():
         pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
@@ -352,7 +352,7 @@ def compare_with_baseline(
 
     Args:
         predictions: The predictions behind the results.
-        references: One true value per prompt by target.
+        references: The true values by target, one per prompt.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results of one source.
         permutations: The number of permutations.
@@ -360,9 +360,9 @@ def compare_with_baseline(
         known_signs: The sign of the correlation on other rows, by predictor and target.
 
     Returns:
-        The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
-        the baseline's own row, if the baseline has no such cell, if a correlation is undefined, and
-        for predictors that were fitted to the rows.
+        The results with `baseline`, `oriented` and the fields of the test. The latter are NaN or
+        empty for the baseline itself, for predictors that were fitted to the rows, if the baseline
+        has no such cell, and if a correlation is undefined.
 
     Raises:
         PredictorError: The baseline is not in the table, or was fitted to the rows.
@@ -481,8 +481,8 @@ def list_experiment_columns(
         cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":
         raise PredictorError(
-            f"all rows are from {fitted_to}, to which the predictors were fitted; use a dataset "
-            "with other sources, such as pqpp"
+            f"no row has a source other than {fitted_to}, to which the predictors were fitted; use "
+            "a dataset with other sources, such as pqpp"
         )
     if not cells:
         raise PredictorError(
@@ -502,7 +502,7 @@ _TITLES |= {"correlation_cnn": "correlation CNN"}
 
 @dataclass(frozen=True)
 class PublishedResult:
-    """A published cell of the table.
+    """A published result: the correlations of one predictor on one target of a split.
 
     Attributes:
         predictor: The predictor's name in the published table.

@@ -149,13 +149,13 @@ def list_extremes(
     titles: Mapping[str, str],
     count: int = 5,
 ) -> dict:
-    """Return the template's data of the easiest and hardest prompts by a predictor.
+    """Return the template data for the prompts that a predictor rates easiest and hardest.
 
     If the direction of the predictor is unknown, the highest values are listed as the easiest.
 
     Args:
         predictions: The predictions; the first target with references is used.
-        references: One true value per prompt by target; None if missing.
+        references: The true values by target, one per prompt; None if missing.
         titles: Title by column.
         count: Number of easiest prompts, and of hardest ones.
     """

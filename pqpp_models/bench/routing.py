@@ -115,7 +115,7 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
         raise PredictorError(
-            f"routing needs the targets of two generators; got {', '.join(targets)}"
+            f"routing needs one measure of two models, not {', '.join(targets)}; choose others"
         )
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)
@@ -128,7 +128,7 @@ def run_routing(
     targets: Sequence[str],
     progress: bool = False,
 ) -> RoutingTable:
-    """Compare rules that route prompts between two models, on rows rated for both.
+    """Compare rules that route prompts between two models, on rows with values of both.
 
     Args:
         predictors: Predictor by name; one with a single score routes hard prompts first.
@@ -136,7 +136,7 @@ def run_routing(
         progress: Show a bar on standard error.
 
     Raises:
-        PredictorError: There are not two models, or no row has ratings for both.
+        PredictorError: The targets are not of two models, or no row has values of both.
     """
     weak, strong = choose_pair(split, targets)
     values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}

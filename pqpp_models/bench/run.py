@@ -50,8 +50,8 @@ class BenchRun:
     Attributes:
         predictors: Predictor by name.
         results: The cells of the table.
-        references: One true value per row by column.
-        builds: The predictors, of which some replace others that were fitted to the rows.
+        references: The true values by column, one per row.
+        compared: The compared predictors, after those fitted to the rows were replaced.
     """
 
     split: Split
@@ -59,7 +59,7 @@ class BenchRun:
     results: list[Result]
     predictions: list[Predictions]
     references: Mapping[str, Sequence[float | None]]
-    builds: ComparedPredictors
+    compared: ComparedPredictors
 
     def with_tests(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
         """Return the run with tests of every result against a baseline.
@@ -69,7 +69,7 @@ class BenchRun:
             progress: Show progress bars on standard error.
             train: Rows that set the sign of unsupervised predictors of texts.
         """
-        taken = {name: build for build, name in self.builds.stands_for.items()}
+        taken = {name: build for build, name in self.compared.stands_for.items()}
         known: dict[tuple[str, str], float] = {}
         unfitted = {n: p for n, p in self.predictors.items() if p.inputs == "text"}
         unfitted = {
@@ -155,7 +155,7 @@ def run_table(
     Args:
         predictors: Predictor by name.
         targets: Columns of true values.
-        table: An argument of `list_experiment_columns`.
+        table: The table's name, for `list_experiment_columns`.
         fitted_to: The source of the predictors' training data, for `cross-dataset`.
         progress: Show progress bars on standard error.
     """
@@ -164,8 +164,8 @@ def run_table(
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
     cells = list_experiment_columns(table, targets, sources, fitted_to, models)
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
-    nearest = table in ("main", "by-source")
-    run = correlate_columns(split, predictors, cells, references, nearest, progress)
+    use_stand_ins = table in ("main", "by-source")
+    run = correlate_columns(split, predictors, cells, references, use_stand_ins, progress)
     if table in ("by-source", "cross-dataset"):  # a source may have no values of a task
         run = replace(run, results=[result for result in run.results if result.n])
     return run
@@ -176,7 +176,7 @@ def correlate_columns(
     predictors: Mapping[str, Predictor],
     cells: Sequence[Column],
     references: Mapping[str, Sequence[float | None]],
-    nearest: bool = True,
+    use_stand_ins: bool = True,
     progress: bool = False,
 ) -> BenchRun:
     """Correlate predictions with references, replacing predictors that were fitted to the rows.
@@ -184,37 +184,38 @@ def correlate_columns(
     Args:
         predictors: Predictor by name.
         cells: The columns of the table.
-        references: One value per row by reference.
-        nearest: Whether, outside PQPP, a predictor without the targets may predict another one.
+        references: The reference values by column, one per row.
+        use_stand_ins: Whether a predictor without the targets may predict another one, except on
+            PQPP.
         progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     builds = replace_fitted_predictors(predictors, split.rows, asked)
-    nearest = nearest and not split.is_pqpp
-    predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
+    use_stand_ins = use_stand_ins and not split.is_pqpp
+    predictions = predict_all(builds.predictors, split.rows, asked, progress, use_stand_ins)
     results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
     return BenchRun(split, builds.predictors, results, predictions, references, builds)
 
 
 def select_predictors(
-    predictors: Mapping[str, Predictor], targets: Sequence[str], alike: bool = True
+    predictors: Mapping[str, Predictor], targets: Sequence[str], use_stand_ins: bool = True
 ) -> tuple[dict[str, Predictor], list[str]]:
     """Return the predictors that predict some targets, and a note on each of the others.
 
     Args:
         predictors: Predictor by name.
-        alike: Whether a replacement by `find_stand_in` is allowed.
+        use_stand_ins: Whether a replacement by `find_stand_in` is allowed.
     """
 
     def predicts_any(predictor: Predictor) -> bool:
-        available = predictor.targets if alike else tuple(set(predictor.targets) & set(targets))
-        return predictor.is_scalar or any(find_stand_in(target, available) for target in targets)
+        own = predictor.targets if use_stand_ins else tuple(set(predictor.targets) & set(targets))
+        return predictor.is_scalar or any(find_stand_in(target, own) for target in targets)
 
     kept = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not kept:
         raise PredictorError(
-            f"no default predictor predicts {', '.join(targets)}; fit one with pqpp fit, and add "
-            "it to `predictors`"
+            f"no default predictor predicts {', '.join(targets)}; fit one with `pqpp fit`, and "
+            "add it to `predictors`"
         )
     others = {name: one for name, one in predictors.items() if name not in kept}
     lines = [f"skipped {n}: it predicts only {', '.join(p.targets)}" for n, p in others.items()]
@@ -256,8 +257,8 @@ def load_predictors(
     """Load predictors by name, or the default ones that are available.
 
     Args:
-        names: Names, groups, or arguments of `load_any_predictor` or `load_named_predictors`; None
-            for the default predictors.
+        names: Names for `load_any_predictor`, names of groups, or a mapping for
+            `load_named_predictors`; None for the default predictors.
 
     Returns:
         The predictors by name, and a note on each that was left out.
@@ -348,7 +349,7 @@ def bench(
     if not predictors:
         loaded, _ = select_predictors(loaded, wanted, not data.is_pqpp)
     table = run_table(data, loaded, wanted)
-    for line in table.builds.notes:
+    for line in table.compared.notes:
         warnings.warn(line, stacklevel=2)
     return BenchTable([vars(result) for result in table.results])
 

@@ -140,7 +140,7 @@ def find_fitted_rows(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
 
     Args:
         predictor: A predictor; one without training was fitted to no row.
-        rows: An argument of ``FittedRows.contains``.
+        rows: The rows, as for ``FittedRows.contains``.
 
     Example:
         >>> find_fitted_rows(Predictor.from_pretrained("n_words"), ["a cat"]).tolist()

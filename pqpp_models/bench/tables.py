@@ -85,7 +85,7 @@ class Table:
     Attributes:
         measure: A key of `headings`.
         title: The table's heading.
-        labels: The columns.
+        labels: The column labels.
         rows: New results, published ones, then unranked ones.
     """
 
@@ -510,7 +510,7 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
             r"\begin{table}[tp]",
             r"\centering\footnotesize",
             r"\setlength{\tabcolsep}{3pt}",
-            rf"\caption{{{_write_caption(task, blocks, results, published)}}}",
+            rf"\caption{{{_format_caption(task, blocks, results, published)}}}",
             rf"\label{{tab:{at}}}",
         ]
         for block in blocks:
@@ -547,7 +547,7 @@ def _format_latex_cell(cell: Coefficient) -> str:
     return (rf"\textbf{{{shown}}}" if cell.best else shown) + _escape(text[len(digits) :])
 
 
-def _write_caption(task: str, blocks: Sequence[Table], results, published) -> str:
+def _format_caption(task: str, blocks: Sequence[Table], results, published) -> str:
     first, sizes = results[0], sorted({r.n for r in results if r.n})
     n = "--".join(dict.fromkeys(str(size) for size in (sizes[:1] + sizes[-1:])))
     about = "" if task in ("automatic", "other") else f"{task} "

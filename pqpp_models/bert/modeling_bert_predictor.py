@@ -130,7 +130,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         """Create a model from a pretrained encoder and a new head.
 
         Args:
-            name_or_path: An argument of `AutoModel.from_pretrained`.
+            name_or_path: Name or path of the encoder, for `AutoModel.from_pretrained`.
             **fields: Fields of `BertPredictorConfig`, like `targets` and `pooling`.
 
         Raises:

@@ -125,7 +125,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         """Create a model from a pretrained CLIP-like model and a new head.
 
         Args:
-            name_or_path: An argument of `AutoModel.from_pretrained`.
+            name_or_path: Name or path of the CLIP-like model, for `AutoModel.from_pretrained`.
             **fields: Fields of `ClipPredictorConfig`, like `task` and `targets`.
 
         Raises:

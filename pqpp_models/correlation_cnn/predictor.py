@@ -98,7 +98,8 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
         size: The number of images per matrix.
 
     Raises:
-        PredictorError: A row has none of these, or its matrices are not square, finite or complete.
+        PredictorError: A row has none of these, the wrong number of matrices, or one that is not
+            square or not finite.
 
     Example:
         >>> stack_matrices([{"similarities": [[1.0, 0.5], [0.5, 1.0]]}], channels=1, size=2).shape
@@ -109,16 +110,16 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
         matrices = _read_matrices(row, index)
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
             raise PredictorError(
-                f"the row at index {index} has a matrix of shape {matrices.shape}; use {_ALLOWED}"
+                f"the row at index {index} has an array of shape {matrices.shape}; use {_ALLOWED}"
             )
         if len(matrices) != channels:
             raise PredictorError(
-                f"the row at index {index} has {len(matrices)} matrices, but the predictor's "
-                f"`channels` is {channels}"
+                f"the row at index {index} has {len(matrices)} matrices; the predictor "
+                f"needs {channels}, one per channel"
             )
         if not np.isfinite(matrices).all():
             raise PredictorError(
-                f"the row at index {index} has similarities of NaN or infinity; remove the row"
+                f"the row at index {index} contains NaN or infinity; remove the row"
             )
         stacked[index] = pad_or_crop(matrices, size)
     return stacked
@@ -137,6 +138,6 @@ def _read_matrices(row: Any, index: int) -> NDArray[np.float32]:
             return np.stack([pad_or_crop(m[None], max(map(len, matrices)))[0] for m in matrices])
     except (TypeError, ValueError):
         raise PredictorError(
-            f"the row at index {index} has ragged or unreadable numbers; use {_ALLOWED}"
+            f"the row at index {index} has a ragged or non-numeric array; use {_ALLOWED}"
         ) from None
     raise PredictorError(f"the row at index {index} has no similarities; add {_ALLOWED}")

@@ -171,7 +171,7 @@ class AnswerRenderer:
         verdicts: Sequence[PromptVerdict],
         target: str,
     ) -> dict[str, Any]:
-        """Return the template's data of a card per prompt."""
+        """Return the template data for a card per prompt."""
         explained = self.predictor.explain(prompts, target)
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):
@@ -221,7 +221,7 @@ def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
 def _make_table(
     columns: Mapping[str, Sequence[Any]], verdicts: PromptVerdicts, targets: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the template's data of a sortable table of the first rows."""
+    """Return the template data for a sortable table of the first rows."""
     count = min(MOST_LISTED, len(columns["prompt"]))
     far = columns.get("out_of_domain", [False] * count)[:count]
     if verdicts:

@@ -114,7 +114,7 @@ class Explanation:
     _repr_html_ = as_html
 
     def as_table(self) -> pd.DataFrame:
-        """Return one row per phrase: `phrase`, `start`, `end` and `change`."""
+        """Return a table of the phrases with the columns `phrase`, `start`, `end` and `change`."""
         import pandas as pd
 
         return pd.DataFrame(self.changes, columns=list(Change._fields))

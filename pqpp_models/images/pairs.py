@@ -18,7 +18,7 @@ IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
 
 
 def read_mappings(rows: Any) -> list[Any]:
-    """Read rows with other columns than prompts; the images of a dataset are not decoded.
+    """Return rows as a list, without decoding the images of a dataset.
 
     Example:
         >>> read_mappings([{"prompt": "a cat", "images": []}])

@@ -102,18 +102,18 @@ class LlmPredictor(Predictor):
         """Fit a predictor to rated prompts, which become its examples.
 
         Args:
-            chat: The model; it gets a request per calibrated prompt and target.
+            chat: The model; it receives one request for each calibrated prompt and target.
             prompts: The prompts; the values of duplicates are averaged.
             values: Shape `(prompts, targets)`, NaN if missing.
             targets: Names of the columns.
             data: The name of the data on the card.
             limits: Lowest and highest value of targets; default: those of their measures or values.
             examples: Number of examples in a request.
-            calibrated: Number of calibrated prompts per target.
+            calibrated: Number of prompts that each target is calibrated on.
             progress: Show a progress bar on standard error.
 
         Raises:
-            PredictorError: A target has too few prompts, or the model returns no levels.
+            PredictorError: A target has too few prompts, or the model gives fewer than two ratings.
             ServiceError: The model does not answer, or the calls would exceed the budget.
         """
         import pandas as pd
@@ -126,7 +126,7 @@ class LlmPredictor(Predictor):
         known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
-                f"{few[0]} needs scores of at least {FEWEST} prompts; got {known[few[0]].sum()}"
+                f"{few[0]} needs scores for at least {FEWEST} prompts; got {known[few[0]].sum()}"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
@@ -142,7 +142,9 @@ class LlmPredictor(Predictor):
             levels = fitted.predict(asked, target, progress)[:, 0]
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
-                raise PredictorError(f"{chat.name} gave no ratings of {target}; use another model")
+                raise PredictorError(
+                    f"{chat.name} gave {len(levels)} ratings of {target}; use another model"
+                )
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
             ends = find_range(target) or (limits or {}).get(target) or ends
@@ -192,7 +194,7 @@ class LlmPredictor(Predictor):
 
     def _rate(self, pair: tuple[str, str]) -> float:
         try:
-            return read_level(self.chat.ask(self._to_request(*pair)))
+            return parse_rating(self.chat.ask(self._to_request(*pair)))
         except ServiceError as error:
             if error.affects_one_request:
                 return math.nan
@@ -249,13 +251,15 @@ class LlmPredictor(Predictor):
         return made
 
 
-def read_level(reply: Reply) -> float:
+def parse_rating(reply: Reply) -> float:
     """Return the rating in a reply, NaN if there is none.
 
     Example:
-        >>> read_level(Reply("7", probs={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))
-        (7.5, 6.5)
-        >>> read_level(Reply("<think>It wants 1 digit", probs={"7": 0.0}))
+        >>> parse_rating(Reply("7", probs={"7": 0.4, "8": 0.4}))
+        7.5
+        >>> parse_rating(Reply("A 6.5, maybe"))
+        6.5
+        >>> parse_rating(Reply("<think>It wants 1 digit", probs={"7": 0.0}))
         nan
     """
     probs = reply.probs or {}

@@ -44,8 +44,8 @@ class CaptionStatistics:
         collection_frequency: occurrences of each term in all captions.
         log_deviation: for each term, the standard deviation of its log count in the captions that
             contain it.
-        n_documents: captions with at least one term.
-        postings: the start of each term's captions, with the end, and the indices of the captions.
+        n_documents: number of captions with at least one term.
+        postings: where each term's captions begin, with the end; and the indices of the captions.
 
     >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
     >>> statistics.n_documents, statistics.n_tokens
@@ -122,7 +122,7 @@ def _compute_log_deviation(captions: Counter[int]) -> float:
 
 @lru_cache(maxsize=4)
 def open_statistics(path: str) -> CaptionStatistics:
-    """Read the statistics of a text file with one caption per line.
+    """Count the terms in a text file with one caption per line.
 
     Raises:
         FileError: the text cannot be read.

@@ -5,7 +5,7 @@ some differ from what their names suggest:
 
 * *tokens* are NLTK's ``word_tokenize`` of the prompt, without those that are a substring of
   ``string.punctuation``; *ratios* are counts over the number of tokens, 0.0 without tokens;
-* the mean word length is over pieces between blanks, punctuation included, not over tokens;
+* the mean word length is over words separated by whitespace, with punctuation, not over tokens;
 * numerals are separate runs of digits (``3``, ``1950``; dates count once), so that
   "three" is none;
 * conjunctions and prepositions come from closed lists; acronyms are runs of at least two capitals;
@@ -68,7 +68,7 @@ def n_synsets(prompt: str) -> float:
 
 
 def mean_word_length(prompt: str) -> float:
-    """Return the mean length of the words between blanks."""
+    """Return the mean length of the words, which are separated by whitespace."""
     return _compute_mean([len(piece) for piece in prompt.split()])
 
 

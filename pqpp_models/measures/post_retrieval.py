@@ -3,7 +3,7 @@
 Each function accepts one or more results of one prompt, in any order. Ties are ranked in the given
 order, and if there are fewer results than requested, all count. The functions in `MEASURES` accept
 rows: ``scores`` is a list of numbers, one per document; ``embeddings`` and ``captions`` belong to
-the same documents in the same order; ``results`` and ``perturbed`` are numbers of documents, best
+the same documents in the same order; ``results`` and ``perturbed`` are document indices, best
 first. A row may also contain ``collection_score``.
 
 **The collection's score** S(C) is the retrieval model's score of the whole collection as one
@@ -148,7 +148,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     """
     ranked = _sort_descending(scores)
     if ranked[0] <= 0:
-        raise PredictorError(f"n_sigma needs scores above 0; the highest is {ranked[0]:g}")
+        raise PredictorError(f"n_sigma needs a best score above 0; got {ranked[0]:g}")
     near = ranked[ranked >= share * ranked[0]]
     return float(np.sqrt(_variance(near)) / np.sqrt(query_length))
 

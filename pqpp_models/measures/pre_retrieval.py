@@ -98,7 +98,7 @@ def scq(query: QueryTerms) -> Values:
 
 
 def var(query: QueryTerms) -> Values:
-    """Deviation of each term's weight over the captions that contain it, at least 0."""
+    """Standard deviation of each term's weight over the captions that contain it, at least 0."""
     scale = np.log1p(query.statistics.n_documents / query.df)
     return query.statistics.log_deviation[query.indices] * scale
 

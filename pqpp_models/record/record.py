@@ -39,7 +39,7 @@ class FittedRows:
         """Hash the rows of a dataset, without blank prompts.
 
         Args:
-            rows: an argument of ``read_prompts``; a column ``prompt_id`` is read too.
+            rows: the rows, as for ``read_prompts``; a column ``prompt_id`` is read too.
             scored: which rows were fitted to; default: all.
 
         >>> len(FittedRows.from_rows(["A red cat.", "a red  cat", "a dog", " "]))
@@ -112,12 +112,12 @@ _TOLERANCE = 0.01
 """A hundredth of the mean's range, since scores may be rounded to two digits."""
 
 
-def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
+def find_averaged_targets(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
     """Return the targets that a mean target averages, if there are at least two.
 
-    >>> find_mean_parts("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
+    >>> find_averaged_targets("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
     ('glide_hbpp', 'sdxl_hbpp')
-    >>> find_mean_parts("mean_rr", ["clip_rr", "mean_rr"])
+    >>> find_averaged_targets("mean_rr", ["clip_rr", "mean_rr"])
     ()
     """
     if not mean.startswith(_PREFIX):
@@ -128,7 +128,9 @@ def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
 
 
 def find_mean_targets(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
-    """Return the targets that equal the mean of their parts in every complete row.
+    """Return the mean targets that equal the mean of the targets they average in every row.
+
+    Only rows in which none of these is missing are compared.
 
     Args:
         targets: the names of the columns.
@@ -142,7 +144,7 @@ def find_mean_targets(targets: Sequence[str], values: ArrayLike) -> tuple[str, .
     array = np.asarray(values, dtype=np.float64).reshape(-1, len(targets))
     means = []
     for column, target in enumerate(targets):
-        parts = [targets.index(part) for part in find_mean_parts(target, targets)]
+        parts = [targets.index(part) for part in find_averaged_targets(target, targets)]
         known = ~np.isnan(array[:, [column, *parts]]).any(axis=1)
         if not parts or not known.any():
             continue
@@ -156,19 +158,19 @@ def find_mean_targets(targets: Sequence[str], values: ArrayLike) -> tuple[str, .
 def fill_means(
     values: NDArray[np.float64], targets: Sequence[str], means: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Replace predictions of mean targets with the means of the predictions of their parts.
+    """Replace the predictions of mean targets with the means of the predictions they average.
 
     Args:
         values: shape ``(rows, targets)``.
         targets: names of the columns.
-        means: the mean targets; those without parts in ``targets`` are unchanged.
+        means: the mean targets; those that average fewer than two of ``targets`` are unchanged.
 
     >>> fill_means(np.array([[0.2, 0.4, 0.9]]), ["a_rr", "b_rr", "mean_rr"], ["mean_rr"]).round(9)
     array([[0.2, 0.4, 0.3]])
     """
     made = values.copy()
     for column, target in enumerate(targets):
-        parts = [targets.index(part) for part in find_mean_parts(target, targets)]
+        parts = [targets.index(part) for part in find_averaged_targets(target, targets)]
         if target in means and parts:
             made[:, column] = values[:, parts].mean(axis=1)
     return made
@@ -185,7 +187,7 @@ class TrainingRecord:
 
     Attributes:
         rows: the rows that the predictor was fitted to, None if unknown.
-        means: targets computed as the mean of their parts.
+        means: targets that are predicted as the mean of other targets.
         fitted_on_train: the version of the predictor that was fitted to the train split only: a
             shipped name, or OWNER/REPOSITORY with optional @REVISION.
     """
@@ -219,7 +221,7 @@ class TrainingRecord:
         """
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)
         targets = config.get("targets", [])
-        if not all(name in targets and find_mean_parts(name, targets) for name in means):
+        if not all(name in targets and find_averaged_targets(name, targets) for name in means):
             raise ModelError(
                 f"{folder / CONFIG}: {MEANS!r} must be a list of mean targets; got {means!r:.60}; "
                 f"{_REMEDY}"

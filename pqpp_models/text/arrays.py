@@ -83,7 +83,7 @@ def strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def iterate_chunks(rows: Singles, size: int = 512) -> Iterator[Singles]:
-    """Yield chunks of rows, at least one, which may be empty.
+    """Yield chunks of rows; if there are no rows, yield one empty chunk.
 
     >>> [len(part) for part in iterate_chunks(np.zeros((3, 1), np.float32), 2)]
     [2, 1]

@@ -157,12 +157,12 @@ class CalibratedPredictor(Predictor):
 def read_calibration(
     config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, also: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the common arguments of a `CalibratedPredictor` from its checkpoint.
+    """Return the fields that all `CalibratedPredictor` classes have, from a checkpoint.
 
     Args:
         config: the configuration.
         tensors: the arrays.
-        *keys: keys of the configuration that are no details.
+        *keys: keys of the configuration to leave out of `details`.
         also: names of further calibration arrays.
     """
     known = {"predictor_type", "format_version", "targets", "weights_sha256", *keys}

@@ -80,7 +80,7 @@ class SentenceEncoder:
         return cls(name, source.revision, *load_encoder(str(folder)))
 
     def embed(self, prompts: Sequence[str], progress: bool = False) -> Singles:
-        """Return the mean states of the last layer as unit vectors."""
+        """Return the prompts' mean states in the last layer as unit vectors, one per row."""
         from pqpp_backbones.encoder.encoding import get_layer_means
 
         last = self.model.config.num_hidden_layers

@@ -119,7 +119,7 @@ def split_words(prompt: str) -> list[str]:
 
 
 def _separate_character(character: str) -> str:
-    """Return a character, with blanks around it if it is a token."""
+    """Return a character, with spaces around it if it is a token."""
     code = ord(character)
     category = unicodedata.category(character)
     if character in "\t\n\r" or category == "Zs":

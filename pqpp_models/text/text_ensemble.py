@@ -101,6 +101,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         }
 
     def _get_files(self) -> dict[str, bytes]:
+        """Return the files of the tokenizer."""
         return read_processor_files(self.tokenizer)
 
     @classmethod
@@ -131,13 +132,13 @@ class TextEnsemblePredictor(CalibratedPredictor):
         )
 
 
-def compute_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
+def compute_logits(model: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
     """Return the logits of a fine-tuned encoder for prompts."""
-    from pqpp_backbones.encoder.encoding import score
+    from pqpp_backbones.encoder.encoding import score_encoded
     from pqpp_backbones.encoder.tokens import encode
 
-    rows = encode(tokenizer, prompts, tuned.config.max_length)
-    outputs = len(tuned.config.targets)
-    scores = score(tuned, rows, tokenizer.pad_token_id or 0, 128, outputs)
+    rows = encode(tokenizer, prompts, model.config.max_length)
+    outputs = len(model.config.targets)
+    scores = score_encoded(model, rows, tokenizer.pad_token_id or 0, 128, outputs)
     scores = np.clip(scores, 1e-6, 1 - 1e-6)
     return np.log(scores / (1 - scores))

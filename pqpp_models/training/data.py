@@ -90,7 +90,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
         named, there = " or ".join(missing), ", ".join(table.column_names)
-        raise PqppError(f"{recipe.dataset}, {split}: no column {named} (columns: {there})")
+        raise PqppError(f"{recipe.dataset}, {split}: no column {named} (columns: {there}); add it")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _find_targets(table, recipe.targets, split, limits)
     return Rows(read_prompts(table), targets, table, own_limits)
@@ -123,12 +123,12 @@ def _find_targets(
     own_limits = {}
     for name, scores, low, high in zip(names, values.T, *get_limits(names, limits), strict=True):
         if np.isnan(scores).all():
-            raise PqppError(f"no row of {split} has a value of {name}; remove the target")
+            raise PqppError(f"no row of {split} has a value for {name}; remove the target")
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
         if lowest < low or highest > high:
             raise PqppError(
                 f"{name} must be from {low:g} to {high:g}; in {split} it is from {lowest:g} to "
-                f"{highest:g}"
+                f"{highest:g}; rescale it"
             )
         measure = get_measure(name)
         if measure is None or measure.transform == "observed":
@@ -183,7 +183,7 @@ def correlate_targets(
 def correlate_scores(
     scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
 ) -> dict[str, float]:
-    """Return the `correlate_targets` of scores from 0 to 1.
+    """Convert scores from 0 .. 1 to the targets' units, and correlate them with the true values.
 
     Args:
         scores: shape `(rows of validation, targets)`.

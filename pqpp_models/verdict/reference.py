@@ -49,7 +49,7 @@ class VerdictReference:
 
 
 def read_reference(predictor: Any) -> VerdictReference:
-    """Return the reference of a predictor's verdicts.
+    """Return a predictor's verdict reference.
 
     Raises:
         PredictorError: The predictor has no reference, or a damaged one.

@@ -140,7 +140,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         return {name: [one.as_record()[name] for one in self] for name in VERDICT_COLUMNS}
 
     def as_table(self) -> pd.DataFrame:
-        """Return one row per prompt: `prompt`, and the columns of `PromptVerdict.as_record`.
+        """Return a table of the prompts with `prompt` and the columns of `PromptVerdict.as_record`.
 
         >>> verdict(["a cat", "nine red dogs"]).as_table().columns.tolist()[:4]
         ['prompt', 'verdict', 'level', 'easier_than_people']
@@ -179,11 +179,11 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
     """Return how hard prompts are for image generators, and why.
 
     The prediction is ranked among those of 6,000 captions of PQPP's train split and of people's
-    prompts in four studies. Costs are ranks among the latter (see `PromptVerdict.costs`).
+    prompts in four studies. Costs are in ranks among the latter (see `PromptVerdict.costs`).
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
-        predictor: A predictor with a reference, or an argument of `Predictor.from_pretrained`.
+        predictor: A predictor with a reference, or its name or path.
 
     Returns:
         A `PromptVerdict` for one prompt, else `PromptVerdicts`, a tuple of them. A blank prompt has
@@ -244,7 +244,7 @@ def predict_verdicts(
     predicted = predict_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
     far = columns.get("out_of_domain", [False] * count)
-    whys = [explain_missing(predictor, *row) for row in zip(read, far, strict=True)]
+    whys = [explain_no_verdict(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
     people, captions = (reference.rank(values, name).tolist() for name in ("people", "captions"))
@@ -259,7 +259,7 @@ def predict_verdicts(
     return columns, PromptVerdicts(verdicts)
 
 
-def explain_missing(predictor: Predictor, prompt: Prompt, out_of_domain: bool = False) -> str:
+def explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool = False) -> str:
     """Explain why a prompt has no verdict; empty if it has one."""
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None

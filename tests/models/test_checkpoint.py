@@ -132,7 +132,7 @@ def _set(name, index, value):
         (lambda t: t.pop("encoder.pieces"), "KeyError: 'pieces'"),
         (lambda t: t.update({"intercept": np.zeros(8, "f4")}), "could not be broadcast"),
         (lambda t: t.update({"calibration.slope": np.zeros(8, "f4")}), "out of bounds"),
-        (lambda t: t.update({"encoder.word_pairs": np.zeros(8, "u1")}), "tables of words"),
+        (lambda t: t.update({"encoder.word_pairs": np.zeros(8, "u1")}), "word tables"),
         (lambda t: t.update({"encoder.pairs.cells": np.zeros(8, "u1")}), "table of piece pairs"),
         (lambda t: t.update({"encoder.pairs.pieces": np.zeros(8, "u4")}), "vocabulary is invalid"),
         (lambda t: t.pop("encoder.pairs.mean"), "KeyError: 'mean'"),

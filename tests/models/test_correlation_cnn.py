@@ -66,11 +66,11 @@ def test_similarities_and_embeddings_are_the_same():
     ("row", "message"),
     [
         ({}, "has no similarities"),
-        ({"similarities": np.zeros((2, 3))}, "a matrix of shape"),
+        ({"similarities": np.zeros((2, 3))}, "of shape"),
         ({"similarities": np.zeros((2, 4, 4))}, "has 2 matrices"),
         ({"similarities": [[1.0, float("nan")], [0.0, 1.0]]}, "NaN or infinity"),
         ({"similarities": [[1.0], [0.0, 1.0]]}, "ragged"),
-        ({"embeddings": [["a"]]}, "ragged or unreadable"),
+        ({"embeddings": [["a"]]}, "ragged or non-numeric"),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(row, message):

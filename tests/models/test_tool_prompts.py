@@ -72,7 +72,7 @@ def test_the_other_columns_of_a_table_stand_beside_its_prompts(tmp_path):
     expected = {"civitai.json": ("steps", [9] * 100), "diffusiondb.json": ("se", [*range(100)])}
     for name, (column, cells) in expected.items():
         (tmp_path / name).write_text(json.dumps(FILES[name][0]))
-        [(columns, prompts)] = PromptSource.from_file(str(tmp_path / name)).parts(True)
+        [(columns, prompts)] = PromptSource.from_file(str(tmp_path / name)).read_batches(True)
         assert columns[column] == cells and columns["prompt"] == prompts == PROMPTS
 
 

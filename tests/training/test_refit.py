@@ -53,13 +53,13 @@ def test_both_splits_are_read(files, dataset):
     train, validation = read(one)
     assert len(train) == 60 and len(validation) == 20
     assert train.prompts[40:] == validation.prompts
-    assert one.describe(train, 0)["data"] == f"{dataset}, split train + validation"
+    assert one.describe_training(train, 0)["data"] == f"{dataset}, split train + validation"
 
 
 def test_the_other_build_is_shown_beside(files):
     alone = build(files / "alone", recipe().read_split("train").prompts)
     one = recipe(train_split="train+validation", train_only=alone)
-    assert one.read_scores("ridge", *read(one)) == {**SCORES, "fitted_on": "train"}
+    assert one.read_evaluation("ridge", *read(one)) == {**SCORES, "fitted_on": "train"}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_another_build_is_refused_before_the_training(files, scores, kind, given
         build(files / "alone", recipe().read_split("train").prompts, evaluation=scores)
     one = recipe(**{"train_split": "train+validation", "train_only": "alone"} | given)
     with pytest.raises(error, match=said) as caught:
-        one.read_scores(kind, *read(one))
+        one.read_evaluation(kind, *read(one))
     assert "\n" not in str(caught.value)
 
 

@@ -165,7 +165,7 @@ class CollectionModel:
         points["features"] = arrays["ridge.points"].astype(np.float32)
         sizes = len(arrays["features.mean"]), len(arrays["labels"])
         if sizes != (points["features"].shape[1], labelled):
-            raise ValueError("the arrays of the collection do not match")
+            raise ValueError("the collection's arrays do not match")
         kernels = description["kernel_weights"], description["kernel_widths"]
         return cls(
             collection,

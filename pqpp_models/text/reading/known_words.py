@@ -107,12 +107,12 @@ class KnownWords:
         usual = letters.astype(np.float64) * (-_NEPERS / 255)
         self._usual: list[float] = usual.ravel().tolist()
         # A prompt is looked up two or three times in a row, a word in many prompts.
-        self.read = lru_cache(_TEXTS)(self._rate_words)
+        self.read = lru_cache(_TEXTS)(self._make_word_report)
         self._values = lru_cache(_CACHED)(self._score_part)
         # A form of the word is in more than one text, or in a lexicon.
         self._is_known = lru_cache(_CACHED)(
             lambda word: any(
-                self._get_known_level(s) > _ONE_TEXT or any(_find_word(s))
+                self._get_known_level(s) > _ONE_TEXT or any(_look_up_word(s))
                 for s in _iterate_stems(word)
             )
         )
@@ -161,7 +161,7 @@ class KnownWords:
         shares = np.array([0.0 if one.language else one.share for one in read])
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
-    def _rate_words(self, prompt: str) -> WordReport:
+    def _make_word_report(self, prompt: str) -> WordReport:
         prompt = _FORMULA.sub(" ", prompt) if "=" in prompt else prompt  # drawn as written
         share, language = self._score_prompt(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
@@ -170,7 +170,7 @@ class KnownWords:
             return WordReport(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._score_prompt(strip_accents(prompt)))
-        odd_share, unknown, named = self._list_unknown(prompt)
+        odd_share, unknown, named = self._analyse_unknown_words(prompt)
         if 1 < named <= len(unknown):  # no word is known, so it cannot be read
             share = 0.0
         return WordReport(share, None, odd_share, unknown)
@@ -200,8 +200,8 @@ class KnownWords:
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
-    def _list_unknown(self, prompt: str) -> tuple[float, list[str], int]:
-        """Return the share of letters in odd words, the unknown words, and the number of names."""
+    def _analyse_unknown_words(self, prompt: str) -> tuple[float, list[str], int]:
+        """Return the share of odd letters, the unknown words, and the number of names."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
@@ -230,7 +230,7 @@ class KnownWords:
         return min(map(self._levels.__getitem__, _hash_positions(word)))
 
     def _score_prompt(self, prompt: str) -> float:
-        """Return the weighted mean of `_score_part` over the parts of a prompt, 0 without words."""
+        """Return the weighted mean score of a prompt's words; 0 without words."""
         total = weight = 0.0
         for part in prompt.split():
             value, size = self._values(part)
@@ -239,7 +239,7 @@ class KnownWords:
         return total / weight if weight else 0.0
 
     def _score_part(self, part: str) -> tuple[float, float]:
-        """Return the score of a part between blanks times its weight, and the weight."""
+        """Return the weighted score of the text between two spaces, and its weight."""
         tokens = _tokenize(part)
         if tokens.is_code:
             size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
@@ -262,7 +262,7 @@ class KnownWords:
         if level >= _IN_WORDNET * _LEVELS:
             return level / _LEVELS
         stems = [(stem, self._get_known_level(stem)) for stem in _iterate_stems(word)]
-        in_lexicons = {stem: _find_word(stem) for stem, _ in stems}
+        in_lexicons = {stem: _look_up_word(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
         else:
@@ -291,7 +291,7 @@ class KnownWords:
         if not found:
             return None
         if {k: (str(v.dtype), v.shape) for k, v in found.items()} != KNOWN_WORDS_TENSORS:
-            raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} have another type or shape")
+            raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} have the wrong type or shape")
         return cls(*found.values())
 
 
@@ -313,8 +313,8 @@ def _iterate_stems(word: str) -> Iterator[str]:
             yield stem
 
 
-class _TokenizedPart(NamedTuple):
-    """The words and odd characters of a part between blanks; empty if it is code."""
+class _TokenizedText(NamedTuple):
+    """The tokens between two spaces, and the words among them; none for code."""
 
     tokens: tuple[str, ...]
     words: tuple[str, ...]
@@ -323,12 +323,12 @@ class _TokenizedPart(NamedTuple):
 
 
 @lru_cache(_CACHED)
-def _tokenize(part: str) -> _TokenizedPart:
+def _tokenize(part: str) -> _TokenizedText:
     if _CODE.search(part):
-        return _TokenizedPart((), (), is_code=True, is_plain=False)
+        return _TokenizedText((), (), is_code=True, is_plain=False)
     tokens = tuple(_TOKEN.findall(part))
     words = tuple(token for token in tokens if token[0].isalpha())
-    return _TokenizedPart(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
+    return _TokenizedText(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
 def _hash_positions(word: str) -> list[int]:
@@ -365,7 +365,7 @@ def _load_lexicons() -> list[bytes]:
 
 
 @lru_cache(_CACHED)
-def _find_word(word: str) -> tuple[bool, bool]:
+def _look_up_word(word: str) -> tuple[bool, bool]:
     """Return whether WordNet has a word, and whether the web's word list has it."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False

@@ -96,7 +96,7 @@ class WordTables:
 
     def __init__(self, counts: NDArray[np.uint8], pairs: NDArray[np.uint8], size: int) -> None:
         if (len(counts), len(pairs)) != (1 << _TABLE_BITS, 1 << _PAIR_BITS >> 3):
-            raise ValueError("the tables of words have another size")
+            raise ValueError("the word tables have the wrong size")
         self.counts, self.pairs, self.size = counts, pairs, size
         self._seen = np.unpackbits(pairs, bitorder="little")
         self._captions = (np.exp2(counts / _STEPS_A_DOUBLING) - 1).round()
@@ -123,7 +123,7 @@ class WordTables:
     def get_rarity(self, content: Sequence[str], exclude_self: bool = False) -> NDArray[np.float64]:
         """Return the log inverse document frequencies of words.
 
-        With ``exclude_self``, one caption with all the words does not count.
+        With ``exclude_self``, the words are those of a caption, which is not counted.
         """
         counts = self._captions[[_hash_text(word, _TABLE_BITS) for word in content]]
         return np.log((self.size + 1) / (np.maximum(counts - exclude_self, 0) + 1))

@@ -1,4 +1,4 @@
-"""Features of prompts for ridge regression, and the parts of its head."""
+"""Features of prompts for ridge regression, and the heads that score them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LENGTHS = range(2, 6)
 
 
 def find_words(prompt: str) -> list[str]:
-    """Split a normalised prompt into words; a text without blanks is one word.
+    """Split a normalised prompt into words; a text without spaces is one word.
 
     >>> find_words("a cat's hat")
     ['a', "cat's", 'hat']
@@ -174,7 +174,7 @@ def compute_prompt_features(
         network: the predictor `static`, whose network embeds the prompts.
         sentence_encoder: an additional encoder.
         prompts: normalised prompts.
-        base: the target of the network to start from.
+        base: the network's target whose predictions the fit starts from.
     """
     points, *layers = network.get_features(prompts)
     return Features(

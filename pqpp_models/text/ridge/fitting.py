@@ -74,7 +74,7 @@ class HeadFitter:
         network: the predictor `static`.
         sentence_encoder: an additional encoder.
         limits: the lowest and highest value of each target.
-        base: the target of the network to start from.
+        base: the network's target whose predictions the fit starts from.
     """
 
     network: Any
@@ -209,7 +209,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return the coefficients of `cross_validate`; undefined ones are 0.
+    """Return the three coefficients and the interval of Spearman's; undefined ones are 0.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}
@@ -299,7 +299,7 @@ def fit(
             f"got {columns.shape}"
         )
     if np.isinf(columns).any():
-        raise PredictorError("`scores` contains infinity; remove those rows")
+        raise PredictorError("`scores` contains infinite values; remove those rows")
     _, values = _merge_prompts(prompts, columns)
     ranges = _choose_limits(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
@@ -320,7 +320,7 @@ def fit(
         known = np.array([text in of_network for text in texts], dtype=bool)
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
     count = 1 + folds * is_measured
-    with tqdm(desc="fitting", total=count, unit="part", disable=not progress) as bar:
+    with tqdm(desc="fitting", total=count, unit="fit", disable=not progress) as bar:
         fitted, choice = head.fit(distinct)
         choice["cross_validation"] = {}
         bar.update()
@@ -390,7 +390,7 @@ def _choose_limits(
         known = column[~np.isnan(column)]
         if len(known) < FEWEST_PROMPTS:
             left_out.append(
-                f"target {target!r} needs scores of at least {FEWEST_PROMPTS} prompts; got "
+                f"target {target!r} needs scores for at least {FEWEST_PROMPTS} prompts; got "
                 f"{len(known)}"
             )
         elif known.min() == known.max():

@@ -187,6 +187,7 @@ class RidgePredictor(CalibratedPredictor):
         }
 
     def _get_files(self) -> dict[str, bytes]:
+        """Return the files of the sentence encoder's tokenizer, if there is one."""
         encoder = self.sentence_encoder
         return {} if encoder is None else read_processor_files(encoder.tokenizer)
 
@@ -236,7 +237,7 @@ class RidgePredictor(CalibratedPredictor):
 
 
 def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
-    """Check that names of targets are distinct, and have no commas or outer blanks.
+    """Check that target names are distinct, and have no commas or outer spaces.
 
     Raises:
         PredictorError: a name is not allowed.
@@ -247,7 +248,7 @@ def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
     for name in targets:
         if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
             raise PredictorError(
-                f"{name!r:.60} cannot name a target; remove commas and outer spaces"
+                f"a target must be text without commas or outer spaces, not empty; got {name!r:.60}"
             )
     if not targets or len(set(targets)) < len(targets):
         raise PredictorError(f"`targets` must be one or more different names; got {list(targets)}")

@@ -54,7 +54,7 @@ def read_score_table(
         dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
         targets: The columns of scores; default: all targets of a dataset.
         split: The split; default: `train`, or the only split.
-        column: The column of prompts.
+        column: The prompt column.
 
     Raises:
         BenchmarkError: The dataset, or the requested split, does not exist.
@@ -64,7 +64,7 @@ def read_score_table(
     path = Path(dataset)
     if is_input(dataset) or (path.suffix.lower() in TABLES and not path.is_dir()):
         refuse_split_options(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
-        table = read_table(dataset, remedy="set `column` to the column of prompts")
+        table = read_table(dataset, remedy="set `column` to the prompt column")
         prompts = table.texts(column)
         others = [name for name in table.columns if name != column]
         if not targets:  # list the candidates

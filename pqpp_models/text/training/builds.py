@@ -111,7 +111,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
         known_words=KnownWords.fit(data.texts, data.tokenizer.get_vocab()),
     )
     recipe.record_training(predictor, train)
-    predictor.details = recipe.describe(train, len(data.captions), "fit", "tuned")
+    predictor.details = recipe.describe_training(train, len(data.captions), "fit", "tuned")
     return predictor
 
 
@@ -178,9 +178,9 @@ class StaticTraining:
         return np.concatenate([honest, others])
 
     def label_alignment(self) -> Floats:
-        """Return a fine-tuned encoder's scores of `alignment` for the texts, NaN if not needed.
+        """Return a tuned encoder's scores of `alignment`, NaN for texts that it does not label.
 
-        Scores of prompts of the studies are averaged with people's ratings.
+        For prompts of the studies, they are averaged with people's ratings.
         """
         recipe, data, studies = self.recipe, self.data, self.data.studies
         tuned = tune_on_targets(
@@ -261,7 +261,7 @@ class StaticTraining:
         recipe.record_training(predictor, data.train)
         groups = ["teacher", "student", "pairs"]
         groups += ["tuned_on_targets", "tuned_on_sources"] if data.studies else []
-        facts = recipe.describe(data.train, len(data.captions), *groups)
+        facts = recipe.describe_training(data.train, len(data.captions), *groups)
         facts["training"]["unscored_prompts"] = len(data.others)
         predictor.details = facts
         if data.studies:
@@ -318,7 +318,7 @@ def cross_predict_studies(
 
 
 def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
-    """Evaluate a model on each study that is fitted to the other studies."""
+    """Evaluate, on each study, a model that was fitted to the other studies."""
     rows = cross_predict_studies(read_studies(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}
@@ -329,7 +329,7 @@ def fit_alignment(
 ) -> dict[str, Any]:
     """Fit `alignment`, the first target of a predictor, to studies.
 
-    The calibration uses cross-predictions of the studies. The reference of verdicts is set, too.
+    The calibration uses cross-predictions of the studies. The verdict reference is also set.
 
     Returns:
         The correlations of the cross-predictions by study.

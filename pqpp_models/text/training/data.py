@@ -38,7 +38,7 @@ def evaluate_calibrated(
 
     Args:
         predictor: a predictor with ``predict_with_uncertainty``.
-        true: true targets, shape ``(prompts, targets)``.
+        true: true values, shape ``(prompts, targets)``.
 
     Returns:
         ``validation``: Pearson's and Kendall's coefficients of each target and their means;
@@ -156,7 +156,7 @@ class TextData:
     ) -> None:
         splits = recipe.train_split, recipe.validation_split
         self.train, self.validation = (recipe.read_split(split) for split in splits)
-        self.scores_on_train = recipe.read_scores(predictor_type, self.train, self.validation)
+        self.scores_on_train = recipe.read_evaluation(predictor_type, self.train, self.validation)
         self.goals = read_training_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
@@ -221,17 +221,19 @@ def read_training_values(recipe: TextRecipe, train: Rows) -> Floats:
 
 
 def read_captions(path: str, skip: Iterable[str]) -> list[str]:
-    """Read distinct captions from a file, without some prompts.
+    """Read the distinct captions in a file, leaving out those equal to given prompts.
 
     Args:
         path: a text file with one caption per line, or a table with a column ``caption``.
-        skip: prompts to leave out.
+        skip: the prompts; texts are compared by their words, in lower case.
     """
     return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), skip)
 
 
 def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[str]:
-    """Return distinct captions in order, without blank ones and those to skip.
+    """Return the distinct captions in order, leaving out blank ones and those in `skip`.
+
+    Captions are compared by their words, in lower case.
 
     Raises:
         PredictorError: no caption is left.
@@ -268,8 +270,8 @@ def make_up_prompts(
 ) -> list[str]:
     """Make up prompts that are not captions, for a teacher to label.
 
-    A third are pieces of captions, a third captions with words replaced by names, a third words and
-    names in a row; most are in lower case and without a full stop.
+    A third are pieces of captions, a third captions with words replaced by names, a third sequences
+    of words and names; most are in lower case and without a full stop.
 
     Raises:
         PredictorError: ``names`` is empty.

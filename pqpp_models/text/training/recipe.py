@@ -79,15 +79,15 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         check_unfinished(Path(self.output_dir), self)
 
     def read_split(self, split: str) -> Rows:
-        """Read the normalised prompts of a split that have values of all targets."""
+        """Read the prompts of a split that have values for all targets, and normalise them."""
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise PqppError(f"no prompt of {split} has values of all targets; choose fewer targets")
+            raise PqppError(f"no prompt of {split} has all targets; choose fewer targets")
         prompts = [normalise_prompt(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
-    def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
+    def read_evaluation(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
         """Read the results of the predictor `train_only`, if there is one.
 
         Args:
@@ -121,11 +121,11 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         return {**scores, "fitted_on": "train"}
 
     def record_training(self, predictor: Predictor, train: Rows) -> None:
-        """Record the training in a predictor."""
+        """Record the training rows, and the name in `fitted_on_train`, in a predictor."""
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
-    def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
+    def describe_training(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
         """Return the training data and settings for the configuration and the card."""
         # A card names a folder without its path.
         dataset, encoder = (

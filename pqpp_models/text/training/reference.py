@@ -18,7 +18,7 @@ _DIGITS = 4
 def make_reference(
     predictor: Any, captions: Sequence[str], people: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return the entry of a predictor's configuration with the reference of verdicts.
+    """Return the verdict reference, an entry of a predictor's configuration.
 
     Args:
         predictor: A predictor of texts.
@@ -27,9 +27,9 @@ def make_reference(
     """
     target = choose_main_targets(predictor)[0]
 
-    def compute_quantiles(kinds: Iterable[Sequence[str]]) -> list[float]:
+    def compute_quantiles(groups: Iterable[Sequence[str]]) -> list[float]:
         """Return 101 quantiles of predictions, with the same weight for each group."""
-        values = [predictor.predict(list(prompts), target)[:, 0] for prompts in kinds]
+        values = [predictor.predict(list(prompts), target)[:, 0] for prompts in groups]
         weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
         every = np.concatenate(values)
         order = np.argsort(every, kind="stable")

@@ -1,4 +1,4 @@
-"""Settings for training the parts of text predictors, without torch."""
+"""Settings for training the components of text predictors, without torch."""
 
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ class FitSettings:
         feature_width: factor of the squared distance of features.
         ridge: strength of the penalty.
         rank_share: weight of the Gaussian rank in a target; the rest is its standardised value.
-        networks: number of networks, each trained without its own part of the rows.
+        networks: number of networks, each trained on all folds of the rows but one.
         hidden_size: units of a network's first hidden layer; the second has half as many.
         learning_rate: the peak, after warming up over a tenth of the steps.
     """

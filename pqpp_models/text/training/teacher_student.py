@@ -207,7 +207,7 @@ def tune_on_targets(
 
 
 def tune_on_sources(
-    tuned: PreTrainedModel,
+    encoder: PreTrainedModel,
     tokenizer: Any,
     sources: Mapping[str, Study],
     settings: SourceSettings,
@@ -216,13 +216,13 @@ def tune_on_sources(
     """Fine-tune a copy of an encoder with a new head on studies.
 
     Args:
-        tuned: the output of `tune_on_targets`.
+        encoder: the output of `tune_on_targets`.
         sources: the output of `read_studies`.
     """
     torch.manual_seed(seed)
-    config = deepcopy(tuned.config)
+    config = deepcopy(encoder.config)
     config.targets, config.target_weights = ["alignment"], None
-    model = type(tuned)(config, deepcopy(tuned.backbone))
+    model = type(encoder)(config, deepcopy(encoder.backbone))
     # Only the top layers are trained, or all if there are no more.
     layers = getattr(getattr(model.backbone, "encoder", model.backbone), "layer", ())
     if len(layers) > settings.trained_layers:
@@ -260,7 +260,7 @@ def to_normal_quantiles(shares: Floats) -> Floats:
 
 
 def choose_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
-    """Return at most `limit` evenly spaced numbers in a range.
+    """Return at most `limit` evenly spaced integers in a range.
 
     >>> choose_evenly(10, 20, 3).tolist()
     [10, 14, 19]
@@ -294,7 +294,7 @@ def fit_collection_model(
     Args:
         collection: captions; the training prompts come first.
         targets: shape ``(prompts, targets)``.
-        seed: seed of the networks and of their parts of the rows.
+        seed: seed of the networks and of their folds.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
     ranks = ndtri(to_ranks(targets))
@@ -499,7 +499,7 @@ def add_deeper_layer(
     """Return a network with an additional layer, trained to correct its last scores.
 
     Args:
-        network: the network, of which only an earlier layer of this kind is replaced.
+        network: the network; if it already has such a layer, that layer is replaced.
         encoded: ids of the prompts' word pieces.
         goals: target values of the last scores, shape ``(prompts, scores)``.
         pairs: further input of the layer, if it is one of `PAIRED`; its captions come first among

@@ -115,7 +115,7 @@ def test_the_differences_from_a_baseline_are_a_table():
     )
     assert 'id="differences"' not in render_report(run)
     both = evaluate_predictions([first, other], true, run.split)
-    tested = BenchRun(run.split, {}, both, [first, other], true, run.builds).with_tests("<other>")
+    tested = BenchRun(run.split, {}, both, [first, other], true, run.compared).with_tests("<other>")
     page = render_report(tested)
     (table,) = re.findall(r'id="differences".*?</table>', page, re.DOTALL)
     assert "Difference from &lt;other&gt;" in table and "<other>" not in table

@@ -139,7 +139,7 @@ def test_a_local_model_tells_its_own_probabilities(tmp_path, monkeypatch):
 
     place = str(save_text_chat(tmp_path / "tiny"))
     chat = load_local_chat(place, device="cpu")
-    monkeypatch.setattr("pqpp_models.llm.predictor.read_level", lambda one: one.probs["7"] * 9)
+    monkeypatch.setattr("pqpp_models.llm.predictor.parse_rating", lambda one: one.probs["7"] * 9)
     predictor = LlmPredictor.fit(chat, PROMPTS, RATINGS, ["mean_rating"], calibrated=4)
     folder = predictor.save_pretrained(tmp_path / "llm")
     assert str(tmp_path) not in (folder / "config.json").read_text()
