@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 Form: TypeAlias = Mapping[str, Entry]
-"""Input to what one entry of it is."""
+"""Maps the name of each input to the type of one entry."""
 
 _NUMBER, _TEXT = Entry("number"), Entry("text")
 _NUMBERS, _TABLE, _LABEL = Entry("number", 1), Entry("number", 2), Entry("label")

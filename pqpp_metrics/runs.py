@@ -59,7 +59,7 @@ from pqpp_metrics.tables import (
 )
 
 Nested: TypeAlias = Mapping[str, Mapping[str, float]]
-"""Query to document to score or grade."""
+"""Maps each query to its documents, and these to scores or grades."""
 
 RunLike: TypeAlias = str | Path | Nested | Iterable[tuple[str, str, float]] | Any
 """A run or judgments in any of the forms above."""
@@ -70,7 +70,7 @@ NAMES = {
     "run": ("score", "predictions", "similarity", "sim"),
     "qrels": ("rel", "relevance", "references", "grade", "label"),
 }
-"""What the columns of a table of runs or judgments are called."""
+"""The possible column names in tables of runs and judgments."""
 
 _LINES = {"run": "query Q0 document rank score tag", "qrels": "query iteration document relevance"}
 
@@ -93,7 +93,7 @@ class Rankings:
 
 
 def read_run(path: str | Path) -> dict[str, dict[str, float]]:
-    r"""Read a run file: query, Q0, document, rank, score, tag, between blanks.
+    r"""Read a run file: query, Q0, document, rank, score and tag, separated by whitespace.
 
     As in trec_eval the score decides the order, and the rank column is not used. Words after the
     tag, blank lines and lines that begin with # are ignored.
@@ -120,7 +120,7 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
 
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
-    r"""Read a relevance file: query, iteration, document, relevance, between blanks.
+    r"""Read a relevance file: query, iteration, document and relevance, separated by whitespace.
 
     Blank lines and lines that begin with # are ignored.
 
@@ -253,7 +253,7 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
     refused = rows if both or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
         came = f"{table.locate(odd)}: {column!r} must be a finite number; got {values[odd]}"
-        raise MetricInputError(came + " (or set `nan` drop)" * math.isnan(values[odd]))
+        raise MetricInputError(came + "; set `nan` drop to skip it" * math.isnan(values[odd]))
     if not rows:
         raise MetricInputError(f"{table.path}: the column {column!r} is empty; fill in the column")
     ids = [
@@ -289,7 +289,7 @@ def _as_columns(side: str, data: RunLike) -> Columns:
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, PqppError):
             raise
-        raise MetricInputError(f"`{side}` must have a number per document ({error})") from None
+        raise MetricInputError(f"`{side}` must have one number per document ({error})") from None
     if not len(columns.values):
         raise MetricInputError(f"`{side}` must not be empty; add at least one document")
     if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
@@ -337,7 +337,7 @@ def join_rankings(
             judged query that the run misses, with nothing retrieved (every metric is 0), and leaves
             out a query without judgments, with an `UnjudgedWarning`; "drop" leaves out both, as
             pytrec_eval does.
-        keep_unjudged: Whether documents without a judgment, or with one below 0, become NaN.
+        keep_unjudged: Whether grades that are missing or below 0 become NaN.
 
     Returns:
         `Rankings`, in the order of the judgments.
@@ -633,6 +633,6 @@ def _name_runs(runs: Sequence[str]) -> dict[str, str]:
             name, file = Path(text).name.removesuffix(".gz"), text
             name = name.rpartition(".")[0] or name
         if name in file_of:
-            raise MetricInputError(f"two runs are called {name!r}; rename one by `run` NAME={file}")
+            raise MetricInputError(f"two runs are called {name!r}; rename one: `run` NAME={file}")
         file_of[name] = file
     return file_of

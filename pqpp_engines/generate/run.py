@@ -35,10 +35,10 @@ class GenerationSummary:
     Attributes:
         made: Number of new images.
         skipped: Number of existing images.
-        blank: Prompts without text, which get no image.
-        flagged: Images that a safety checker flagged; they are written, and marked.
-        refused: Images that were refused and are missing; the next run requests them again.
-        last_refusal: The reason of the last refusal.
+        blank: Number of prompts without text, which get no image.
+        flagged: Number of images that a safety checker flagged; they are written, and marked.
+        refused: Number of images that were refused; the next run requests them again.
+        last_refusal: The reason for the last refusal; empty if there was none.
     """
 
     made: int = 0
@@ -83,7 +83,7 @@ def generate(
         output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch; with 1, images are bit-identical in every job.
-        share: `(i, n)`: only every n-th prompt, starting with the i-th.
+        share: `(i, n)`: only every n-th prompt, from index i on.
         progress: Whether to show a progress bar.
 
     Raises:
@@ -207,7 +207,8 @@ def _generate(
 def check_model_name(generator: Generator) -> None:
     """Refuse a model's name that is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
-        raise EngineError(f"model name {generator.name!r:.120}: use 1 to 100 of A-Z a-z 0-9 . _ -")
+        wanted = "use 1 to 100 of A-Z a-z 0-9 . _ -, with a letter or digit first"
+        raise EngineError(f"model name {generator.name!r:.120}: {wanted}")
 
 
 def get_image_name(generator: Generator, request: ImageRequest) -> str:
@@ -281,15 +282,14 @@ def write_metadata(store: ShardStore) -> None:
         beside = _get_metadata_name(name)
         if name.count("/") == 2 and not name.rpartition("/")[2].startswith(".") and beside in names:
             note = _read_image_metadata(store, name)
-            kept = {key: note[key] for key in _LISTED}
-            line = {"file_name": name.removeprefix(f"{IMAGES}/"), **kept}
+            line = {"file_name": name.removeprefix(f"{IMAGES}/"), **{k: note[k] for k in _LISTED}}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     store.write(METADATA, "".join(lines).encode())
 
 
 @dataclass
 class GenerationJob:
-    """A job of `pqpp_files.shards`: from rows of prompts to images, with one row per image.
+    """A job of `pqpp_files.shards` that generates images of prompts, and returns a row per image.
 
     The images and files are those of `generate`; existing ones are skipped, so that a killed job
     loses one batch, not a shard.
@@ -299,7 +299,7 @@ class GenerationJob:
         output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch.
-        column: The column of prompts; those of ids are `prompt_id`.
+        column: The prompt column; the ids are in `prompt_id`.
 
     Returns:
         `file_name` below `images`, `prompt_id`, `prompt`, `model`, `index`, `seed`, `flagged`,
@@ -351,7 +351,7 @@ class GenerationJob:
         import pyarrow as pa
 
         check_model_name(self.generator)
-        texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
         ids, wrong = get_ids(table, "prompt_id")
         faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]

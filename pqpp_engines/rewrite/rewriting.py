@@ -30,7 +30,7 @@ ORIGINAL, REWRITTEN = "original", "rewritten"
 
 
 class Writer:
-    """A language model that writes rewrites of prompts.
+    """A language model that rewrites prompts.
 
     Args:
         chat: The language model.
@@ -93,7 +93,7 @@ class RewriteResult(NamedTuple):
             prompt.
         verdicts: One per candidate, with its `original`.
         error: The error that ended the writing; later prompts are unchanged.
-        stopped_at: The index of the first unchanged prompt.
+        stopped_at: The index of the prompt at which `error` occurred.
     """
 
     columns: dict[str, list]
@@ -151,7 +151,7 @@ def read_rewrites(path: str) -> dict[str, list[str]]:
     """Return the candidates of each prompt from a table with the columns prompt and candidate."""
     from pqpp_files.read_table import read_table
 
-    table = read_table(path, remedy="give the columns prompt and candidate")
+    table = read_table(path, remedy="each row needs prompt and candidate")
     candidates: dict[str, list[str]] = {}
     for prompt, candidate in zip(table.texts("prompt"), table.texts("candidate"), strict=True):
         candidates.setdefault(prompt, []).append(candidate)

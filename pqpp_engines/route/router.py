@@ -34,7 +34,7 @@ class Router:
         routes: The models to choose from.
         rule: The rule of the choice.
         price: The value of a unit of cost, found on the calibration prompts.
-        shares: The share of the calibration prompts by route.
+        shares: The share of the calibration prompts that each route gets, by its name.
         prompts: The number of calibration prompts.
         predictor: Predicts the quality of each route.
         predictor_name: The name under which it was loaded.
@@ -71,7 +71,7 @@ class Router:
         predictor: str = DEFAULT_PREDICTOR,
         revision: str | None = None,
     ) -> Self:
-        """Find the price at which a user's prompts satisfy the rule.
+        """Return a router with the price at which a user's prompts satisfy the rule.
 
         Args:
             routes: Two or more; exactly two for a share.
@@ -118,8 +118,8 @@ class Router:
         Args:
             prompts: An argument of `Predictor.predict`.
             account: Earlier spending. With it, the rule holds for any prompts, and these prompts
-                are added to it. Passing prompts together gives the best choice; the first of single
-                prompts go to the cheapest route.
+                are added to it. Pass prompts together for the best choice; passed one by one, the
+                first go to the cheapest route.
 
         Example:
             >>> routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
@@ -173,7 +173,8 @@ class Router:
             One answer per prompt, in their order.
 
         Raises:
-            EngineError: A route has no function, or the log is from another router.
+            EngineError: A route has no function.
+            ServiceError: The log is not a file of calls.
 
         Example:
             >>> routes = [Route("a", "glide_hbpp", 1), Route("b", "sdxl_hbpp", 4)]

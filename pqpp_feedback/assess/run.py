@@ -42,11 +42,11 @@ class AssessmentSummary:
     """The counts of an assessment run.
 
     Attributes:
-        images: Images assessed by this process; the others are from an earlier run.
-        rows: Rows written; 0 if shards are still missing.
-        missing: Shards left to other processes or the next run.
+        images: Number of images assessed by this process; the others are from an earlier run.
+        rows: Number of rows written; 0 if shards are still missing.
+        missing: Number of shards left to other processes or the next run.
         seconds: Total time of observing and scoring.
-        perceived: Seconds by role of the model.
+        perceived: Seconds of computing by role of the model.
     """
 
     images: int = 0
@@ -90,7 +90,7 @@ def assess(
         replace: Whether to replace other assessors' verdicts in the table.
 
     Raises:
-        FeedbackError: The table contains other assessors' verdicts.
+        FeedbackError: The file is not a table of verdicts, or contains other assessors' verdicts.
         ServiceError: The run would exceed the budget.
         OSError: The table or its parts cannot be written.
 
@@ -178,7 +178,7 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
 def assess_rows(
     pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_size: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of images in order, one assessor after the other."""
+    """Yield one row per image and assessor, in the order of the images."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
         opened = [_open_or_explain(picture) for picture in some]
@@ -237,12 +237,12 @@ def is_fatal(error: Exception) -> bool:
 
 @dataclass
 class AssessmentJob:
-    """A job of `pqpp_files.shards`: from rows of prompts to verdicts on their images.
+    """A job of `pqpp_files.shards` that assesses the images of prompts.
 
     Args:
         load_assessors: Loads the assessors before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
-        column: The column of prompts; ids are in `prompt_id`.
+        column: The prompt column; the ids are in `prompt_id`.
         batch_size: Images per call of an assessor.
 
     Returns:
@@ -285,7 +285,7 @@ class AssessmentJob:
 
     def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of prompts; a prompt without images has a picture with the reason."""
-        texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
         ids, wrong_ids = get_ids(table, "prompt_id")
         columns = replace_invalid_utf8(table).to_pylist(), ids, texts, wrong_ids, faults
         return [

@@ -27,7 +27,7 @@ def load_split(
     subset: str | None = "richhf",
     limit: int | None = None,
 ) -> Any:
-    """Load a split of RichHF with prompts and images; rows without either are left out.
+    """Load a split of RichHF with prompts and images; rows that lack one are left out.
 
     Args:
         split: `train`, `validation` or `test`.
@@ -102,7 +102,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
 
 
 def format_count(images: int, published: bool) -> str:
-    """Return the number of images in words, and a note if they are not the published files.
+    """Return the number of images as text, with a note if they are not the published files.
 
     Example:
         >>> format_count(300, published=False)
@@ -234,7 +234,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     Args:
         recipe: Names the dataset and the folder of its files.
         examples: The training data.
-        held_out: The data that chose the epoch.
+        held_out: The validation data, which chose the epoch.
 
     Returns:
         `data`, and `images` and `dataset_name` in words.

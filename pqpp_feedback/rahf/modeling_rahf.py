@@ -440,8 +440,8 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     """Load a pretrained image tower and a pretrained T5.
 
     Args:
-        vision: An image tower's argument of `AutoModel.from_pretrained`.
-        text: A T5's argument of `AutoModelForSeq2SeqLM.from_pretrained`.
+        vision: Name or path of the image tower, for `AutoModel.from_pretrained`.
+        text: Name or path of the T5, for `AutoModelForSeq2SeqLM.from_pretrained`.
     """
     config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
     config = getattr(config, "vision_config", config)

@@ -16,13 +16,13 @@ from pqpp_files.foreign.images import open_image
 class RahfProcessor(ProcessorMixin):
     """The processor that turns images and prompts into the model's input.
 
-    A prompt is cleaned as the released weights require and split at blanks. Each word is tokenized
-    separately, so that the map from tokens to words is known.
+    A prompt is split at spaces and punctuation, as the released weights require. Each word is
+    tokenized separately, so that each token belongs to a known word.
 
     Args:
         image_processor: The image tower's processor.
         tokenizer: T5's tokenizer.
-        variant: As in `RahfConfig`; with `augmented_prompt` each prompt is repeated per task.
+        variant: As in `RahfConfig`; with `augmented_prompt`, each prompt is encoded once per task.
         max_length: Maximum number of prompt tokens; further words are ignored.
         max_target_length: Maximum number of tokens of a rewritten prompt in training.
         **kwargs: Further arguments from transformers.

@@ -65,10 +65,11 @@ def get_standard_error(influences: Floats) -> StandardError:
 
 
 def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
-    """Return the probability that a statistic differs from its value by `distance` or more.
+    """Return the two-sided p-value of a statistic at `distance` from its hypothetical value.
 
-    The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
-    Royal Statistical Society B 54, 1992, by Student's t. 1 if the standard error is unknown.
+    It is that of Student's t for the transformed ratio of Hall, "On the Removal of Skewness by
+    Transformation", Journal of the Royal Statistical Society B 54, 1992; 1 if the standard error is
+    unknown.
 
     Args:
         distance: The statistic minus its value under the hypothesis.

@@ -9,7 +9,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 
-# RichHF's tokens are separated by these characters; the plain space is the only blank among them.
+# RichHF's tokens are separated by these characters; the space is the only whitespace among them.
 TOKEN = re.compile(r'[^,.?!":; ]+')
 _SUFFIX = "_0"
 
@@ -18,7 +18,7 @@ def prompt_tokens(prompt: str) -> list[str]:
     r"""Return the tokens of a prompt that RichHF labels.
 
     Args:
-        prompt: Split at `,.?!":;` and the plain space, not at other blanks.
+        prompt: Split at `,.?!":;` and the space, not at other whitespace.
 
     Returns:
         List of tokens, none empty, in order.
@@ -42,7 +42,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
 
     Args:
         predictions: One sample each: a sequence of labels, or a string.
-        references: The same for the annotators' marks, in the same order and kind.
+        references: The same for the annotators' marks, in the same order and type.
 
     Returns:
         dict: "keyword_f1", "precision", "recall", each in [0, 1]; "n_predicted", "n_marked" and

@@ -28,7 +28,7 @@ def smare(
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
 ) -> Result:
-    """Return the scaled mean absolute rank error: the mean difference of both ranks, over n.
+    """Return the scaled mean absolute rank error: the mean absolute difference of ranks, over n.
 
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
     Performance Prediction", ECIR 2021. Ties share the mean of their ranks.
