@@ -127,7 +127,7 @@ def columns_from_text(
 
     Args:
         names: The names of a line's words, including `query` and `document`.
-        value: The name of the number.
+        value: The name of the word that is a number.
         bound: Exclusive upper bound of its absolute value.
         locate: As for `encode_rows`.
 

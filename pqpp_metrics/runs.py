@@ -81,8 +81,8 @@ class Rankings:
 
     `scores` and `relevance` are (queries, documents), padded with documents that are ranked last
     and not relevant. `unretrieved` are the grades of relevant documents outside the run, padded
-    with 0. `document_numbers` gives, for some rows, a number for each document, higher for a higher
-    name byte by byte, padded with 0.
+    with 0. `document_numbers` returns, for some row indices, the rank of each document's name from
+    1 in ascending order of bytes, padded with 0.
     """
 
     query_ids: list[str]

@@ -163,7 +163,7 @@ def join_tables(
 
     Raises:
         MetricInputError: An id is missing or duplicate, or only some of several files have ids;
-            or rows with one id in common differ in another, and none was named.
+            or rows that match in one id column differ in another, and no column was named.
         FileError: A file has no column that was named.
     """
     # An index that only counts the rows names them where that of another file is not such a one.

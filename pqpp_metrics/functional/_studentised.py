@@ -32,10 +32,10 @@ _L_MOMENTS = np.array([[-1, 1, -1], [2, -6, 12], [0, 6, -30], [0, 0, 20]])
 class StandardError:
     """The standard error of a statistic, from its queries' influences; one per sample, (...,).
 
-    `error` is the standard error, infinite if an influence is unknown; `freedom` the degrees of
-    freedom of that error (Satterthwaite, "An Approximate Distribution of Estimates of Variance
-    Components", Biometrics Bulletin 2, 1946), at most n - 1; `skewness` that of the influences;
-    `largest_share` the largest share of a single query in the variance.
+    `error` is the standard error, infinite if an influence is unknown; `freedom` its degrees of
+    freedom (Satterthwaite, "An Approximate Distribution of Estimates of Variance Components",
+    Biometrics Bulletin 2, 1946), at most n - 1; `skewness` that of the influences; `largest_share`
+    the largest share of a single query in the variance; `n` the number of queries.
     """
 
     error: Floats

@@ -64,7 +64,7 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
 
 
 def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Return whether the apparently better of two predictors has longer error tails, (..., n)."""
+    """Return whether the predictor that looks better has longer error tails, bool (...,)."""
     if statistic == "rmse":
         errors = [a - y, b - y]
     else:
