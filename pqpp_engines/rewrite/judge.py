@@ -219,9 +219,7 @@ class Judge:
             return f"numbers differ: {' became '.join(told)}"
         negated = [not WORD_LISTS["negation"].isdisjoint(to_words(one)) for one in (before, after)]
         if negated[0] != negated[1] and (negated[1] or self.entailment is None):
-            return (
-                "a negation is added" if negated[1] else "a negation is lost: no entailment model"
-            )
+            return f"a negation is {'added' if negated[1] else 'lost: no entailment model'}"
         wanted = [found.text for found in find_texts_to_draw(strip_outer_quotes(original))]
         if lost := [one for one in wanted if one.casefold() not in text.casefold()]:
             return f"the text “{lost[0]}” is lost"
