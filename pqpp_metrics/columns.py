@@ -158,7 +158,7 @@ def columns_from_text(
     return encode_rows(queries, documents, values, locate)
 
 
-def tidy_blanks(text: bytes) -> bytes:
+def tidy_whitespace(text: bytes) -> bytes:
     """Reduce whitespace between words to one space; remove it around lines, and empty lines."""
     text = text.translate(bytes.maketrans(b"\t\r\v\f", b"    ")).strip()
     for pair in (b"  ", b" \n", b"\n ", b"\n\n"):

@@ -32,7 +32,7 @@ from pqpp_metrics.columns import (
     columns_from_table,
     columns_from_text,
     join_grades,
-    tidy_blanks,
+    tidy_whitespace,
 )
 from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
 from pqpp_metrics.forms import to_plain
@@ -174,7 +174,7 @@ def _read_columns(path: str | Path, side: str) -> Columns:
     def locate(row: int) -> str:
         return _read_rows(source.name, text, side)[2](row)
 
-    for form in (bytes, tidy_blanks):
+    for form in (bytes, tidy_whitespace):
         if (found := columns_from_text(form(text), names, names[at], bound, locate)) is not None:
             return found
     return columns_from_rows(_read_rows(source.name, text, side)[0], locate)
@@ -457,7 +457,7 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, relevance_level, judged_only)
-    queries, values = _score(run, qrels, measures, missing, rules)
+    queries, values = _score_run(run, qrels, measures, missing, rules)
     return _summarise(queries, values, confidence)
 
 
@@ -505,7 +505,7 @@ def compare_runs(
         raise MetricInputError("`runs` must be a dict of two or more runs")
     rules = Rules(ties, relevance_level, judged_only)
     qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
-    tables = {name: _score(run, qrels, measures, missing, rules) for name, run in runs.items()}
+    tables = {name: _score_run(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
         raise MetricInputError("the runs have no query in common; use runs of the same queries")
@@ -520,7 +520,7 @@ def compare_runs(
     return {"runs": summaries, "comparisons": comparisons}
 
 
-def _score(run, qrels, measures, missing, rules):
+def _score_run(run, qrels, measures, missing, rules):
     """Return the queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     names, theirs = split_measures(measures)

@@ -106,7 +106,7 @@ def generate(
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = make_requests(generator, full, images_per_prompt)
     names = set(store.find(IMAGES))
-    there = sum(get_image_name(generator, image) in names for image in wanted)
+    there = sum(get_image_path(generator, image) in names for image in wanted)
     if generator.budget is not None:
         generator.budget.check_calls([generator.budget.price_call] * (len(wanted) - there))
     summary = GenerationSummary(blank=len(chosen) - len(full))
@@ -178,7 +178,7 @@ def make_images(
     """
     left = []
     for image in requests:
-        if store.exists(get_image_name(generator, image)):
+        if store.exists(get_image_path(generator, image)):
             yield ImageResult(image, _read_info(store, generator, image), True)
         else:
             left.append(image)
@@ -211,20 +211,20 @@ def check_model_name(generator: Generator) -> None:
         raise EngineError(f"model name {generator.name!r:.120}: {wanted}")
 
 
-def get_image_name(generator: Generator, request: ImageRequest) -> str:
+def get_image_path(generator: Generator, request: ImageRequest) -> str:
     """Return the path of an image in the output folder."""
     return f"{IMAGES}/{request.prompt_id}/{generator.name}_{request.index}.png"
 
 
-def _get_metadata_name(name: str) -> str:
-    """Return the name of an image's JSON file."""
+def _get_metadata_path(name: str) -> str:
+    """Return the path of an image's JSON file."""
     return f"{name.removesuffix('.png')}.json"
 
 
 def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse a file that pqpp did not write."""
     try:
-        note = dict(parse_json(store.read(_get_metadata_name(name))))
+        note = dict(parse_json(store.read(_get_metadata_path(name))))
     except (OSError, TypeError, ValueError):
         raise EngineError(f"{store}/{name} has a damaged JSON file; remove both files") from None
     if lacking := set(_LISTED) - set(note):
@@ -235,7 +235,7 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
 
 def _read_info(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse one made with other settings."""
-    name = get_image_name(generator, image)
+    name = get_image_path(generator, image)
     note = _read_image_metadata(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
         if note.get(key) != value:
@@ -265,12 +265,12 @@ def _write_image(
         **generated.info,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    name = get_image_name(generator, request)
+    name = get_image_path(generator, request)
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
     # The metadata may exist already, from a killed run or from one that is still running.
-    if not store.write_new(_get_metadata_name(name), text):
+    if not store.write_new(_get_metadata_path(name), text):
         _read_info(store, generator, request)
-        store.write(_get_metadata_name(name), text)
+        store.write(_get_metadata_path(name), text)
     store.write(name, content)
     return ImageResult(request, note)
 
@@ -279,7 +279,7 @@ def write_metadata(store: ShardStore) -> None:
     """Write the imagefolder metadata: one line per existing image."""
     names, lines = set(store.find(IMAGES)), []
     for name in sorted(name for name in names if name.endswith(".png")):
-        beside = _get_metadata_name(name)
+        beside = _get_metadata_path(name)
         if name.count("/") == 2 and not name.rpartition("/")[2].startswith(".") and beside in names:
             note = _read_image_metadata(store, name)
             line = {"file_name": name.removeprefix(f"{IMAGES}/"), **{k: note[k] for k in _LISTED}}
@@ -359,7 +359,7 @@ class GenerationJob:
         made: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for image in self._generate(good):
             wanted = image.request
-            name = None if image.refusal else get_image_name(self.generator, wanted)
+            name = None if image.refusal else get_image_path(self.generator, wanted)
             row = {
                 "file_name": name and name.removeprefix(f"{IMAGES}/"),
                 **{key: image.info.get(key) for key in ("seed", "flagged", "sha256")},

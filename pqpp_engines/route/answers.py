@@ -130,7 +130,7 @@ class RouteLog:
         self._ledger.record_cost(call, paid, **told)
 
 
-def answer_all(
+def answer_prompts(
     decisions: Mapping[int, Decision],
     texts: Sequence[str],
     functions: Mapping[str, Callable[[str], Any]],

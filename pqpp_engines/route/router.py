@@ -12,7 +12,7 @@ import numpy as np
 from pqpp_backbones.foreign import check_foreign_folder
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import routes as rules
-from pqpp_engines.route.answers import Decision, RoutedAnswer, RouteLog, answer_all
+from pqpp_engines.route.answers import Decision, RoutedAnswer, RouteLog, answer_prompts
 from pqpp_engines.route.routes import Account, Route, Rule
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
@@ -141,10 +141,10 @@ class Router:
                 names[at],
                 dict(zip(names, map(float, row), strict=True)),
                 self.routes[at].cost,
-                bool(is_far),
-                self._explain_choice(at, row, bool(is_far)),
+                bool(is_ood),
+                self._explain_choice(at, row, bool(is_ood)),
             )
-            for at, row, is_far in zip(chosen, value, ood, strict=True)
+            for at, row, is_ood in zip(chosen, value, ood, strict=True)
         ]
 
     def route(
@@ -194,7 +194,7 @@ class Router:
         decisions = dict(zip(left, decided, strict=True))
         costs = {route.name: route.cost for route in self.routes}
         money = costs, self.rule, account
-        return answer_all(decisions, texts, functions, *money, diary, workers, progress)
+        return answer_prompts(decisions, texts, functions, *money, diary, workers, progress)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""

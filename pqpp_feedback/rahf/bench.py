@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.examples import (
     Examples,
-    format_count,
+    format_image_count,
     is_published,
     load_split,
     make_heatmap,
@@ -52,7 +52,7 @@ def bench_richhf(
     if not models:
         raise FeedbackError("there is no model to evaluate; name the folder of a RAHF model")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
-    images = format_count(len(table), is_published(split, data_dir))
+    images = format_image_count(len(table), is_published(split, data_dir))
     figures = {}
     for name in models:
         model = FeedbackModel.from_pretrained(name)

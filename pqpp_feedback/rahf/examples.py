@@ -101,11 +101,11 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     )
 
 
-def format_count(images: int, published: bool) -> str:
+def format_image_count(images: int, published: bool) -> str:
     """Return the number of images as text, with a note if they are not the published files.
 
     Example:
-        >>> format_count(300, published=False)
+        >>> format_image_count(300, published=False)
         '300 images, not the published files'
     """
     number = f"{images} image{'' if images == 1 else 's'}"
@@ -164,7 +164,7 @@ class Examples:
         """Set the epoch of the augmentations."""
         self.epoch = epoch
 
-    def get_lengths(self) -> list[int]:
+    def count_words(self) -> list[int]:
         """Return the number of words of each prompt."""
         return [len(split_into_words(prompt)) for prompt in self.prompts]
 
@@ -250,7 +250,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
             "validation": len(held_out),
             "validation SHA-256": held_out.hash_examples(),
         },
-        "images": format_count(len(held_out), published),
+        "images": format_image_count(len(held_out), published),
         "dataset_name": own_name if published else f"{own_name} (not the published files)",
     }
 

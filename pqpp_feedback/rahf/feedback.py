@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import CARD
 from pqpp_backbones.hub import find_model_folder, push_model
 from pqpp_backbones.pretrained import ModelId, fetch_model, get_device, move_model, safe_load
-from pqpp_feedback.errors import check_pairs
+from pqpp_feedback.errors import check_prompt_count
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, split_into_words
 from pqpp_files.atomic_write import atomic_folder
@@ -154,7 +154,7 @@ class FeedbackModel:
         """
         import torch
 
-        check_pairs(images, prompts)
+        check_prompt_count(images, prompts)
         judged = []
         for start in range(0, len(images), batch_size):
             some = prompts[start : start + batch_size]

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from transformers import BatchFeature, ProcessorMixin
 
-from pqpp_feedback.errors import FeedbackError, check_pairs
+from pqpp_feedback.errors import FeedbackError, check_prompt_count
 from pqpp_feedback.rahf.outputs import TASK_STRINGS
 from pqpp_feedback.rahf.words import SUFFIX, split_into_words
 from pqpp_files.foreign.images import open_image
@@ -129,7 +129,7 @@ class RahfProcessor(ProcessorMixin):
             features["pixel_values"] = self.prepare_images(images)
         if text is not None:
             prompts = [text] if isinstance(text, str) else list(text)
-            check_pairs(prompts if images is None else images, prompts)
+            check_prompt_count(prompts if images is None else images, prompts)
             features |= self._encode_batch(prompts, tasks, max_length, padding)
         if return_tensors == "np":
             features = {name: tensor.numpy() for name, tensor in features.items()}

@@ -43,7 +43,7 @@ def read_published() -> Row:
     return read_json(Path(__file__).with_name("published.json"))
 
 
-def read_scores(path: str | Path) -> list[dict[str, Any]]:
+def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
     r"""Read image scores from a table written by `pqpp assess`, or with `image` and `score`.
 
     Optional columns: `routine` or `assessor` (the score's name), `angle`, `generator` or `model`,
@@ -57,7 +57,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
         >>> _ = path.write_text("image,score\na.png,0.5\n")
-        >>> [(row["image"], row["score"]) for row in read_scores(path)]
+        >>> [(row["image"], row["score"]) for row in read_image_scores(path)]
         [('a.png', 0.5)]
     """
     table = read_table(path, remedy="each row needs `image` and `score`")
@@ -123,7 +123,7 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
     Choices with an angle count only for scores of that angle.
 
     Args:
-        rows: The output of `read_scores`.
+        rows: The output of `read_image_scores`.
         chosen: The output of `read_choices`.
 
     Returns:
@@ -194,7 +194,7 @@ def bench_vistar(
         >>> tables[0].rows[0]["accuracy"][0]
         1.0
     """
-    rows = [row for path in verdicts for row in read_scores(path)]
+    rows = [row for path in verdicts for row in read_image_scores(path)]
     tables, notes = [], []
     if people:
         lines = score_preferences(rows, read_choices(people))
