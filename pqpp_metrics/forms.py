@@ -15,9 +15,9 @@ from pqpp_files.foreign.json_values import parse_json
 
 
 class Entry(NamedTuple):
-    """The type of an entry: a kind of value, and the number of nested lists around it.
+    """The type of an entry: the type of its values, and the number of nested lists around them.
 
-    Kinds are "number", "text" and "label" (labels include ids: text or integers).
+    `kind` is "number", "text" or "label" (labels include ids: text or integers).
     """
 
     kind: str

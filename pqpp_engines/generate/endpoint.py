@@ -27,7 +27,7 @@ class EndpointGenerator(Generator):
     Args:
         url: Address up to `/v1`, such as `http://localhost:8000/v1`.
         model: The model's name at the endpoint.
-        name: The model's name in files; default: the last word of `model`, in lower case.
+        name: The model's name in files; default: the end of `model` after `/`, in lower case.
         height: Height of the images in pixels, together with `width`; default: the endpoint's.
         width: See `height`.
         budget: The limit on spending; default: no limit.

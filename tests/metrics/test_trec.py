@@ -64,7 +64,7 @@ def test_standard_input(tmp_path, monkeypatch):
     with pytest.raises(MetricInputError, match=r"standard input, line 1: .* got 5 words"):
         read_run("-")
     (tmp_path / "r.gz").write_bytes(gzip.compress(RUN.encode())[:-9])
-    with pytest.raises(FileError, match=r"r\.gz: a damaged gzip file"):
+    with pytest.raises(FileError, match=r"r\.gz is a damaged gzip file"):
         read_run(tmp_path / "r.gz")
 
 

@@ -86,7 +86,7 @@ class TieGroups(NamedTuple):
 
     Attributes:
         rows: The indices of these queries; all else is (queries, documents).
-        size: Documents in the group.
+        size: The number of documents in the group.
         start: The number of documents ranked before it.
         gain: The group's total gain.
         gain_before: The total gain of all documents before it.
