@@ -571,7 +571,7 @@ def _compute_by_ir_measures(names, run, qrels, queries):
         try:
             found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except CalledProcessError:
-            raise MetricInputError(f"the query ids must be integers for {name}") from None
+            raise MetricInputError(f"{name} failed; its query ids must be integers") from None
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}

@@ -57,7 +57,7 @@ class Index:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = expand(folder)
         if not (self.folder / CONFIG).is_file():
-            raise EngineError(f"{folder} has no {CONFIG}; choose a folder of pqpp search build")
+            raise EngineError(f"{folder} has no {CONFIG}; build it with pqpp search build")
         with require_extra("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
@@ -166,7 +166,7 @@ def build_index(
             in 16 bits.
         ids: Distinct ids of the items, without line breaks.
         output: The folder.
-        factory: An argument of `faiss.index_factory` like `IVF1024,SQ8`; default: `Flat`, which
+        factory: A string for `faiss.index_factory`, such as `IVF1024,SQ8`; default: `Flat`, which
             compares all.
         model: Name of the model that computed the embeddings.
         revision: The model's revision.

@@ -116,7 +116,7 @@ class Router:
         resemble those of the calibration.
 
         Args:
-            prompts: An argument of `Predictor.predict`.
+            prompts: The prompts, as for `Predictor.predict`.
             account: Earlier spending. With it, the rule holds for any prompts, and these prompts
                 are added to it. Pass prompts together for the best choice; passed one by one, the
                 first go to the cheapest route.
@@ -161,7 +161,7 @@ class Router:
         over all runs with one log. Failed and killed calls count as paid.
 
         Args:
-            prompts: An argument of `Predictor.predict`.
+            prompts: The prompts, as for `Predictor.predict`.
             functions: For each route by name, a function from a prompt to an answer.
             log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
                 an image file) or the failure after it. A later run with the same log requests only

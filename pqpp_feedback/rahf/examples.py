@@ -72,7 +72,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     """Return whether a split of RichHF is read from unchanged published files.
 
     Args:
-        split: An argument of `load_dataset`.
+        split: The split, as for `load_dataset`.
         data_dir: The folder of the TFRecord files; None for `PQPP_DATA_DIR` or a download.
 
     Raises:

@@ -124,7 +124,7 @@ class ScoreHead(nn.Module):
 
 
 def count_weights(model: nn.Module) -> dict[str, int]:
-    """Return the number of weights in each part of a model."""
+    """Return the number of weights of each submodule of a model, by name."""
     return {
         name: sum(tensor.numel() for tensor in part.parameters())
         for name, part in model.named_children()

@@ -102,7 +102,7 @@ class TieGroups(NamedTuple):
 def get_ranked_gains(
     inputs: RankingInputs, gain: Callable[[Array], Array]
 ) -> tuple[Array, TieGroups | None]:
-    """Return gains by rank, float64 (queries, documents), and the ties if they matter.
+    """Return gains by rank, float64 (queries, documents), and the ties; None if none matters.
 
     `gain` maps grades to gains. Under "expected", each tied document should get the mean gain of
     its tie, as `get_mean_gains` returns it.
