@@ -132,7 +132,7 @@ def normalise_text(text: str) -> str:
 
 
 def find_match(read: str, wanted: str) -> str:
-    """Return the words in a row of a text that are most similar to the requested text.
+    """Return the passage of a text that is most similar to the requested text.
 
     Example:
         >>> find_match("now grand canyn lodge", "grand canyon"), find_match("出口东门", "东门")
