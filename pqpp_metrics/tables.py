@@ -89,9 +89,9 @@ def split_path_and_columns(text: str) -> tuple[str, str | None]:
     return path, column
 
 
-def has_suffix(path: str, kinds: Sequence[str]) -> bool:
+def has_suffix(path: str, suffixes: Sequence[str]) -> bool:
     """Return whether a file's name has one of the suffixes, such as `TABLES` or `TREC`."""
-    return Path(path.lower().removesuffix(".gz")).suffix in kinds
+    return Path(path.lower().removesuffix(".gz")).suffix in suffixes
 
 
 class MemoryTable(Table):
