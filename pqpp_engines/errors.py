@@ -8,7 +8,7 @@ class EngineError(PqppError):
 
     Args:
         message: The problem, in one line.
-        refuses_image: Whether only this image cannot be made.
+        refuses_image: Whether the error concerns one image only; others can still be generated.
     """
 
     def __init__(self, message: str, refuses_image: bool = False) -> None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 KNOWN_SCORES: dict[str, dict[str, str]] = read_json(Path(__file__).with_name("scores.json"))
-"""By name: repository, licence, size, what it was trained on, and its paper's agreement with
-people; the text that is put to the model; and where its processor is, if not beside the weights."""
+"""By name: repository, licence, size, training data, the paper's agreement with people, the model's
+text for a prompt `{}`, and the repository of the processor if not that of the weights."""
 SCORES = tuple(KNOWN_SCORES)
 
 

@@ -22,11 +22,11 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
         raise FeedbackError(f"`{name}` must be one of {', '.join(allowed)}; got {value!r}")
 
 
-def check_pairs(images: Sized, prompts: Sized) -> None:
+def check_prompt_count(images: Sized, prompts: Sized) -> None:
     """Raise an error unless there is one prompt per image.
 
     Example:
-        >>> check_pairs([1, 2], ["a cat"])
+        >>> check_prompt_count([1, 2], ["a cat"])
         Traceback (most recent call last):
         pqpp_feedback.errors.FeedbackError: expected 2 prompts, one for each image; got 1
     """

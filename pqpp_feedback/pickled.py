@@ -75,7 +75,7 @@ def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
         return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
     source, file = _NAMES[name]["source"], _NAMES[name].get("file")
     if path_or_name or not file:
-        raise ModelError(f"`weights` of {name} must be a single .pt or .pth file, as in {source}")
+        raise ModelError(f"`weights` of {name} must be one .pt or .pth file, as in {source}")
     return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
 
 
@@ -114,7 +114,7 @@ def load_weights(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
 
 
 def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tensors renamed to transformers' names, by the table of a score."""
+    """Return the tensors of a score's pickle under transformers' names."""
     made = {}
     for key, tensor in tensors.items():
         for pattern, to in _NAMES[name]["renamed"].items():

@@ -28,7 +28,7 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.run import assess_rows
 from pqpp_feedback.assess.values import to_unit
 from pqpp_feedback.assessors import KNOWN_SCORES, SCORES, ScoreOptions
-from pqpp_feedback.errors import check_pairs
+from pqpp_feedback.errors import check_prompt_count
 from pqpp_feedback.pickled import PICKLED, find_pickle, load_weights, read_pickle
 
 
@@ -122,7 +122,7 @@ def _get_reward(loaded: LoadedModel, image: Any, text: str) -> float:
 
 
 _REWARD_MEAN, _REWARD_DEVIATION = 0.16717362830052426, 1.0333394966054072
-"""Of ImageReward over its authors' images, by which it is standardised."""
+"""ImageReward's moments over its authors' images, by which it is standardised."""
 
 
 def pad_to_square(image: Any, side: int) -> Any:
@@ -163,7 +163,7 @@ def score_images(
         ModelError: A model is not available.
     """
     names = list(scores)
-    check_pairs(images, prompts)
+    check_prompt_count(images, prompts)
     assessors = ScoreOptions(with_=names, **options).load()
     pairs = enumerate(zip(images, prompts, strict=True))
     pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]

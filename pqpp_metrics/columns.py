@@ -123,11 +123,11 @@ def _encode_names(names: Any) -> tuple[Any, Integers]:
 def columns_from_text(
     text: bytes, names: list[str], value: str, bound: float, locate: Callable[[int], str]
 ) -> Columns | None:
-    """Parse all lines of blank-separated words at once.
+    """Parse all lines of space-separated words at once.
 
     Args:
         names: The names of a line's words, including `query` and `document`.
-        value: The name of the number.
+        value: The name of the word that is a number.
         bound: Exclusive upper bound of its absolute value.
         locate: As for `encode_rows`.
 
@@ -137,7 +137,7 @@ def columns_from_text(
     import pyarrow as pa
     from pyarrow import compute, csv
 
-    if b"\r" in text:  # ends a line here, but is a blank when read line by line
+    if b"\r" in text:  # ends a line here, but is whitespace when read line by line
         return None
     kinds = {"query": pa.string(), "document": pa.string(), value: pa.float64()}
     reading = csv.ReadOptions(column_names=names, block_size=1 << 22)
@@ -148,7 +148,7 @@ def columns_from_text(
     except pa.ArrowInvalid:
         return None
     queries, documents, values = table["query"], table["document"], table[value].to_numpy()
-    # If each word is followed by exactly one blank, no word is empty or broken.
+    # If each word is followed by exactly one space, no word is empty or broken.
     blank = np.frombuffer(text, np.uint8) <= ord(" ")
     lacking = len(names) * len(values) - np.count_nonzero(blank)
     is_tidy = 0 <= lacking <= 1 and not blank[0] and not (blank[1:] & blank[:-1]).any()
@@ -158,8 +158,8 @@ def columns_from_text(
     return encode_rows(queries, documents, values, locate)
 
 
-def tidy_blanks(text: bytes) -> bytes:
-    """Reduce blanks between words to one, and remove blanks around lines and empty lines."""
+def tidy_whitespace(text: bytes) -> bytes:
+    """Reduce whitespace between words to one space; remove it around lines, and empty lines."""
     text = text.translate(bytes.maketrans(b"\t\r\v\f", b"    ")).strip()
     for pair in (b"  ", b" \n", b"\n ", b"\n\n"):
         while pair in text:
@@ -173,8 +173,8 @@ def columns_from_table(
     """Convert a table of queries, documents and values in memory to columns.
 
     Returns:
-        None if a column is missing, or a name is missing, empty or neither text nor an integer,
-        or a value is not a finite number.
+        The columns; None if a column is missing, a name is missing, empty or neither text nor an
+        integer, or a value is not a finite number.
     """
     import pyarrow as pa
     from pyarrow import compute

@@ -129,8 +129,8 @@ def _read_inputs(
         if are_pairs and all(has_row_per_document(table, how) for table in known.values()):
             return _read_rankings(sources, how, metric, options)
     if trec:
-        wanted = "a TREC file must be a run as `predictions` or qrels as `references`"
-        raise MetricInputError(f"{called}: {wanted}; got {trec[0]}")
+        wanted = "needs `predictions` and `references` with one row per document"
+        raise MetricInputError(f"{called}: the TREC file {trec[0]} {wanted}")
     columns, cells = {}, {}
     for name, source in sources.items():
         columns[name], cells[name] = _find_column(name, source, how.ids)

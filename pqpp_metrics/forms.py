@@ -15,9 +15,9 @@ from pqpp_files.foreign.json_values import parse_json
 
 
 class Entry(NamedTuple):
-    """The type of an entry: a kind of value, and the number of nested lists around it.
+    """The type of an entry: the type of its values, and the number of nested lists around them.
 
-    Kinds are "number", "text" and "label" (labels include ids: text or integers).
+    `kind` is "number", "text" or "label" (labels include ids: text or integers).
     """
 
     kind: str
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 Form: TypeAlias = Mapping[str, Entry]
-"""Input to what one entry of it is."""
+"""Maps the name of each input to the type of one entry."""
 
 _NUMBER, _TEXT = Entry("number"), Entry("text")
 _NUMBERS, _TABLE, _LABEL = Entry("number", 1), Entry("number", 2), Entry("label")

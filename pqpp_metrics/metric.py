@@ -75,8 +75,8 @@ class Metric:
                 wanted = " and ".join(cls.get_input_names())
                 raise MetricInputError(f"`{name}` is missing; give {wanted}")
             columns[name] = unwrap(name, inputs[name])
-        if not all(map(len, columns.values())):
-            raise MetricInputError("the inputs must not be empty")
+            if not len(columns[name]):
+                raise MetricInputError(f"`{name}` must not be empty; add at least one value")
         check_lengths("inputs of the same length", **columns)
         try:
             return cls.compute_checked(list(columns.values()), options or {})

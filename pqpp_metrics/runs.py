@@ -32,7 +32,7 @@ from pqpp_metrics.columns import (
     columns_from_table,
     columns_from_text,
     join_grades,
-    tidy_blanks,
+    tidy_whitespace,
 )
 from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
 from pqpp_metrics.forms import to_plain
@@ -59,7 +59,7 @@ from pqpp_metrics.tables import (
 )
 
 Nested: TypeAlias = Mapping[str, Mapping[str, float]]
-"""Query to document to score or grade."""
+"""Maps each query to its documents, and these to scores or grades."""
 
 RunLike: TypeAlias = str | Path | Nested | Iterable[tuple[str, str, float]] | Any
 """A run or judgments in any of the forms above."""
@@ -70,7 +70,7 @@ NAMES = {
     "run": ("score", "predictions", "similarity", "sim"),
     "qrels": ("rel", "relevance", "references", "grade", "label"),
 }
-"""What the columns of a table of runs or judgments are called."""
+"""The possible column names in tables of runs and judgments."""
 
 _LINES = {"run": "query Q0 document rank score tag", "qrels": "query iteration document relevance"}
 
@@ -81,8 +81,8 @@ class Rankings:
 
     `scores` and `relevance` are (queries, documents), padded with documents that are ranked last
     and not relevant. `unretrieved` are the grades of relevant documents outside the run, padded
-    with 0. `document_numbers` gives, for some rows, a number for each document, higher for a higher
-    name byte by byte, padded with 0.
+    with 0. `document_numbers` returns, for some row indices, the rank of each document's name from
+    1 in ascending order of bytes, padded with 0.
     """
 
     query_ids: list[str]
@@ -93,7 +93,7 @@ class Rankings:
 
 
 def read_run(path: str | Path) -> dict[str, dict[str, float]]:
-    r"""Read a run file: query, Q0, document, rank, score, tag, between blanks.
+    r"""Read a run file: query, Q0, document, rank, score and tag, separated by whitespace.
 
     As in trec_eval the score decides the order, and the rank column is not used. Words after the
     tag, blank lines and lines that begin with # are ignored.
@@ -120,7 +120,7 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
 
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
-    r"""Read a relevance file: query, iteration, document, relevance, between blanks.
+    r"""Read a relevance file: query, iteration, document and relevance, separated by whitespace.
 
     Blank lines and lines that begin with # are ignored.
 
@@ -174,7 +174,7 @@ def _read_columns(path: str | Path, side: str) -> Columns:
     def locate(row: int) -> str:
         return _read_rows(source.name, text, side)[2](row)
 
-    for form in (bytes, tidy_blanks):
+    for form in (bytes, tidy_whitespace):
         if (found := columns_from_text(form(text), names, names[at], bound, locate)) is not None:
             return found
     return columns_from_rows(_read_rows(source.name, text, side)[0], locate)
@@ -253,7 +253,7 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
     refused = rows if both or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
         came = f"{table.locate(odd)}: {column!r} must be a finite number; got {values[odd]}"
-        raise MetricInputError(came + " (or set `nan` drop)" * math.isnan(values[odd]))
+        raise MetricInputError(came + "; set `nan` drop to skip it" * math.isnan(values[odd]))
     if not rows:
         raise MetricInputError(f"{table.path}: the column {column!r} is empty; fill in the column")
     ids = [
@@ -289,7 +289,7 @@ def _as_columns(side: str, data: RunLike) -> Columns:
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, PqppError):
             raise
-        raise MetricInputError(f"`{side}` must have a number per document ({error})") from None
+        raise MetricInputError(f"`{side}` must have one number per document ({error})") from None
     if not len(columns.values):
         raise MetricInputError(f"`{side}` must not be empty; add at least one document")
     if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
@@ -337,7 +337,7 @@ def join_rankings(
             judged query that the run misses, with nothing retrieved (every metric is 0), and leaves
             out a query without judgments, with an `UnjudgedWarning`; "drop" leaves out both, as
             pytrec_eval does.
-        keep_unjudged: Whether documents without a judgment, or with one below 0, become NaN.
+        keep_unjudged: Whether grades that are missing or below 0 become NaN.
 
     Returns:
         `Rankings`, in the order of the judgments.
@@ -457,7 +457,7 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, relevance_level, judged_only)
-    queries, values = _score(run, qrels, measures, missing, rules)
+    queries, values = _score_run(run, qrels, measures, missing, rules)
     return _summarise(queries, values, confidence)
 
 
@@ -505,7 +505,7 @@ def compare_runs(
         raise MetricInputError("`runs` must be a dict of two or more runs")
     rules = Rules(ties, relevance_level, judged_only)
     qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
-    tables = {name: _score(run, qrels, measures, missing, rules) for name, run in runs.items()}
+    tables = {name: _score_run(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
         raise MetricInputError("the runs have no query in common; use runs of the same queries")
@@ -520,7 +520,7 @@ def compare_runs(
     return {"runs": summaries, "comparisons": comparisons}
 
 
-def _score(run, qrels, measures, missing, rules):
+def _score_run(run, qrels, measures, missing, rules):
     """Return the queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     names, theirs = split_measures(measures)
@@ -571,7 +571,7 @@ def _compute_by_ir_measures(names, run, qrels, queries):
         try:
             found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except CalledProcessError:
-            raise MetricInputError(f"the query ids must be integers for {name}") from None
+            raise MetricInputError(f"{name} failed; its query ids must be integers") from None
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}
@@ -633,6 +633,6 @@ def _name_runs(runs: Sequence[str]) -> dict[str, str]:
             name, file = Path(text).name.removesuffix(".gz"), text
             name = name.rpartition(".")[0] or name
         if name in file_of:
-            raise MetricInputError(f"two runs are called {name!r}; rename one by `run` NAME={file}")
+            raise MetricInputError(f"two runs are called {name!r}; rename one: `run` NAME={file}")
         file_of[name] = file
     return file_of

@@ -89,9 +89,9 @@ def split_path_and_columns(text: str) -> tuple[str, str | None]:
     return path, column
 
 
-def has_suffix(path: str, kinds: Sequence[str]) -> bool:
+def has_suffix(path: str, suffixes: Sequence[str]) -> bool:
     """Return whether a file's name has one of the suffixes, such as `TABLES` or `TREC`."""
-    return Path(path.lower().removesuffix(".gz")).suffix in kinds
+    return Path(path.lower().removesuffix(".gz")).suffix in suffixes
 
 
 class MemoryTable(Table):
@@ -163,7 +163,7 @@ def join_tables(
 
     Raises:
         MetricInputError: An id is missing or duplicate, or only some of several files have ids;
-            or rows with one id in common differ in another, and none was named.
+            or rows that match in one id column differ in another, and no column was named.
         FileError: A file has no column that was named.
     """
     # An index that only counts the rows names them where that of another file is not such a one.

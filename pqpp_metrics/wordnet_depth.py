@@ -15,8 +15,8 @@ from pqpp_metrics.functional._inputs import as_texts
 def wordnet_depth(queries: Iterable[str]) -> Floats:
     """Return the lowest, highest and mean depth in WordNet of the words of each query.
 
-    ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are separated by blanks. The
-    depth of a word is the mean over its synsets of the shortest way up to a synset without
+    ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are separated by whitespace. The
+    depth of a word is the mean over its synsets of the shortest path up to a synset without
     hypernyms, which itself counts 1; instance hypernyms are not followed. Words without a synset
     are left out. The paper does not state its rule; of those we tried, this one gives its numbers.
 

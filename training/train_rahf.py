@@ -137,7 +137,7 @@ def train(recipe: RahfRecipe) -> Outcome:
         arguments,
         head="heads",
         primary="mean",
-        lengths=examples.get_lengths() if recipe.group_by_length else None,
+        lengths=examples.count_words() if recipe.group_by_length else None,
         train_dataset=examples,
         eval_dataset=held_out,
         data_collator=examples.collate,

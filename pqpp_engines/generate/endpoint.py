@@ -18,7 +18,7 @@ KEY = "PQPP_IMAGES_KEY"
 
 
 class EndpointGenerator(Generator):
-    """A model behind an endpoint; each image is one call.
+    """A model behind an endpoint; each image needs one call.
 
     The seed is sent. If an endpoint refuses the parameter, it is left out, and the image's JSON
     file records that the image is not reproducible. A refused prompt, or a paid reply without an
@@ -27,11 +27,11 @@ class EndpointGenerator(Generator):
     Args:
         url: Address up to `/v1`, such as `http://localhost:8000/v1`.
         model: The model's name at the endpoint.
-        name: The model's name in files; default: its name at the endpoint.
+        name: The model's name in files; default: the end of `model` after `/`, in lower case.
         height: Height of the images in pixels, together with `width`; default: the endpoint's.
         width: See `height`.
         budget: The limit on spending; default: no limit.
-        **patience: `timeout` (300 seconds) and `tries` of `Service`.
+        **patience: `timeout` (default: 300 seconds) and `tries` for `Service`.
 
     Raises:
         ServiceError: The address or the key is invalid.

@@ -50,9 +50,10 @@ class GeneratedImage:
     """A generated image with its metadata.
 
     Attributes:
-        image: A PIL image, or None.
-        flagged: The result of a safety checker, or None.
-        info: Further content of its JSON file; a `seed` replaces the requested one.
+        image: A PIL image; None if it was refused.
+        flagged: Whether a safety checker flagged it; None without a checker.
+        info: Further content of its JSON file, whose `seed` replaces the requested one; without an
+            image, `refused` gives the reason.
     """
 
     image: Image | None
@@ -74,7 +75,7 @@ class Generator:
     budget: Budget | None = None
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return the images; an image does not depend on the other requests."""
+        """Return one result per request; it must not depend on the other requests."""
         return [self.generate_one(each) for each in requests]
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:

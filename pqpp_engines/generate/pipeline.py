@@ -27,7 +27,7 @@ _OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
 
 @dataclass
 class DiffusersGenerator(Generator):
-    """A pipeline of diffusers from text to images.
+    """A text-to-image pipeline of diffusers.
 
     It is the pipeline that `AutoPipelineForText2Image` finds for a folder, or else the folder's own
     pipeline if it accepts a prompt and returns images. An image of one colour, which NaN causes, is
@@ -57,7 +57,7 @@ class DiffusersGenerator(Generator):
         dtype: Number format of the model.
         device: Device, such as cuda:1 or cpu (default: a GPU if there is one).
         offload: Offload the model to the CPU: whole components or layer by layer. As
-            `enable_model_cpu_offload` and so on of diffusers.
+            `enable_model_cpu_offload` or `enable_sequential_cpu_offload` of diffusers.
         vae_tiling: Decode large images in tiles, to save memory. As `enable_tiling` of the VAE.
 
     Raises:
@@ -240,4 +240,4 @@ def _check_options(part: str, given: Mapping[str, Any], known: Mapping[str, Any]
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise EngineError(f"{of} has no option {part}.{name}; choose one of {others:.400}")
+            raise EngineError(f"{of}: cannot set {part}.{name}; choose one of {others:.400}")

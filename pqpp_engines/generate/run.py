@@ -35,10 +35,10 @@ class GenerationSummary:
     Attributes:
         made: Number of new images.
         skipped: Number of existing images.
-        blank: Prompts without text, which get no image.
-        flagged: Images that a safety checker flagged; they are written, and marked.
-        refused: Images that were refused and are missing; the next run requests them again.
-        last_refusal: The reason of the last refusal.
+        blank: Number of prompts without text, which get no image.
+        flagged: Number of images that a safety checker flagged; they are written, and marked.
+        refused: Number of images that were refused; the next run requests them again.
+        last_refusal: The reason for the last refusal; empty if there was none.
     """
 
     made: int = 0
@@ -83,7 +83,7 @@ def generate(
         output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch; with 1, images are bit-identical in every job.
-        share: `(i, n)`: only every n-th prompt, starting with the i-th.
+        share: `(i, n)`: only every n-th prompt, from index i on.
         progress: Whether to show a progress bar.
 
     Raises:
@@ -106,7 +106,7 @@ def generate(
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = make_requests(generator, full, images_per_prompt)
     names = set(store.find(IMAGES))
-    there = sum(get_image_name(generator, image) in names for image in wanted)
+    there = sum(get_image_path(generator, image) in names for image in wanted)
     if generator.budget is not None:
         generator.budget.check_calls([generator.budget.price_call] * (len(wanted) - there))
     summary = GenerationSummary(blank=len(chosen) - len(full))
@@ -178,7 +178,7 @@ def make_images(
     """
     left = []
     for image in requests:
-        if store.exists(get_image_name(generator, image)):
+        if store.exists(get_image_path(generator, image)):
             yield ImageResult(image, _read_info(store, generator, image), True)
         else:
             left.append(image)
@@ -207,23 +207,24 @@ def _generate(
 def check_model_name(generator: Generator) -> None:
     """Refuse a model's name that is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
-        raise EngineError(f"model name {generator.name!r:.120}: use 1 to 100 of A-Z a-z 0-9 . _ -")
+        wanted = "use 1 to 100 of A-Z a-z 0-9 . _ -, with a letter or digit first"
+        raise EngineError(f"model name {generator.name!r:.120}: {wanted}")
 
 
-def get_image_name(generator: Generator, request: ImageRequest) -> str:
+def get_image_path(generator: Generator, request: ImageRequest) -> str:
     """Return the path of an image in the output folder."""
     return f"{IMAGES}/{request.prompt_id}/{generator.name}_{request.index}.png"
 
 
-def _get_metadata_name(name: str) -> str:
-    """Return the name of an image's JSON file."""
+def _get_metadata_path(name: str) -> str:
+    """Return the path of an image's JSON file."""
     return f"{name.removesuffix('.png')}.json"
 
 
 def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse a file that pqpp did not write."""
     try:
-        note = dict(parse_json(store.read(_get_metadata_name(name))))
+        note = dict(parse_json(store.read(_get_metadata_path(name))))
     except (OSError, TypeError, ValueError):
         raise EngineError(f"{store}/{name} has a damaged JSON file; remove both files") from None
     if lacking := set(_LISTED) - set(note):
@@ -234,7 +235,7 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
 
 def _read_info(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse one made with other settings."""
-    name = get_image_name(generator, image)
+    name = get_image_path(generator, image)
     note = _read_image_metadata(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
         if note.get(key) != value:
@@ -264,12 +265,12 @@ def _write_image(
         **generated.info,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    name = get_image_name(generator, request)
+    name = get_image_path(generator, request)
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
     # The metadata may exist already, from a killed run or from one that is still running.
-    if not store.write_new(_get_metadata_name(name), text):
+    if not store.write_new(_get_metadata_path(name), text):
         _read_info(store, generator, request)
-        store.write(_get_metadata_name(name), text)
+        store.write(_get_metadata_path(name), text)
     store.write(name, content)
     return ImageResult(request, note)
 
@@ -278,18 +279,17 @@ def write_metadata(store: ShardStore) -> None:
     """Write the imagefolder metadata: one line per existing image."""
     names, lines = set(store.find(IMAGES)), []
     for name in sorted(name for name in names if name.endswith(".png")):
-        beside = _get_metadata_name(name)
+        beside = _get_metadata_path(name)
         if name.count("/") == 2 and not name.rpartition("/")[2].startswith(".") and beside in names:
             note = _read_image_metadata(store, name)
-            kept = {key: note[key] for key in _LISTED}
-            line = {"file_name": name.removeprefix(f"{IMAGES}/"), **kept}
+            line = {"file_name": name.removeprefix(f"{IMAGES}/"), **{k: note[k] for k in _LISTED}}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     store.write(METADATA, "".join(lines).encode())
 
 
 @dataclass
 class GenerationJob:
-    """A job of `pqpp_files.shards`: from rows of prompts to images, with one row per image.
+    """A job of `pqpp_files.shards` that generates images of prompts, and returns a row per image.
 
     The images and files are those of `generate`; existing ones are skipped, so that a killed job
     loses one batch, not a shard.
@@ -299,7 +299,7 @@ class GenerationJob:
         output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch.
-        column: The column of prompts; those of ids are `prompt_id`.
+        column: The prompt column; the ids are in `prompt_id`.
 
     Returns:
         `file_name` below `images`, `prompt_id`, `prompt`, `model`, `index`, `seed`, `flagged`,
@@ -351,7 +351,7 @@ class GenerationJob:
         import pyarrow as pa
 
         check_model_name(self.generator)
-        texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
         ids, wrong = get_ids(table, "prompt_id")
         faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
@@ -359,7 +359,7 @@ class GenerationJob:
         made: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for image in self._generate(good):
             wanted = image.request
-            name = None if image.refusal else get_image_name(self.generator, wanted)
+            name = None if image.refusal else get_image_path(self.generator, wanted)
             row = {
                 "file_name": name and name.removeprefix(f"{IMAGES}/"),
                 **{key: image.info.get(key) for key in ("seed", "flagged", "sha256")},

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class EmbeddingJob:
-    """A job of `pqpp_files.shards`: the input rows, with an embedding of a text or an image.
+    """A job of `pqpp_files.shards` that adds the embedding of a text or an image to each row.
 
     Args:
-        model: An argument of `ImageTextEncoder`; loaded before the first shard.
+        model: The model's name, as for `ImageTextEncoder`; it is loaded before the first shard.
         column: The column of texts or, with `image_dir`, of image paths relative to that folder.
         image_dir: The folder of the images; by default, texts are embedded.
         revision: The model's revision.
@@ -100,8 +100,9 @@ def read_embedding_shards(
     """Return the embeddings written by a job.
 
     Returns:
-        The vectors, shape (rows, size) or (rows, vectors, size); their ids, which are the cells of
-        the embedded column; model and revision; and the number of rows without an embedding.
+        The vectors, float32 (rows, size) or (rows, vectors, size); their ids, which are the cells
+        of the embedded column; the model's name; its revision, or None; and the number of rows
+        without an embedding.
 
     Raises:
         EngineError: The folder is from another job, shards are missing, or no row has an embedding.
@@ -115,7 +116,7 @@ def read_embedding_shards(
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
-        raise EngineError(f"{folder} is not an output folder of pqpp search embed") from None
+        raise EngineError(f"{folder} was not written by pqpp search embed") from None
     shards = find_shards(str(path / "part-*.parquet"))
     if (there := len({made.path for made in shards})) < wanted:
         raise EngineError(f"{folder} has {there} of {wanted} shards; finish the embedding first")
@@ -136,7 +137,7 @@ def read_embedding_shards(
 def embed_folder(
     folder: str, encoder: ImageTextEncoder, batch_size: int = 64
 ) -> tuple[Any, list[str]]:
-    """Return the embeddings of a folder's images, and their paths in it as ids.
+    """Return the embeddings of a folder's images, and as ids the images' paths in the folder.
 
     Raises:
         FeedbackError: The folder has no images.
@@ -151,7 +152,11 @@ def embed_folder(
 
 
 def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
-    """Return memory-mapped embeddings, and their ids from a file with one per line.
+    """Return memory-mapped embeddings, and their ids.
+
+    Args:
+        path: The embeddings, in .npy.
+        ids: A file with one id per line; by default, the ids are row indices.
 
     Raises:
         EngineError: The array is not of floats of shape (items, size) or (items, vectors, size).
@@ -171,7 +176,7 @@ def load_queries(path: str, count: int) -> Any:
     """Return memory-mapped embeddings of `count` queries.
 
     Raises:
-        EngineError: The array is not two-dimensional, or has another number of queries.
+        EngineError: The array does not have the shape (count, size).
     """
     vectors = load_array(path, EngineError, "not a .npy file of embeddings")
     if vectors.ndim != 2 or len(vectors) != count:

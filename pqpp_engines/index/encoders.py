@@ -39,7 +39,7 @@ MODELS = {
 
 
 class ImageTextEncoder:
-    """A model with `get_text_features` and `get_image_features`, or a BLIP-2 for retrieval.
+    """A model that embeds texts and images, such as CLIP, or BLIP-2 for retrieval.
 
     On a CPU, texts and images are embedded one at a time, so that an embedding does not depend on
     the batch; on a GPU, embeddings in batches of different sizes differ by rounding, below 1e-4 of
@@ -57,7 +57,7 @@ class ImageTextEncoder:
         at_once: Texts or images per batch; None for the default.
 
     Raises:
-        EngineError: The model has no such features.
+        EngineError: The model has no image features.
         ModelError: The model does not exist, or is incomplete.
     """
 
@@ -124,12 +124,12 @@ class ImageTextEncoder:
         """Return the log-odds that each text matches an image, float32 (texts,).
 
         Raises:
-            EngineError: The model cannot score both jointly.
+            EngineError: The model has no matching head.
         """
         import torch
 
         if not self.can_match:
-            raise EngineError(f"{self.model} has no matching head; choose BLIP-2")
+            raise EngineError(f"{self.model} has no matching head; choose a BLIP-2 model")
         with torch.inference_mode():
             states = self._network.vision_model(**self._prepare_images([image])).last_hidden_state
 

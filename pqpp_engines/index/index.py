@@ -48,7 +48,7 @@ class Index:
     Attributes:
         folder: The folder of the index.
         ids: Ids of the items, in order.
-        config: Model and revision of the vectors, size, factory, recall and so on.
+        config: The content of `index.json`, such as model, revision, size, factory and recall.
 
     Raises:
         EngineError: The folder has no complete index.
@@ -57,7 +57,7 @@ class Index:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = expand(folder)
         if not (self.folder / CONFIG).is_file():
-            raise EngineError(f"{folder} has no {CONFIG}; choose an output of pqpp search build")
+            raise EngineError(f"{folder} has no {CONFIG}; build it with pqpp search build")
         with require_extra("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
@@ -168,15 +168,15 @@ def build_index(
             in 16 bits.
         ids: Distinct ids of the items, without line breaks.
         output: The folder.
-        factory: An argument of `faiss.index_factory` like `IVF1024,SQ8`; default: `Flat`, which
+        factory: A string for `faiss.index_factory`, such as `IVF1024,SQ8`; default: `Flat`, which
             compares all.
-        model: Name of the model that made them.
+        model: Name of the model that computed the embeddings.
         revision: The model's revision.
         seed: Seed of the training sample.
 
     Raises:
-        EngineError: The ids do not match, a vector is zero or not finite, or faiss refuses the
-            factory.
+        EngineError: The embeddings have another shape, there is not one distinct id per item, a
+            vector is zero or not finite, or faiss refuses the factory.
         OSError: The disk is full.
 
     Example:
@@ -192,7 +192,7 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        wanted = "(items, size) or (items, vectors, size), without a 0"
+        wanted = "(items, size) or (items, vectors, size), none of them 0"
         raise EngineError(f"embeddings must have shape {wanted}; got {shape}")
     if len(ids) != len(embeddings):
         raise EngineError(f"expected {len(embeddings)} ids, one for each item; got {len(ids)}")
@@ -225,14 +225,14 @@ def build_index(
     return Index(_write_index(output, index, ids, config))
 
 
-def _to_unit(values: Any, name: str) -> Floats:
-    """Return vectors of length 1 as float32."""
+def _to_unit(values: Any, name: str, rows: Any = None) -> Floats:
+    """Return vectors as float32, scaled to length 1; an error names the one of `rows`."""
     with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
-    wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
-    if len(wrong):
-        raise EngineError(f"row {wrong[0][0] + 1} of {name} is zero or not finite; remove the row")
+    if len(wrong := np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))):
+        row = wrong[0][0] if rows is None else rows[wrong[0][0]]
+        raise EngineError(f"row {row + 1} of {name} is zero or not finite; remove the row")
     return np.divide(vectors, lengths, order="C")
 
 
@@ -240,15 +240,15 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
     """Yield the unit vectors of embeddings in chunks, so that memory-mapped ones stay on disk."""
     size = np.shape(embeddings)[-1]
     step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
-    for start in range(0, len(embeddings), step):
-        yield _to_unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
+    for rows in np.split(np.arange(len(embeddings)), range(step, len(embeddings), step)):
+        yield _to_unit(embeddings[rows[0] : rows[-1] + 1], "embeddings", rows).reshape(-1, size)
 
 
 def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:
     values = np.asarray(embeddings)
     items = max(1, min(len(values), limit * values.shape[-1] * len(values) // values.size))
-    rows = np.random.default_rng(seed).choice(len(values), items, replace=False)
-    return _to_unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
+    rows = np.sort(np.random.default_rng(seed).choice(len(values), items, replace=False))
+    return _to_unit(values[rows], "embeddings", rows).reshape(-1, values.shape[-1])
 
 
 def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
@@ -262,7 +262,7 @@ def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
     space = faiss.ParameterSpace()
     index.k_factor = _MORE
     noise = np.random.default_rng(seed).normal(0, 3 / np.sqrt(index.d), sample.shape)
-    queries, k = _to_unit(sample + noise, ""), min(10, index.ntotal)
+    queries, k = _to_unit(sample + noise, "queries"), min(10, index.ntotal)
     _, true = index.refine_index.search(queries, k)
     space.initialize(index)
     ranges = [space.parameter_ranges.at(n) for n in range(space.parameter_ranges.size())]

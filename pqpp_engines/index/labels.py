@@ -19,7 +19,7 @@ from pqpp_models.text.reading.words import find_content_words, to_words
 Floats = NDArray[np.float32]
 _AT_ONCE = 64
 COSINE, SHARED_WORDS = 0.7, 0.5
-"""Thresholds that are usual here: a cosine, or a share of the query's words."""
+"""The default thresholds of a cosine, and of the share of the query's words."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Candidates:
     """Images that may be relevant, one row per image, sorted by query and likelihood.
 
     Attributes:
-        query: int64 (rows,), the number of the query.
+        query: int64 (rows,), the index of each row's query.
         image: The image of each row.
         score: float32 (rows,): the best caption's cosine, or the share of the query's words.
     """
@@ -58,8 +58,8 @@ def find_candidates(
         threshold: Minimum cosine, or with words, minimum share of a prompt's words (default: .7,
             .5). A cosine must be above it.
         limit: Maximum number of images per prompt.
-        refined_from: Rank after which captions must contain all words of the prompt. All content
-            words, the captions of an image together.
+        refined_from: Rank after which captions must contain all words of the prompt. Only content
+            words count, and an image's captions may contain them together.
 
     Returns:
         Candidates; ties in the order of the images' first captions.

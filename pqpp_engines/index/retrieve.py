@@ -16,7 +16,7 @@ from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, get_texts
 
 CANDIDATES = 128
-"""How many candidates of each query are ranked anew, as in ConQA's paper."""
+"""How many candidates of each query are reranked, as in ConQA's paper."""
 EMBEDDING = "embedding"
 """The column of a shard with queries' embeddings, which are then not computed."""
 QUERY_IDS = ("query_id", "prompt_id")
@@ -30,7 +30,7 @@ TREC_ENDINGS = (".trec", ".run", ".txt")
 
 @dataclass
 class Retriever:
-    """A search of an index for each query, reranked if the model can.
+    """A search of an index, whose results are reranked if the model can.
 
     Args:
         index: A folder that `build_index` has written.
@@ -41,7 +41,7 @@ class Retriever:
         image_dir: Folder of the images, for the matching head.
         exact: Compare the query with every vector, without the index.
         name: Name of the run (default: the model's).
-        column: In a shard, the column of queries.
+        column: The query column of a shard.
 
     Raises:
         EngineError: Folder, model and options do not match.
@@ -126,7 +126,7 @@ class Retriever:
             ids: Ids of the queries.
             texts: The queries.
             vectors: Embeddings of the queries, shape (queries, size); computed by default.
-            shown: A wrapper of the images to rerank, such as a progress bar.
+            shown: Wraps the images to rerank, such as in a progress bar.
         """
         wanted = self.count_candidates(vectors is not None)
         vectors = self.encoder.embed_texts(texts) if vectors is None else vectors
@@ -157,14 +157,14 @@ class Retriever:
         """Return the run of a shard: a job of `pqpp_files.shards`.
 
         Args:
-            table: Queries in the column of queries, ids in `query_id` or `prompt_id`, and perhaps
+            table: The queries in `column`, their ids in `query_id` or `prompt_id`, and optionally
                 their embeddings in `embedding`.
 
         Returns:
             The columns of a run and `error`: a query that is not text, or has an invalid embedding,
             gets one row without an image, with the reason.
         """
-        texts, faults = get_texts(table, self.column, "query", "name the column of queries")
+        texts, faults = get_texts(table, self.column, "query", "name the query column")
         named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
         ids = [str(query_id) for query_id in table[named].to_pylist()]
         vectors = None
@@ -206,14 +206,14 @@ def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], nam
     """Refuse names that the run's format cannot contain, before the search.
 
     Raises:
-        EngineError: The format is TREC's, and a name of an image, query or run is empty or has a
-            blank.
+        EngineError: The format is TREC's, and a name of an image, query or run is empty or has
+            whitespace.
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
     for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
         if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
-            wrong = f"the {column} {wrong!r:.60} has a space or is empty, which TREC forbids"
+            wrong = f"the {column} {wrong!r:.60} has whitespace or is empty, which TREC forbids"
             raise EngineError(f"{wrong}; choose an `output` that ends in .parquet")
 
 

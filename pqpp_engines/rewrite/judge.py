@@ -96,19 +96,20 @@ class Judge:
     then ranked, and none is accepted.
 
     Args:
-        target: Target to improve. As `mean_hbpp` or `mean_p10`; rewrites for one of retrieval are
-            queries, which are not refused for their order.
+        target: Target to improve. Such as `mean_hbpp` or `mean_p10`; rewrites for a retrieval
+            target are queries, which are not refused for their order.
         predictor: Name, folder or OWNER/NAME of the predictor.
         margin: Expected gain that a rewrite must exceed. In the target's units.
         confidence: Minimum probability of that gain. It is below 1.
         entailment: Natural language inference model, such as one trained on MNLI; a rewrite is
-            accepted only if it and the original entail each other. A folder or OWNER/NAME; it
-            follows with a probability of one half or more.
+            accepted only if it and the original entail each other. A folder or OWNER/NAME; a text
+            entails another from a probability of .5.
         encoder: Sentence encoder that measures the similarity of prompts (default: the
             predictor's embedding, or that of static). A folder or OWNER/NAME.
 
     Raises:
-        EngineError: The confidence is above .5 and the target has no deviation.
+        EngineError: `target` names several targets, or the confidence is above .5 and the target
+            has no standard deviation.
         ModelError: A model cannot be loaded.
 
     Example:
@@ -218,7 +219,7 @@ class Judge:
             return f"numbers differ: {' became '.join(told)}"
         negated = [not WORD_LISTS["negation"].isdisjoint(to_words(one)) for one in (before, after)]
         if negated[0] != negated[1] and (negated[1] or self.entailment is None):
-            return "a negation is added" if negated[1] else "a negation is lost: no entailment"
+            return f"a negation is {'added' if negated[1] else 'lost: no entailment model'}"
         wanted = [found.text for found in find_texts_to_draw(strip_outer_quotes(original))]
         if lost := [one for one in wanted if one.casefold() not in text.casefold()]:
             return f"the text “{lost[0]}” is lost"
@@ -288,8 +289,8 @@ def get_error_correlation(predictor: str, target: str, cosines: ArrayLike) -> ND
         cosines: Cosines of pairs of prompts, any shape.
 
     Returns:
-        From 0 to 1, of the same shape. 0 for other predictors, other targets and less similar
-        prompts, whose errors count as independent.
+        From 0 to 1, in the shape of `cosines`. 0 for predictors and targets without measurements,
+        and for prompts less similar than the measured ones: their errors count as independent.
 
     Example:
         >>> get_error_correlation("static", "mean_p10", [0.5, 1.0]).round(2).tolist()

@@ -29,7 +29,7 @@ _SMOOTHING = 8  # of counts, by the kinds' own shares
 def compute_order_probability(text: str) -> float:
     """Return the probability that a text is in English word order rather than shuffled.
 
-    The prior is even; 0 to 1.
+    Both have a prior probability of .5.
 
     Example:
         >>> phrases = "a small dog on a couch", "dog couch small on a"
@@ -41,7 +41,7 @@ def compute_order_probability(text: str) -> float:
 
 
 def score_adjacent_words(text: str) -> float:
-    """Return the mean log ratio of how often adjacent words co-occur, compared with chance.
+    """Return the mean log ratio of how often adjacent word classes co-occur to chance.
 
     Example:
         >>> score_adjacent_words("a dog") > 0 > score_adjacent_words("dog a")
@@ -56,7 +56,7 @@ def score_adjacent_words(text: str) -> float:
 
 
 def list_adjacent_classes(text: str) -> list[tuple[str, str]]:
-    """Return pairs of adjacent word classes, including both ends.
+    """Return pairs of adjacent word classes, including the start (^) and the end ($).
 
     Example:
         >>> list_adjacent_classes("A cat sleeping")

@@ -30,7 +30,7 @@ ORIGINAL, REWRITTEN = "original", "rewritten"
 
 
 class Writer:
-    """A language model that writes rewrites of prompts.
+    """A language model that rewrites prompts.
 
     Args:
         chat: The language model.
@@ -86,14 +86,14 @@ class RewriteResult(NamedTuple):
     """The results of rewriting prompts.
 
     Attributes:
-        columns: `prompt`; `rewritten`, the rewrite that an entailment model has accepted, else the
-            prompt; `changed`, whether there is one; `best`, the first of the ranking that is
-            predicted to do better and was not refused, else the prompt; its `probability` of being
-            better; and its expected gains `TARGET_gain`, of the target and of a second one; one per
-            prompt.
-        verdicts: One per candidate, with its `original`.
+        columns: One value per prompt: `prompt`; `rewritten`, the best rewrite if it was accepted,
+            else the prompt; `changed`, whether it was accepted; `best`, the highest-ranked rewrite
+            that was accepted or lacks only confirmation by an entailment model, else the prompt;
+            `probability`, that of `best` being better; and `TARGET_gain`, the expected gain of
+            `best`, for the target and a second one.
+        verdicts: One per candidate: its `RewriteVerdict` as a dict, with its `original`.
         error: The error that ended the writing; later prompts are unchanged.
-        stopped_at: The index of the first unchanged prompt.
+        stopped_at: The index of the prompt at which `error` occurred.
     """
 
     columns: dict[str, list]
@@ -151,7 +151,7 @@ def read_rewrites(path: str) -> dict[str, list[str]]:
     """Return the candidates of each prompt from a table with the columns prompt and candidate."""
     from pqpp_files.read_table import read_table
 
-    table = read_table(path, remedy="give the columns prompt and candidate")
+    table = read_table(path, remedy="each row needs prompt and candidate")
     candidates: dict[str, list[str]] = {}
     for prompt, candidate in zip(table.texts("prompt"), table.texts("candidate"), strict=True):
         candidates.setdefault(prompt, []).append(candidate)

@@ -67,7 +67,8 @@ class RouteLog:
 
     Attributes:
         answers: The answers in the file, by index of the prompt.
-        account: The file's other prompts, and the cost, or maximum cost, of all calls.
+        account: The spending so far: the number of logged prompts that are not sent again, and the
+            cost of all logged calls, or its maximum if a call has no recorded cost.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class RouteLog:
         self._ledger.record_cost(call, paid, **told)
 
 
-def answer_all(
+def answer_prompts(
     decisions: Mapping[int, Decision],
     texts: Sequence[str],
     functions: Mapping[str, Callable[[str], Any]],

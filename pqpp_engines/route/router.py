@@ -12,7 +12,7 @@ import numpy as np
 from pqpp_backbones.foreign import check_foreign_folder
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import routes as rules
-from pqpp_engines.route.answers import Decision, RoutedAnswer, RouteLog, answer_all
+from pqpp_engines.route.answers import Decision, RoutedAnswer, RouteLog, answer_prompts
 from pqpp_engines.route.routes import Account, Route, Rule
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
@@ -34,7 +34,7 @@ class Router:
         routes: The models to choose from.
         rule: The rule of the choice.
         price: The value of a unit of cost, found on the calibration prompts.
-        shares: The share of the calibration prompts by route.
+        shares: The share of the calibration prompts that each route gets, by its name.
         prompts: The number of calibration prompts.
         predictor: Predicts the quality of each route.
         predictor_name: The name under which it was loaded.
@@ -71,7 +71,7 @@ class Router:
         predictor: str = DEFAULT_PREDICTOR,
         revision: str | None = None,
     ) -> Self:
-        """Find the price at which a user's prompts satisfy the rule.
+        """Return a router with the price at which a user's prompts satisfy the rule.
 
         Args:
             routes: Two or more; exactly two for a share.
@@ -116,10 +116,10 @@ class Router:
         resemble those of the calibration.
 
         Args:
-            prompts: An argument of `Predictor.predict`.
+            prompts: The prompts, as for `Predictor.predict`.
             account: Earlier spending. With it, the rule holds for any prompts, and these prompts
-                are added to it. Passing prompts together gives the best choice; the first of single
-                prompts go to the cheapest route.
+                are added to it. Pass prompts together for the best choice; passed one by one, the
+                first go to the cheapest route.
 
         Example:
             >>> routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
@@ -141,10 +141,10 @@ class Router:
                 names[at],
                 dict(zip(names, map(float, row), strict=True)),
                 self.routes[at].cost,
-                bool(is_far),
-                self._explain_choice(at, row, bool(is_far)),
+                bool(is_ood),
+                self._explain_choice(at, row, bool(is_ood)),
             )
-            for at, row, is_far in zip(chosen, value, ood, strict=True)
+            for at, row, is_ood in zip(chosen, value, ood, strict=True)
         ]
 
     def route(
@@ -161,7 +161,7 @@ class Router:
         over all runs with one log. Failed and killed calls count as paid.
 
         Args:
-            prompts: An argument of `Predictor.predict`.
+            prompts: The prompts, as for `Predictor.predict`.
             functions: For each route by name, a function from a prompt to an answer.
             log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
                 an image file) or the failure after it. A later run with the same log requests only
@@ -173,7 +173,8 @@ class Router:
             One answer per prompt, in their order.
 
         Raises:
-            EngineError: A route has no function, or the log is from another router.
+            EngineError: A route has no function.
+            ServiceError: The log is not a file of calls.
 
         Example:
             >>> routes = [Route("a", "glide_hbpp", 1), Route("b", "sdxl_hbpp", 4)]
@@ -193,7 +194,7 @@ class Router:
         decisions = dict(zip(left, decided, strict=True))
         costs = {route.name: route.cost for route in self.routes}
         money = costs, self.rule, account
-        return answer_all(decisions, texts, functions, *money, diary, workers, progress)
+        return answer_prompts(decisions, texts, functions, *money, diary, workers, progress)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""

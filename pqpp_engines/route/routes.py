@@ -48,11 +48,12 @@ class Rule:
     Attributes:
         budget: Maximum mean cost of an answer.
         share: Share of prompts for the more expensive of two routes.
-        floor: Minimum quality, by the lower bound of the prediction. In units of utility: the
-            cheapest route whose bound reaches it, or that with the highest bound if none does.
+        floor: Minimum quality, by the lower bound of the prediction. In units of utility; the
+            cheapest route whose bound reaches it is chosen, or if none does, the route with the
+            highest bound.
         confidence: One-sided confidence of the lower bounds (default: 0.9 with a floor, else 0.5).
-            .5 is the prediction itself. A floor should hold with high confidence; with a budget or
-            a share, the bounds mostly cancel.
+            At .5, a bound is the prediction itself. A floor should hold with high confidence; with
+            a budget or a share, the bounds mostly cancel.
     """
 
     budget: float | None = None
@@ -84,10 +85,10 @@ class Rule:
 
 
 def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
-    """Refuse a confidence above .5 for targets without deviations.
+    """Require standard deviations of all targets, for a confidence above .5.
 
     Raises:
-        EngineError: A target has no deviations.
+        EngineError: A target has no standard deviation.
 
     Example:
         >>> from pqpp_models import Predictor
@@ -111,7 +112,8 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
 
     Raises:
         EngineError: There are fewer than two routes, two with the same name, an invalid cost or
-            utility, a share with more than two routes, or a budget below every cost.
+            utility, a share without exactly two routes of different cost, or a budget below every
+            cost.
 
     Example:
         >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))
@@ -130,7 +132,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
             raise EngineError(f"route {route.name!r}: utility must be above 0; got {route.utility}")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
-        raise EngineError("`share` needs two routes of different cost; set `budget` instead")
+        raise EngineError("`share` needs exactly 2 routes of different cost; set `budget` instead")
     if rule.budget is not None and rule.budget < costs[0]:
         wanted = f"`budget` must be at least the cost of the cheapest route, {costs[0]:g}"
         raise EngineError(f"{wanted}; got {rule.budget:g}")
@@ -255,7 +257,7 @@ class Account:
         prompts that matter least change routes.
 
         Args:
-            value: As in `pqpp_engines.route.routes.choose`, like the other arguments.
+            value: As for the function `choose_routes`, like the other arguments.
 
         Example:
             >>> account = Account()
@@ -302,7 +304,7 @@ class Account:
 
 
 def hash_router(record: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a router's file without its own hash.
+    """Return the SHA-256 of a router's record without the record's own hash.
 
     Example:
         >>> hash_router({"price": 1.0}) == hash_router({"sha256": "b2", "price": 1.0})
@@ -340,5 +342,5 @@ def read_router(path: Path) -> dict[str, Any]:
         if not all(isinstance(router[name] or "", str) for name in ("predictor", "revision")):
             raise ValueError("predictor and revision must be text")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
-            raise ValueError("price and prompts must be numbers")
+            raise ValueError("price must be finite, and prompts 0 or more")
     return router

@@ -66,7 +66,7 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
         if not word:
             continue
         if word not in _ANSWERS:
-            raise FeedbackError(f"{table.locate(row)}: write true or false instead of {cell!r:.40}")
+            raise FeedbackError(f"{table.locate(row)}: expected true or false; got {cell!r:.40}")
         votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
@@ -76,7 +76,7 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
 
 
 def match_answers(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
-    """Return the rows whose images people have answered for, and these answers.
+    """Return the rows whose images have a human answer, and these answers.
 
     Example:
         >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
@@ -100,9 +100,9 @@ def compute_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[
         people: People's answers, (images,).
 
     Returns:
-        `n`; `people` and `automated`, each a rate with Wilson's 95% interval; `bias`, the
-        automated rate minus people's; `accuracy`, Cohen's `kappa`, and the F1 of both classes,
-        which is 0 if a class occurs on neither side.
+        `n`; `people` and `automated`, each a rate and both ends of Wilson's 95% interval; `bias`,
+        the automated rate minus people's; `accuracy`; Cohen's `kappa`; and `f1_true` and
+        `f1_false`, the F1 of each class, 0 if the class occurs on neither side.
 
     Example:
         >>> figures = compute_agreement([True, True, False, False], [True, False, False, False])
@@ -257,7 +257,7 @@ def describe_agreement(stats: Mapping[str, Any]) -> str:
     )
 
 
-# Images with an answer of people that an interval needs; ours to choose.
+# The fewest images with a human answer for an interval; our choice.
 FEWEST = 20
 
 HOW_TO_READ = (
@@ -300,7 +300,7 @@ def compare_with_people(
             by_routine.setdefault(row["routine"] or "score", []).append(row)
     judged = {name: match_answers(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise FeedbackError("no assessed image has an answer; check the image names of the answers")
+        raise FeedbackError("no assessed image has a human answer; check the table's image names")
     tables = []
     for column in ("task", "generator"):
         lines = []

@@ -105,8 +105,8 @@ class Assessor(abc.ABC):
             self.seconds[role] = self.seconds.get(role, 0.0) + time.perf_counter() - start
 
 
-def describe_all(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
-    """Describe the settings that verdicts depend on besides prompts and images."""
+def get_settings(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
+    """Return the settings that verdicts depend on besides prompts and images."""
     return [
         {
             "name": assessor.name,

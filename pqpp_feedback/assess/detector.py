@@ -29,7 +29,7 @@ class Detector:
     detectors with open classes (OWLv2, GroundingDINO, ...) search for each name separately.
 
     Args:
-        name: A detector, as in `pqpp_backbones.pretrained.fetch_model`.
+        name: Name or path of the detector, for `pqpp_backbones.pretrained.fetch_model`.
         device: The device; None for the default.
         dtype: The number format.
     """
@@ -49,7 +49,7 @@ class Detector:
 
     @torch.inference_mode()
     def observe(self, images: Sequence[Any], names: Sequence[list[str]]) -> list[dict[str, Any]]:
-        """Return each image's boxes, as fractions of its sides, and the label of each name."""
+        """Return each image's `boxes`, as fractions of its sides, and `labels` by name."""
         seen, config = [], self._loaded.model.config
         is_grounded = "dino" in config.model_type
         for image, asked in zip(images, names, strict=True):

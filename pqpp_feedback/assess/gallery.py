@@ -51,8 +51,7 @@ def render_gallery(
         threshold: Probability from which a word is marked.
 
     Raises:
-        FeedbackError: There are no rows, their evidence is not from an assessor, or no image
-            exists.
+        FeedbackError: There are no rows with an image, evidence is invalid, or no image exists.
 
     Example:
         >>> import tempfile

@@ -30,7 +30,7 @@ class Picture:
         prompt_id: The prompt's id, or empty.
         generator: The model that made the image; empty if unknown.
         about: Further columns of the prompt, such as its task.
-        problem: Why it cannot be assessed, in words; else empty.
+        problem: Why it cannot be assessed, as a verb phrase like "has no prompt"; empty if it can.
         content: The bytes of an image in memory.
     """
 
@@ -123,7 +123,7 @@ def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict
     r"""Yield the rows of a table of prompts, with `prompt` and `prompt_id`.
 
     Args:
-        column: The column of prompts.
+        column: The prompt column.
 
     Raises:
         FileError: The table cannot be read, or a prompt is not text.
@@ -191,7 +191,11 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
 
 
 def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
-    """Return the images of one prompt in memory, as `find_images` does for files.
+    """Convert images in memory to pictures of one prompt, sorted by name.
+
+    Args:
+        images: The bytes of each image by name, such as `7/sdxl_0.png`.
+        prompt: A row with `prompt`, `prompt_id` and further columns.
 
     Example:
         >>> (one,) = make_pictures({"7/sdxl_0.png": b""}, {"prompt_id": "7", "prompt": "a cat"})
@@ -237,7 +241,7 @@ def open_picture(path: str | Path | bytes) -> Any:
 
 
 def open_pictures(pictures: Iterable[Picture]) -> Iterator[tuple[Any, Picture]]:
-    """Yield each picture that can be assessed, after its opened image."""
+    """Yield the opened image and the picture, for each picture that can be assessed."""
     for picture in pictures:
         with contextlib.suppress(FeedbackError):
             if not picture.problem:
@@ -284,7 +288,7 @@ def _get_extras(row: Row) -> Row:
 
 
 def _find_prompt(path: Path, row: Row, asked: Row) -> tuple[str, str]:
-    """Return a prompt and its problem."""
+    """Return an image's prompt, and the problem if there is none; one of them is empty."""
     prompt = row.get("prompt")
     if prompt in (None, ""):
         prompt = row.get("text", prompt)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_backbones.errors import ModelError
-from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, format_evidence
+from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, get_settings
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
@@ -42,18 +42,18 @@ class AssessmentSummary:
     """The counts of an assessment run.
 
     Attributes:
-        images: Images assessed by this process; the others are from an earlier run.
-        rows: Rows written; 0 if shards are still missing.
-        missing: Shards left to other processes or the next run.
+        images: Number of images assessed by this process; the others are from an earlier run.
+        rows: Number of rows written; 0 if shards are still missing.
+        missing: Number of shards left to other processes or the next run.
         seconds: Total time of observing and scoring.
-        perceived: Seconds by role of the model.
+        seconds_by_role: Seconds of computing by role of the model.
     """
 
     images: int = 0
     rows: int = 0
     missing: int = 0
     seconds: float = 0.0
-    perceived: Counter[str] = field(default_factory=Counter)
+    seconds_by_role: Counter[str] = field(default_factory=Counter)
 
     def to_lines(self) -> list[str]:
         """Return the summary in words, one line each."""
@@ -61,7 +61,7 @@ class AssessmentSummary:
         if self.images:
             took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
             lines.append(f"{self.images} images in {took}, {rate} images per second")
-            for role, seconds in sorted(self.perceived.items()):
+            for role, seconds in sorted(self.seconds_by_role.items()):
                 lines.append(f"{role}: {seconds / self.images:.4f} s per image")
         if self.missing:
             lines.append(f"{self.missing} shards are left for other processes or the next run")
@@ -90,7 +90,7 @@ def assess(
         replace: Whether to replace other assessors' verdicts in the table.
 
     Raises:
-        FeedbackError: The table contains other assessors' verdicts.
+        FeedbackError: The file is not a table of verdicts, or contains other assessors' verdicts.
         ServiceError: The run would exceed the budget.
         OSError: The table or its parts cannot be written.
 
@@ -131,7 +131,7 @@ def assess(
     ran = AssessmentSummary(run_shards(compute, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:
-        ran.perceived.update(assessor.seconds)
+        ran.seconds_by_role.update(assessor.seconds)
     files = [folder / shard.name for shard in shards]
     ran.missing = sum(not file.is_file() for file in files)
     if not ran.missing:
@@ -163,7 +163,7 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
     """
 
     def yield_parts() -> Iterator[str]:
-        yield format_evidence(describe_all(assessors))
+        yield format_evidence(get_settings(assessors))
         columns = {name for assessor in assessors for name in assessor.columns}
         for picture in pictures:
             about = {name: picture.about[name] for name in columns if name in picture.about}
@@ -178,7 +178,7 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
 def assess_rows(
     pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_size: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of images in order, one assessor after the other."""
+    """Yield one row per image and assessor, in the order of the images."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
         opened = [_open_or_explain(picture) for picture in some]
@@ -237,12 +237,12 @@ def is_fatal(error: Exception) -> bool:
 
 @dataclass
 class AssessmentJob:
-    """A job of `pqpp_files.shards`: from rows of prompts to verdicts on their images.
+    """A job of `pqpp_files.shards` that assesses the images of prompts.
 
     Args:
         load_assessors: Loads the assessors before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
-        column: The column of prompts; ids are in `prompt_id`.
+        column: The prompt column; the ids are in `prompt_id`.
         batch_size: Images per call of an assessor.
 
     Returns:
@@ -271,7 +271,7 @@ class AssessmentJob:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that rows depend on besides prompts and images."""
-        return {"job": "assess", "column": self.column, "assessors": describe_all(self.assessors)}
+        return {"job": "assess", "column": self.column, "assessors": get_settings(self.assessors)}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the models: each process loads its own."""
@@ -285,7 +285,7 @@ class AssessmentJob:
 
     def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of prompts; a prompt without images has a picture with the reason."""
-        texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
         ids, wrong_ids = get_ids(table, "prompt_id")
         columns = replace_invalid_utf8(table).to_pylist(), ids, texts, wrong_ids, faults
         return [

@@ -13,11 +13,11 @@ OVERLAP = 0.5
 
 
 def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:
-    """Drop boxes that overlap a better one (non-maximum suppression).
+    """Return the boxes that do not overlap a better one (non-maximum suppression).
 
     Args:
         boxes: Boxes with `score` and `box` (left, top, right, bottom), the highest score first.
-        overlap: Intersection over union from which the lower-scoring box is dropped.
+        overlap: Intersection over union above which the lower-scoring box is dropped.
 
     Example:
         >>> boxes = [{"box": [0, 0, 1, 1]}, {"box": [0, 0, 1, 0.9]}, {"box": [2, 2, 3, 3]}]

@@ -151,10 +151,10 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path} is not Parquet; choose a table of pqpp assess") from None
-    missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
-    if missing:
-        raise FeedbackError(f"{path} has no column {missing[0]!r}; choose a table of pqpp assess")
+        raise FileError(f"{path} is not Parquet; choose a table written by pqpp assess") from None
+    if missing := [name for name in COLUMNS if name not in file.schema_arrow.names]:
+        wrong = f"{path} has no column {missing[0]!r}"
+        raise FeedbackError(f"{wrong}; choose a table written by pqpp assess")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(make_table([]).schema).to_pylist()
@@ -164,16 +164,16 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
 
 
 def rescore(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
-    """Score stored evidence again, without models.
+    """Yield rows with new verdicts on their stored evidence, without models.
 
-    Rows of other assessors are left out; rows without evidence are unchanged.
+    Rows of other assessors are left out; rows without evidence keep their verdicts.
 
     Args:
         rows: Rows as returned by `read_verdicts`.
         assessors: Assessors without loaded models; the rows keep their models' names.
 
     Raises:
-        FeedbackError: Evidence is not a JSON object, or not that of the assessor.
+        FeedbackError: Evidence is not a JSON object, or not the assessor's.
 
     Example:
         >>> from types import SimpleNamespace as Made

@@ -81,7 +81,7 @@ class ClipScorer:
     """A CLIP-like model that compares images with the names of `VOCABULARY` and of their prompts.
 
     Args:
-        name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch_model`.
+        name: Name or path of the model, for `pqpp_backbones.pretrained.fetch_model`.
         device: The device; None for the default.
         dtype: The number format.
     """
@@ -95,7 +95,7 @@ class ClipScorer:
         self._texts: dict[str, NDArray[np.float64]] = {}
 
     def observe(self, images: Sequence[Any], names: Sequence[list[str]]) -> list[dict[str, Any]]:
-        """Return the similarities of each image."""
+        """Return each image's similarities to the `VOCABULARY` and to its names."""
         from pqpp_backbones.images.embedding import embed_images
 
         model, processor = self._loaded.model, self._loaded.processor

@@ -39,7 +39,7 @@ def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[
 
 
 def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]:
-    """Return the tables of GIMBRR, and sentences on their results.
+    """Return tables of GIMBRR's match rates and agreement, and sentences on the results.
 
     Args:
         data_dir: The published files; None downloads them.

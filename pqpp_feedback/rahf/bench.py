@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.examples import (
     Examples,
-    format_count,
+    format_image_count,
     is_published,
     load_split,
     make_heatmap,
@@ -52,7 +52,7 @@ def bench_richhf(
     if not models:
         raise FeedbackError("there is no model to evaluate; name the folder of a RAHF model")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
-    images = format_count(len(table), is_published(split, data_dir))
+    images = format_image_count(len(table), is_published(split, data_dir))
     figures = {}
     for name in models:
         model = FeedbackModel.from_pretrained(name)
@@ -137,7 +137,7 @@ class GroundTruth:
 
 
 def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[str, float]]:
-    """Return the results for those of the four tables that the predictions allow.
+    """Return those of the paper's four tables for which there are predictions.
 
     Heatmaps follow the authors' conventions (`richhf`); keyword metrics are over the words of all
     images, with misaligned words as positives.
@@ -145,7 +145,7 @@ def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[
     Returns:
         `scores` with `<score>_plcc` and `<score>_srcc`; `implausibility_heatmap` and
         `misalignment_heatmap` with `HEATMAP_COLUMNS`; `keywords` with precision, recall and F1 in
-        percent. Tables that cannot be computed are left out.
+        percent.
     """
     from pqpp_metrics.functional.saliency import richhf_heatmap
 
@@ -206,7 +206,7 @@ def predict_rows(
 
 
 def merge_predictions(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
-    """Merge predictions of parts of a split in the order of rows."""
+    """Merge pairs of row indices and their predictions, in the order of the rows."""
     by_row = {
         row: answer for rows, judged in parts for row, answer in zip(rows, judged, strict=True)
     }

@@ -82,7 +82,7 @@ def read_weights(path: str | Path) -> StateDict:
 
 
 def convert_weights(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
-    """Return the model of a state dict in the published layout.
+    """Build the model from a state dict in the published layout.
 
     The shapes do not determine the image tower's number of attention heads; 64 channels per head
     are assumed.
@@ -91,7 +91,7 @@ def convert_weights(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
         weights: The weights by their published names.
 
     Raises:
-        ModelError: A part is missing or has an unexpected shape.
+        ModelError: A weight is missing or has an unexpected shape.
     """
     # A model saved from several devices puts `module.` before each name.
     layout = Checkpoint({name.removeprefix("module."): value for name, value in weights.items()})
@@ -131,7 +131,7 @@ class Checkpoint(dict):
         return numbers
 
     def count_parts(self, prefix: str) -> int:
-        """Return the number of numbered parts under a prefix."""
+        """Return the number of numbered modules under a prefix."""
         return len({name.split(".")[0] for name in self.select(prefix) if name[0].isdigit()})
 
     def rename(self, old: str, new: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:

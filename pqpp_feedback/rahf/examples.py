@@ -27,7 +27,7 @@ def load_split(
     subset: str | None = "richhf",
     limit: int | None = None,
 ) -> Any:
-    """Load a split of RichHF with prompts and images; rows without either are left out.
+    """Load a split of RichHF with prompts and images; rows that lack one are left out.
 
     Args:
         split: `train`, `validation` or `test`.
@@ -72,7 +72,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     """Return whether a split of RichHF is read from unchanged published files.
 
     Args:
-        split: An argument of `load_dataset`.
+        split: The split, as for `load_dataset`.
         data_dir: The folder of the TFRecord files; None for `PQPP_DATA_DIR` or a download.
 
     Raises:
@@ -101,11 +101,11 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     )
 
 
-def format_count(images: int, published: bool) -> str:
-    """Return the number of images in words, and a note if they are not the published files.
+def format_image_count(images: int, published: bool) -> str:
+    """Return the number of images as text, with a note if they are not the published files.
 
     Example:
-        >>> format_count(300, published=False)
+        >>> format_image_count(300, published=False)
         '300 images, not the published files'
     """
     number = f"{images} image{'' if images == 1 else 's'}"
@@ -164,7 +164,7 @@ class Examples:
         """Set the epoch of the augmentations."""
         self.epoch = epoch
 
-    def get_lengths(self) -> list[int]:
+    def count_words(self) -> list[int]:
         """Return the number of words of each prompt."""
         return [len(split_into_words(prompt)) for prompt in self.prompts]
 
@@ -234,7 +234,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     Args:
         recipe: Names the dataset and the folder of its files.
         examples: The training data.
-        held_out: The data that chose the epoch.
+        held_out: The validation data, which chose the epoch.
 
     Returns:
         `data`, and `images` and `dataset_name` in words.
@@ -250,7 +250,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
             "validation": len(held_out),
             "validation SHA-256": held_out.hash_examples(),
         },
-        "images": format_count(len(held_out), published),
+        "images": format_image_count(len(held_out), published),
         "dataset_name": own_name if published else f"{own_name} (not the published files)",
     }
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import CARD
 from pqpp_backbones.hub import find_model_folder, push_model
 from pqpp_backbones.pretrained import ModelId, fetch_model, get_device, move_model, safe_load
-from pqpp_feedback.errors import check_pairs
+from pqpp_feedback.errors import check_prompt_count
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, split_into_words
 from pqpp_files.atomic_write import atomic_folder
@@ -114,7 +114,7 @@ class FeedbackModel:
             from pqpp_feedback.rahf.processing_rahf import RahfProcessor
         name, access = str(name_or_path), {"cache_dir": cache_dir, "token": token}
         folder, source = fetch_model(name, "RAHF model", revision, **access)
-        remedy = "give a folder or OWNER/REPOSITORY written by pqpp train rahf"
+        remedy = "name a folder or OWNER/REPOSITORY written by pqpp train rahf"
         with safe_load(f"{name} has no usable RAHF model", remedy, str(folder)):
             options = {"local_files_only": True, "trust_remote_code": False}
             model = RahfForRichFeedback.from_pretrained(folder, **options)
@@ -154,7 +154,7 @@ class FeedbackModel:
         """
         import torch
 
-        check_pairs(images, prompts)
+        check_prompt_count(images, prompts)
         judged = []
         for start in range(0, len(images), batch_size):
             some = prompts[start : start + batch_size]

@@ -124,7 +124,7 @@ class ScoreHead(nn.Module):
 
 
 def count_weights(model: nn.Module) -> dict[str, int]:
-    """Return the number of weights in each part of a model."""
+    """Return the number of weights of each submodule of a model, by name."""
     return {
         name: sum(tensor.numel() for tensor in part.parameters())
         for name, part in model.named_children()
@@ -440,8 +440,8 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     """Load a pretrained image tower and a pretrained T5.
 
     Args:
-        vision: An image tower's argument of `AutoModel.from_pretrained`.
-        text: A T5's argument of `AutoModelForSeq2SeqLM.from_pretrained`.
+        vision: Name or path of the image tower, for `AutoModel.from_pretrained`.
+        text: Name or path of the T5, for `AutoModelForSeq2SeqLM.from_pretrained`.
     """
     config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
     config = getattr(config, "vision_config", config)

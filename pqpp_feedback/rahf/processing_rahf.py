@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from transformers import BatchFeature, ProcessorMixin
 
-from pqpp_feedback.errors import FeedbackError, check_pairs
+from pqpp_feedback.errors import FeedbackError, check_prompt_count
 from pqpp_feedback.rahf.outputs import TASK_STRINGS
 from pqpp_feedback.rahf.words import SUFFIX, split_into_words
 from pqpp_files.foreign.images import open_image
@@ -16,13 +16,13 @@ from pqpp_files.foreign.images import open_image
 class RahfProcessor(ProcessorMixin):
     """The processor that turns images and prompts into the model's input.
 
-    A prompt is cleaned as the released weights require and split at blanks. Each word is tokenized
-    separately, so that the map from tokens to words is known.
+    A prompt is split at spaces and punctuation, as the released weights require. Each word is
+    tokenized separately, so that each token belongs to a known word.
 
     Args:
         image_processor: The image tower's processor.
         tokenizer: T5's tokenizer.
-        variant: As in `RahfConfig`; with `augmented_prompt` each prompt is repeated per task.
+        variant: As in `RahfConfig`; with `augmented_prompt`, each prompt is encoded once per task.
         max_length: Maximum number of prompt tokens; further words are ignored.
         max_target_length: Maximum number of tokens of a rewritten prompt in training.
         **kwargs: Further arguments from transformers.
@@ -129,7 +129,7 @@ class RahfProcessor(ProcessorMixin):
             features["pixel_values"] = self.prepare_images(images)
         if text is not None:
             prompts = [text] if isinstance(text, str) else list(text)
-            check_pairs(prompts if images is None else images, prompts)
+            check_prompt_count(prompts if images is None else images, prompts)
             features |= self._encode_batch(prompts, tasks, max_length, padding)
         if return_tensors == "np":
             features = {name: tensor.numpy() for name, tensor in features.items()}

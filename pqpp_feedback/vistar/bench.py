@@ -43,8 +43,8 @@ def read_published() -> Row:
     return read_json(Path(__file__).with_name("published.json"))
 
 
-def read_scores(path: str | Path) -> list[dict[str, Any]]:
-    r"""Read scores of images from a table of `pqpp assess`, or any with `image` and `score`.
+def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
+    r"""Read image scores from a table written by `pqpp assess`, or with `image` and `score`.
 
     Optional columns: `routine` or `assessor` (the score's name), `angle`, `generator` or `model`,
     and `prompt_id`.
@@ -57,7 +57,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
         >>> _ = path.write_text("image,score\na.png,0.5\n")
-        >>> [(row["image"], row["score"]) for row in read_scores(path)]
+        >>> [(row["image"], row["score"]) for row in read_image_scores(path)]
         [('a.png', 0.5)]
     """
     table = read_table(path, remedy="each row needs `image` and `score`")
@@ -123,14 +123,15 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
     Choices with an angle count only for scores of that angle.
 
     Args:
-        rows: The output of `read_scores`.
+        rows: The output of `read_image_scores`.
         chosen: The output of `read_choices`.
 
     Returns:
-        list: One per score: `score`, `angle`, `accuracy` with Wilson's 95% interval, equal scores
-        counted as wrong as in the paper; `ties half`, with ties as half; `pairs`, those with a
-        preference; `equal scores`, how many of them have equal scores; `no preference`, pairs left
-        out; `published`, the paper's accuracy.
+        list: One dict per score: `score`; `angle`; `accuracy` with Wilson's 95% interval, equal
+        scores counted as wrong, as in the paper; `ties half`, the accuracy with equal scores
+        counted as half; `pairs`, the number of pairs with a preference; `equal scores`, how many of
+        them have equal scores; `no preference`, the number of other pairs; `published`, the paper's
+        accuracy.
 
     Example:
         >>> scores = ("x", 0), ("y", 1)
@@ -178,7 +179,7 @@ def bench_vistar(
     people: str | Path | None = None,
     roles: str | Path | None = None,
 ) -> tuple[list[Figures], list[str]]:
-    r"""Return tables of agreement with people and of roles, with notes.
+    r"""Return tables of agreement with people and of rankings by role, and notes on them.
 
     Raises:
         FeedbackError: A file is invalid, or there is nothing to compare.
@@ -193,7 +194,7 @@ def bench_vistar(
         >>> tables[0].rows[0]["accuracy"][0]
         1.0
     """
-    rows = [row for path in verdicts for row in read_scores(path)]
+    rows = [row for path in verdicts for row in read_image_scores(path)]
     tables, notes = [], []
     if people:
         lines = score_preferences(rows, read_choices(people))
@@ -263,8 +264,8 @@ def rank_by_role(
 ) -> list[dict[str, Any]]:
     """Rank generators by the weighted mean of their angle scores.
 
-    An angle's score is the mean over its prompts. Angles that lack scores of a generator are left
-    out; the other weights are scaled to sum to 1.
+    An angle's score is the mean over its prompts. An angle without scores of every generator is
+    left out; the other weights are scaled to sum to 1.
 
     Args:
         rows: Rows with `generator`, `prompt_id`, `angle` and `score`; rows without a score are

@@ -31,7 +31,7 @@ def load_choices(section: str) -> Mapping[str, Any]:
 
 
 def get_param(picture: Picture, name: str) -> Any:
-    """Return a prompt's column or control parameter.
+    """Return a prompt's column or control parameter; None if it has neither.
 
     Example:
         >>> from pathlib import Path
@@ -44,6 +44,6 @@ def get_param(picture: Picture, name: str) -> Any:
         return given
     pairs = picture.about.get("parameters") or {}
     if not isinstance(pairs, Mapping):
-        raise FeedbackError("`parameters` must be a mapping, not text; use Parquet or JSON Lines")
+        raise FeedbackError("`parameters` must be a mapping; use Parquet or JSON Lines to store it")
     values = dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False))
     return values.get(name)

@@ -40,7 +40,7 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
 
 
 def to_label_array(name: str, values: Values) -> NDArray[Any]:
-    """Return labels as a numpy array without conversion; lists and text become objects."""
+    """Return labels as a numpy array without conversion; lists and text become object arrays."""
     values = to_numpy(unwrap(name, values))
     if isinstance(values, np.ndarray):
         return values.astype(object) if values.dtype.kind == "U" else values
@@ -70,7 +70,7 @@ def _unify_type(name, labels):
 
 
 def describe_type(labels: NDArray[Any]) -> str:
-    """Return what an array from `as_labels` contains: "text" or "numbers"."""
+    """Return the type of labels from `as_labels`: "text" or "numbers"."""
     return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
 
 
@@ -88,7 +88,7 @@ def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[An
         As `encode_categories`.
 
     Raises:
-        MetricInputError: See `as_labels`, or shapes or kinds differ.
+        MetricInputError: See `as_labels`, or shapes or types differ.
     """
     arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
     _inputs.require_alike(True, **arrays)

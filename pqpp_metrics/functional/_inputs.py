@@ -118,7 +118,10 @@ def check_lengths(wanted: str, **values: Sized) -> None:
 
 
 def as_entries(name: str, value: Any, what: str) -> list[Any]:
-    """Return entries as a non-empty list; refuse a single text, with `what` in the message.
+    """Return entries as a non-empty list.
+
+    Args:
+        what: The plural noun for the entries, for errors.
 
     Raises:
         MetricInputError: See `as_list`, or the input is a single text or empty.
@@ -200,7 +203,7 @@ def require_int(name: str, value: Any, ge: int = 1) -> int:
 
 
 def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
-    """Return the number of random draws and the seed; raise unless it is 1 to ten million."""
+    """Return the number of random draws, from 1 to ten million, and the seed; raise otherwise."""
     ((name, value),) = draws.items()
     value = require_int(name, value)
     if value > _MOST_DRAWS:
@@ -233,7 +236,7 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
 def require_between(
     name: str, value: Any, low: float, high: float, from_low: bool = False
 ) -> float:
-    """Return an option as float; raise unless it is between two bounds or equals the lower."""
+    """Return an option as float between two bounds, the lower included with `from_low`."""
     # Convert a numpy number to Python, which compares it with any bound.
     exact = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))

@@ -51,7 +51,7 @@ class Result(Mapping[str, Any]):
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the level and the kind of the interval."""
+        """Check the confidence level, and how the interval is computed."""
         require_choice("interval", self.kind, INTERVALS)
         require_between("confidence", self.confidence, 0, 1)
 

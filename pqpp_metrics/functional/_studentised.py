@@ -32,14 +32,14 @@ _L_MOMENTS = np.array([[-1, 1, -1], [2, -6, 12], [0, 6, -30], [0, 0, 20]])
 class StandardError:
     """The standard error of a statistic, from its queries' influences; one per sample, (...,).
 
-    `error` is the standard error, infinite if an influence is unknown; `freedom` the degrees of
-    freedom of that error (Satterthwaite, "An Approximate Distribution of Estimates of Variance
-    Components", Biometrics Bulletin 2, 1946), at most n - 1; `skewness` that of the influences;
-    `largest_share` the largest share of a single query in the variance.
+    `error` is the standard error, infinite if an influence is unknown; `dof` its degrees of
+    freedom (Satterthwaite, "An Approximate Distribution of Estimates of Variance Components",
+    Biometrics Bulletin 2, 1946), at most n - 1; `skewness` that of the influences; `largest_share`
+    the largest share of a single query in the variance; `n` the number of queries.
     """
 
     error: Floats
-    freedom: Floats
+    dof: Floats
     skewness: Floats
     largest_share: Floats
     n: int
@@ -65,10 +65,11 @@ def get_standard_error(influences: Floats) -> StandardError:
 
 
 def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
-    """Return the probability that a statistic differs from its value by `distance` or more.
+    """Return the two-sided p-value of a statistic at `distance` from its hypothetical value.
 
-    The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
-    Royal Statistical Society B 54, 1992, by Student's t. 1 if the standard error is unknown.
+    It is that of Student's t for the transformed ratio of Hall, "On the Removal of Skewness by
+    Transformation", Journal of the Royal Statistical Society B 54, 1992; 1 if the standard error is
+    unknown.
 
     Args:
         distance: The statistic minus its value under the hypothesis.
@@ -85,7 +86,7 @@ def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
     some = np.where(on_line, bend, 1.0)
     line = _SLOPE**2 * (t - (_SLOPE - 1) / some) + (_SLOPE**3 - 1) / (3 * some)
     without_skewness = np.where(on_line, line, cubic) + bend / 2
-    return np.where(np.isfinite(se.error), 2 * stdtr(se.freedom, -np.abs(without_skewness)), 1.0)
+    return np.where(np.isfinite(se.error), 2 * stdtr(se.dof, -np.abs(without_skewness)), 1.0)
 
 
 def _get_curvature(se, weight):
@@ -100,7 +101,7 @@ def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tup
     """
     from scipy.special import stdtrit
 
-    quantile, bend = -stdtrit(se.freedom, np.asarray(tail) / 2), _get_curvature(se, weight)
+    quantile, bend = -stdtrit(se.dof, np.asarray(tail) / 2), _get_curvature(se, weight)
     is_bent = np.abs(bend) > 1e-9
     some = np.where(is_bent, bend, 1.0)
     reached = []

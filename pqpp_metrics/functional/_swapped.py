@@ -46,9 +46,9 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
 
     Args:
         statistic: A key of `QPP_MEASURES`.
-        a: The first predictor's predictions, (..., n); leading axes are pairs of predictors.
-        b: The second's, of a shape that broadcasts. Of several pairs, more than half must have
-            longer tails.
+        a: The first predictor's predictions, (..., n); leading axes are pairs of predictors, of
+            which more than half must have longer tails for a reason.
+        b: The second's, of a shape that broadcasts.
         y: References, (n,).
         influences: On the difference, (n,).
     """
@@ -64,7 +64,7 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
 
 
 def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Return whether the apparently better of two predictors has longer error tails, (..., n)."""
+    """Return whether the predictor that looks better has longer error tails, bool (...,)."""
     if statistic == "rmse":
         errors = [a - y, b - y]
     else:
@@ -118,7 +118,7 @@ class PredictorComparison:
     """The comparison of two predictors in each of several samples.
 
     `statistic` is a key of `QPP_MEASURES`, `values` are float64 (2, ...) on the scale of
-    `_influence`, `influences` (2, ..., n), and `spread` is that of the difference.
+    `_influence`, `influences` (2, ..., n), and `spread` is the standard error of the difference.
     """
 
     statistic: str

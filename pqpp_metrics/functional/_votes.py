@@ -15,7 +15,7 @@ from pqpp_metrics.functional._influence import get_correlation_interval
 def compute_disagreement(
     items: Integers, ratings: Floats | Integers, level: str
 ) -> tuple[float, Floats]:
-    """Return the ratio of disagreement within items to that of all ratings, and each rating's part.
+    """Return the ratio of disagreement within items to that by chance, and each rating's influence.
 
     Fleiss' kappa is 1 - ratio; Krippendorff's alpha of n ratings is 1 - ratio (n - 1) / n. `items`
     are the items of the ratings, numbered from 0, with two or more ratings each. `level` is as for

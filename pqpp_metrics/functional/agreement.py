@@ -91,7 +91,7 @@ def cohen_kappa(
 
     Args:
         predictions: Labels of one rater, shape (items,): text, numbers or booleans.
-        references: Labels of the other, same shape and kind.
+        references: Labels of the other, same shape and type.
         weights: How much a disagreement counts: None (default): all the same; "linear" or
             "quadratic" in the distance of the categories in ascending order (Cohen 1968).
         confidence: Level of the interval, between 0 and 1.
@@ -396,7 +396,7 @@ def bradley_terry(
     if (wins < 0).any() or np.diagonal(wins).any():
         raise MetricInputError("`wins` must not be negative, and must be 0 on the diagonal")
     confidence = require_between("confidence", confidence, 0, 1)
-    prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
+    prior_wins = require_between("prior_wins", prior_wins, 0, 1e300, from_low=True)
     wins = wins + prior_wins * (1 - np.eye(models))
     reached = (wins > 0) | np.eye(models, dtype=bool)
     for _ in range(models.bit_length()):

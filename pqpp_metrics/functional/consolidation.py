@@ -32,7 +32,7 @@ def richhf_consolidation(
     the heatmaps of the annotators are averaged.
 
     Args:
-        scores: Shape (annotators, kinds of score), NaN if missing.
+        scores: Shape (annotators, score types), NaN if missing.
         keyword_labels: Labels of the prompt's tokens, shape (annotators, tokens): 0 misaligned,
             1 aligned.
         points: For each annotator the marked points, a sequence of [row, column] in pixels; may
@@ -42,8 +42,8 @@ def richhf_consolidation(
         ties: Label of a token with an even split: "aligned" (default) or "misaligned".
 
     Returns:
-        dict: "scores", float64 (kinds,), NaN for a kind without scores; "keyword_labels", int64
-        (tokens,); "heatmap", float64 (height, width) in [0, 1], the share of annotators whose
+        dict: "scores", float64 (score types,), NaN for a type without scores; "keyword_labels",
+        int64 (tokens,); "heatmap", float64 (height, width) in [0, 1], the share of annotators whose
         disks cover the pixel.
 
     Example:

@@ -9,7 +9,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 
-# RichHF's tokens are separated by these characters; the plain space is the only blank among them.
+# RichHF's tokens are separated by these characters; the space is the only whitespace among them.
 TOKEN = re.compile(r'[^,.?!":; ]+')
 _SUFFIX = "_0"
 
@@ -18,7 +18,7 @@ def prompt_tokens(prompt: str) -> list[str]:
     r"""Return the tokens of a prompt that RichHF labels.
 
     Args:
-        prompt: Split at `,.?!":;` and the plain space, not at other blanks.
+        prompt: Split at `,.?!":;` and the space, not at other whitespace.
 
     Returns:
         List of tokens, none empty, in order.
@@ -42,12 +42,12 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
 
     Args:
         predictions: One sample each: a sequence of labels, or a string.
-        references: The same for the annotators' marks, in the same order and kind.
+        references: The same for the annotators' marks, in the same order and type.
 
     Returns:
         dict: "keyword_f1", "precision", "recall", each in [0, 1]; "n_predicted", "n_marked" and
-        "n_hits", misaligned tokens predicted, marked, and both. Precision is NaN if nothing is
-        predicted, recall if nothing is marked, F1 if both are.
+        "n_hits", how many tokens are misaligned by the prediction, by the marks, and by both.
+        Precision is NaN if nothing is predicted, recall if nothing is marked, F1 if both hold.
 
     Example:
         >>> result = keyword_f1(["a yellow_0 cat_0"], ["a yellow_0 cat"])

@@ -107,8 +107,9 @@ def judgments_needed(
         least, most = (-1, 1) if name == "correlation" else (0, math.inf)
         is_number = isinstance(value, int | float | np.number) and least <= value <= most
         if not is_number or value == math.inf or (value == 0 and name in ("half_width", "items")):
-            ranges = {"correlation": "from -1 to 1", "deviation": "0 or more"}
-            raise _inputs.not_allowed_error(name, value, f"must be {ranges.get(name, 'above 0')}")
+            ranges = {"correlation": "from -1 to 1", "deviation": "finite and 0 or more"}
+            wanted = ranges.get(name, "finite and above 0")
+            raise _inputs.not_allowed_error(name, value, f"must be {wanted}")
     # n = a (1 - r^2 (1 - n / N)) with a = (z s / h)^2, solved for n.
     alone = (_get_quantile(confidence) * deviation / half_width) ** 2
     unknown = correlation**2

@@ -28,7 +28,7 @@ def smare(
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
 ) -> Result:
-    """Return the scaled mean absolute rank error: the mean difference of both ranks, over n.
+    """Return the scaled mean absolute rank error: the mean absolute difference of ranks, over n.
 
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
     Performance Prediction", ECIR 2021. Ties share the mean of their ranks.
@@ -77,7 +77,7 @@ def _get_moments(x, y):
     """Return mean and variance, over all pairings, of two rankings' summed absolute difference."""
     n = len(x)
     (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))
-    of_x, of_y = _get_distances(x, y, y_count / n), _get_distances(y, x, x_count / n)
+    of_x, of_y = _get_mean_distances(x, y, y_count / n), _get_mean_distances(y, x, x_count / n)
     mean = float((of_x * x_count).sum())
     # Hoeffding: the squared distances, minus the part explained by means of rows and columns.
     squares = n * float((x_count * x * x).sum() + (y_count * y * y).sum())
@@ -88,7 +88,7 @@ def _get_moments(x, y):
     return mean, rest / (n - 1) if rest > 1e-12 * squares else 0.0
 
 
-def _get_distances(at, values, weights):
+def _get_mean_distances(at, values, weights):
     """Return the mean absolute distance of each point to weighted values, both ascending."""
     below = np.searchsorted(values, at)
     mass = np.concatenate([[0.0], np.cumsum(weights)])

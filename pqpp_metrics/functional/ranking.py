@@ -11,7 +11,7 @@ by descending score; `ties` is the rule for equal ones:
   2008);
 - "optimistic", "pessimistic": relevant documents first, or last, among their equals;
 - "order": the earlier column first, as a stable sort gives;
-- "docno": trec_eval's rule, the document with the higher number first. It needs `document_ids`,
+- "docno": trec_eval's rule, the document with the higher id first. It needs `document_ids`,
   names in the shape of `scores`: text is compared byte by byte as in trec_eval, integers as
   numbers.
 

@@ -139,7 +139,7 @@ def _convert_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats
     """Return the three as float64; scores that differ by float noise only are equal."""
     scores, *qualities = _inputs.as_same_shape(1, scores=scores, weak=weak, strong=strong)
     for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
-        _inputs.require_each(name, values, np.abs(values) < 1e290, "must be within 1e290")
+        _inputs.require_each(name, values, np.abs(values) < 1e290, "must be below 1e290 in size")
     return [cast(Floats, merge_ties(scores, TIE_TOLERANCE)), *qualities]
 
 

@@ -133,7 +133,7 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
     too low an area if predictions tie.
 
     Args:
-        references: Number of fixations on each pixel; a fraction is a weight. For a true map give
+        references: Number of fixations on each pixel; a fraction is a weight. For a true map, pass
             `references > 0`.
         convention: See `saliency`; "tuebingen" and "pysaliency" count repeated fixations on a
             pixel each time, in the others a pixel above 0 is fixated once. A value outside [0, 1],

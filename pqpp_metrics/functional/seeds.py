@@ -159,8 +159,8 @@ def _combine_spreads(queries, seeds):
     variance = by_queries + sum(influence for influence, _ in seeds)
     if not 0 < variance < math.inf:
         return queries, 0.0
-    parts = by_queries**2 / float(queries.freedom)
+    parts = by_queries**2 / float(queries.dof)
     parts += sum(influence**2 / (count - 1) for influence, count in seeds if count > 1)
-    error, freedom = np.float64(math.sqrt(variance)), np.float64(variance**2 / parts)
-    whole = StandardError(error, freedom, queries.skewness, queries.largest_share, queries.n)
+    error, dof = np.float64(math.sqrt(variance)), np.float64(variance**2 / parts)
+    whole = StandardError(error, dof, queries.skewness, queries.largest_share, queries.n)
     return whole, 1 - by_queries / variance

@@ -259,7 +259,7 @@ def text_rendering(
 
     VISTAR, section 3.3.1: a weighted mean of 1 - Levenshtein distance / length of the longer
     text, and the Jaccard coefficient of the sets of tokens, with tokens
-    separated by blanks. The paper does not print its weights; pqpp's default is half and half.
+    separated by whitespace. The paper does not print its weights; pqpp's default is half and half.
     Upper and lower case differ; normalise the texts first if they should not.
 
     Args:

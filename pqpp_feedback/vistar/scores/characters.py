@@ -70,7 +70,7 @@ class Characters(VistarScore):
 
 
 def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
-    """Return the shares of required postures and expressions found, with the best pairing.
+    """Return the shares of required postures and expressions found, under the best pairing.
 
     Example:
         >>> people = [{"postures": "sitting"}, {"postures": "standing"}]

@@ -77,8 +77,8 @@ class ComposedScene(VistarScore):
 def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
     """Return how panels were found (`gutters`, `grid` or `none`), and their boxes.
 
-    Gutters are used if they give as many panels as the layout or, without a layout, as the texts,
-    or at least two.
+    Gutters are used if they give as many panels as the layout; without a layout, if they give as
+    many as the texts, or at least two.
 
     Example:
         >>> from PIL import Image

@@ -135,7 +135,7 @@ def _average_trimmed(values: Values) -> float:
 
 
 def count_highlights(image: Values) -> tuple[int, int]:
-    """Return the numbers of specular spots and of the components that contain them.
+    """Return the number of specular spots, and of the components that they consist of.
 
     Args:
         image: (height, width, 3), 0 to 1.
@@ -176,7 +176,7 @@ def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray
 
 
 def count_contours(image: Values) -> tuple[int, int]:
-    """Return the numbers of contour components and of contour pixels.
+    """Return the number of contour components, and of their pixels.
 
     Args:
         image: (height, width, 3), 0 to 1.

@@ -69,6 +69,8 @@ class Light(VistarScore):
 def infer_direction(evidence: Mapping[str, Any]) -> np.ndarray | None:
     """Return the unit vector to the light: the objects' median line from shadow tip to top.
 
+    None if no object has such a line.
+
     Example:
         >>> pair = {"top": [0, 1, 0], "tip": [1, 0, 0]}
         >>> infer_direction({"pairs": [pair]}).round(3).tolist()
@@ -85,7 +87,7 @@ def infer_direction(evidence: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def parse_light_direction(picture: Picture) -> np.ndarray | None:
-    """Return the light direction that a prompt names, with its longest phrase; None if none.
+    """Return the unit vector of the light direction that a prompt names; None if it names none.
 
     Example:
         >>> from pathlib import Path
@@ -155,7 +157,7 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
 
 
 def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
-    """Return unit normal and offset of the plane through most of the free pixels."""
+    """Return unit normal and offset of the plane through most of the free pixels, or None."""
     chosen, some, far = load_choices("light"), points[free], depth[free]
     if len(some) < 3:
         return None

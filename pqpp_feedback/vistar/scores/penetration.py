@@ -107,10 +107,11 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         confidences: One per mask, in [0, 1].
 
     Returns:
-        list: One per pair: `objects`, two numbers; `overlap`, each one's mean depth in a ring
-        around the line at which the surfaces meet; `outside`, elsewhere; `relief`, the sum of both
-        standard deviations of depth; `contact`, the line's length over the root of the smaller
-        area; `enclosed`, the share of the smaller box in the larger; `confidences`.
+        list: One dict per touching pair: `objects`, the indices of both; `overlap`, each one's mean
+        depth in a ring around the line at which the surfaces meet; `outside`, each one's mean depth
+        elsewhere; `relief`, the sum of both standard deviations of depth; `contact`, the line's
+        length over the root of the smaller area; `enclosed`, the share of the smaller bounding box
+        inside the larger one; `confidences`, those of both.
 
     Example:
         >>> masks = np.zeros((2, 20, 20), bool)
@@ -147,7 +148,7 @@ def _get_bounds(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
-    """Return depths and length of the line where two surfaces touch; None if they do not."""
+    """Return `overlap`, `outside`, `relief` and `contact` of `find_contacts`; None without one."""
     chosen, square = load_choices("penetration"), np.ones((3, 3), bool)
     if not a.any() or not b.any():
         return None

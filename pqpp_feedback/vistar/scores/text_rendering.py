@@ -116,7 +116,7 @@ def sort_pieces(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def normalise_text(text: str) -> str:
-    """Return a text for comparison: one case, no punctuation, single blanks.
+    """Return a text for comparison: one case, no punctuation, single spaces.
 
     Example:
         >>> normalise_text(' "Grand  CANYON!" ')
@@ -132,14 +132,14 @@ def normalise_text(text: str) -> str:
 
 
 def find_match(read: str, wanted: str) -> str:
-    """Return the part of a text that is most similar to the requested text.
+    """Return the passage of a text that is most similar to the requested text.
 
     Example:
         >>> find_match("now grand canyn lodge", "grand canyon"), find_match("出口东门", "东门")
         ('grand canyn', '东门')
     """
     if re.search(r"[\u3040-\u30ff\u3400-\u9fff]", wanted) and wanted in read:
-        return wanted  # of scripts without blanks
+        return wanted  # of scripts without spaces
     words, length = read.split(), len(wanted.split())
     sizes = range(max(1, length - 1), length + 2)
     parts = [" ".join(words[n : n + size]) for size in sizes for n in range(len(words) - size + 1)]

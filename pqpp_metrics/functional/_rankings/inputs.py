@@ -34,7 +34,7 @@ class GradedRules(TypedDict, total=False):
 
 
 class RankingRules(GradedRules, total=False):
-    """Keyword arguments of metrics that need only relevant or not relevant; see `ranking`."""
+    """Keyword arguments of metrics that use binary relevance; see `ranking`."""
 
     relevance_level: float | None
 
@@ -74,10 +74,10 @@ class RankingInputs:
     """Checked inputs in one array library, which metrics also accept in place of scores.
 
     Attributes:
-        xp: The library.
+        xp: The library's namespace.
         scores: Floats, (queries, documents).
         relevance: Grades, same shape.
-        missing: Grades of relevant documents that were not retrieved, (queries, any number).
+        missing: Grades of documents that were not retrieved, (queries, any number).
         ties: How equal scores are ordered; "order" once ties were broken by document.
         relevant: Returns whether each grade is that of a relevant document.
         is_ranked: Whether documents are sorted by rank.
@@ -196,7 +196,7 @@ def _as_unretrieved(xp, relevance, rules):
 
 
 def get_row_lengths(value: Any) -> list[int] | None:
-    """Return the lengths of rows; None for an array of numbers and for what has no rows."""
+    """Return the lengths of rows; None for an array of numbers, or a value without rows."""
     if array_api_compat.is_array_api_obj(value) and str(value.dtype) != "object":
         return None
     try:

@@ -13,12 +13,12 @@ from pqpp_metrics.functional._rankings.order import count_true, order_documents
 
 
 def get_expected_relevant(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Return the expected number of relevant documents among the tied ones that get a rank."""
+    """Return how many relevant documents a random choice of `free` tied ones has on average."""
     return relevant * free / tied
 
 
 def get_chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Return the probability that a relevant one of the tied documents gets a rank."""
+    """Return the probability that a random choice of `free` tied documents has a relevant one."""
     none = xp.ones_like(tied)
     for index in range(int(xp.max(free))):
         misses = xp.maximum(tied - relevant - index, xp.zeros_like(tied))
@@ -86,7 +86,7 @@ class TieGroups(NamedTuple):
 
     Attributes:
         rows: The indices of these queries; all else is (queries, documents).
-        size: Documents in the group.
+        size: The number of documents in the group.
         start: The number of documents ranked before it.
         gain: The group's total gain.
         gain_before: The total gain of all documents before it.
@@ -102,7 +102,7 @@ class TieGroups(NamedTuple):
 def get_ranked_gains(
     inputs: RankingInputs, gain: Callable[[Array], Array]
 ) -> tuple[Array, TieGroups | None]:
-    """Return gains by rank, float64 (queries, documents), and the ties if they matter.
+    """Return gains by rank, float64 (queries, documents), and the ties; None if none matters.
 
     `gain` maps grades to gains. Under "expected", each tied document should get the mean gain of
     its tie, as `get_mean_gains` returns it.

@@ -92,7 +92,7 @@ def test_peoples_answers_are_read_by_image_or_by_prompt_and_model(tmp_path):
     path.write_text("prompt_id,model,label\n1,m,no\n")
     assert read_human_answers(path).find(row) is False
     path.write_text("image,matched\na,perhaps\n")
-    with pytest.raises(FeedbackError, match=r"line 2: write true or false instead of 'perhaps'"):
+    with pytest.raises(FeedbackError, match=r"line 2: expected true or false; got 'perhaps'"):
         read_human_answers(path)
     path.write_text("image,matched\na,\n")
     with pytest.raises(FeedbackError, match="no image has a majority answer"):
