@@ -117,12 +117,11 @@ def walk_files(folder: Path) -> list[Path]:
         >>> walk_files(Path(tempfile.mkdtemp()))
         []
     """
-    folders, files = [str(folder)] * folder.is_dir(), list[Path]()
+    folders, files = [Path(folder)] * folder.is_dir(), list[Path]()
     for one in folders:  # grows; recursion would end at a depth of a thousand
-        for entry in os.scandir(one) if os.access(one, os.R_OK | os.X_OK) else ():
-            path = Path(entry.path)
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.path)
+        for path in one.iterdir() if os.access(one, os.R_OK | os.X_OK) else ():
+            if path.is_dir() and not path.is_symlink():
+                folders.append(path)
             elif path.is_fifo() or path.is_char_device():
                 raise FileError(f"{path} is a pipe or a device; remove it")
             else:

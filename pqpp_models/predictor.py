@@ -187,8 +187,7 @@ class Predictor(ABC):
         training = self.details.get("training")
         figures = training.get("cross_validation") if isinstance(training, Mapping) else None
         known = figures.items() if isinstance(figures, Mapping) else ()
-        rows = {name: row for name, row in known if isinstance(row, Mapping)}
-        ranks = {name: row.get("ci_low", row.get("spearman")) for name, row in rows.items()}
+        ranks = {n: r.get("ci_low", r.get("spearman")) for n, r in known if isinstance(r, Mapping)}
         return tuple(
             name
             for name in self.targets

@@ -117,10 +117,9 @@ def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tup
     return below, above
 
 
-def make_warning(largest_share: float) -> str:
+def make_warning(share: float) -> str:
     """Return a warning if one query has a large share of the variance, else an empty text."""
-    line = f"one query carries {largest_share:.0%} of the variance"
-    return line if largest_share > LARGE_SHARE else ""
+    return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
 
 def get_tail_length(errors: Floats) -> Floats:

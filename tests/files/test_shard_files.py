@@ -99,8 +99,8 @@ def test_hidden_files_and_pipes_are_not_input_but_links_are(tmp_path):
     pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.table")
     (tmp_path / "a.parquet").symlink_to("a.table")
     os.mkfifo(tmp_path / "c.parquet")
-    (tmp_path / ".b.parquet").write_text("half")
-    (tmp_path / "_b.parquet").write_text("half")
+    for hidden in (".b.parquet", "_b.parquet"):
+        (tmp_path / hidden).write_text("half")
     assert joined(tmp_path / "*.parquet") == joined(tmp_path) == {"n": ["a"]}
 
 

@@ -265,8 +265,7 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
 def unlearned_targets() -> RidgePredictor:
     """A predictor of noise."""
     noise = np.random.default_rng(1).random((len(PROMPTS), 1))
-    fitted = fit(PROMPTS, noise, ["match_rate"])
-    return fitted
+    return fit(PROMPTS, noise, ["match_rate"])
 
 
 def test_cross_validation_of_noise_is_near_zero():
