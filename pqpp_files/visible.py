@@ -23,13 +23,13 @@ def visible(text: str, kept: str = "") -> str:
 
 
 def escape_cell(text: str) -> str:
-    r"""Return a text as a cell of a Markdown table: `|` would end it, and `<` begin HTML.
+    r"""Return a text as a cell of a Markdown table: no `|` ends it, no HTML or link is in it.
 
     Example:
         >>> escape_cell("a cat | a dog <b>")
         'a cat \\| a dog \\<b>'
-        >>> print(escape_cell(r"a cat \| a dog \<b>"))
-        a cat \\\| a dog \\\<b>
+        >>> print(escape_cell(r"a cat \| a dog \<b>"), escape_cell("![](http://a.b)"))
+        a cat \\\| a dog \\\<b> ![]\(http://a.b)
     """
     # Backslashes before a mark would undo the one that escapes it.
-    return re.sub(r"(\\*)([|<])", r"\1\1\\\2", visible(text))
+    return re.sub(r"(\\*)([|<]|(?<=])\()", r"\1\1\\\2", visible(text))
