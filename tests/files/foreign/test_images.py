@@ -102,7 +102,7 @@ def test_what_starts_programs_is_no_image_and_a_pipe_is_not_waited_for(tmp_path)
             open_image(tmp_path / name)
         with pytest.raises(FileError, match="could not be read"):
             read_header(tmp_path / name)
-    for form in (None, 7, [], {}, {"path": None}, b"", object()):
+    for form in (None, 7, [], {}, {"path": None}, b"", object(), np.zeros((1, 999), "u1")):
         with pytest.raises(FileError, match="an image could not be read"):
             open_image(form)
 
