@@ -101,7 +101,7 @@ def atomic_folder(
             been added; it raises its own error.
 
     Raises:
-        FileError: The folder contains other files, or is a file.
+        FileError: The folder contains other files, is a file, or was new and another run wrote it.
 
     Example:
         >>> import tempfile
@@ -113,17 +113,12 @@ def atomic_folder(
         (False, ['a.txt'])
     """
     target = resolve_links(expand(folder).absolute())
-
-    def check_target() -> None:
-        check(target)
-        check_output_folder(target, patterns)
-
     remove_temporary_files(target.parent)
-    temp_path = _name_temporary(target)
-    new = temp_path / "new"
+    new = _name_temporary(target) / "new"
     try:
         with lock_folder(target.parent):
-            check_target()
+            check(target)
+            check_output_folder(target, patterns)
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         with explain_full_disk(folder):
             new.mkdir(parents=True)
@@ -133,16 +128,19 @@ def atomic_folder(
             for path in filter(Path.is_file, walk_files(new)):
                 _flush(path)
         with lock_folder(target.parent):
-            check_target()
+            check(target)
+            check_output_folder(target, patterns)
+            if mode is None and target.exists():
+                raise FileError(f"{folder} was written by another run; name another folder")
             if target.exists():
                 target.rename(new.with_name("old"))
             new.rename(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            _restore(temp_path, target)
+            _restore(new.parent, target)
         raise
     finally:
-        shutil.rmtree(temp_path, ignore_errors=True)
+        shutil.rmtree(new.parent, ignore_errors=True)
 
 
 @contextlib.contextmanager
