@@ -98,7 +98,7 @@ def atomic_folder(
             before and after the block.
 
     Raises:
-        FileError: The folder contains other files, is a file, or cannot be written to.
+        FileError: The folder contains other files, is a file, or was new and another run wrote it.
 
     Example:
         >>> import tempfile
@@ -110,17 +110,12 @@ def atomic_folder(
         (False, ['a.txt'])
     """
     target = resolve_links(expand(folder).absolute())
-
-    def check_target() -> None:
-        check(target)
-        check_output_folder(target, patterns)
-
     remove_temporary_files(target.parent)
-    temp_path = _make_temporary_path(target)
-    new = temp_path / "new"
+    new = _make_temporary_path(target) / "new"
     try:
         with lock_folder(target.parent):
-            check_target()
+            check(target)
+            check_output_folder(target, patterns)
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         with explain_full_disk(folder):
             new.mkdir(parents=True)
@@ -130,16 +125,19 @@ def atomic_folder(
             for path in filter(Path.is_file, walk_files(new)):
                 _flush_to_disk(path)
         with lock_folder(target.parent):
-            check_target()
+            check(target)
+            check_output_folder(target, patterns)
+            if mode is None and target.exists():
+                raise FileError(f"{folder} was written by another run; name another folder")
             if target.exists():
                 target.rename(new.with_name("old"))
             new.rename(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            _restore_old_folder(temp_path, target)
+            _restore_old_folder(new.parent, target)
         raise
     finally:
-        shutil.rmtree(temp_path, ignore_errors=True)
+        shutil.rmtree(new.parent, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -23,13 +23,13 @@ def escape_controls(text: str, keep: str = "") -> str:
 
 
 def escape_cell(text: str) -> str:
-    r"""Return a text with `|`, `<` and control characters escaped, for a cell of a Markdown table.
+    r"""Return a text for a cell of a Markdown table, with marks of cells, HTML and links escaped.
 
     Example:
         >>> escape_cell("a cat | a dog <b>")
         'a cat \\| a dog \\<b>'
-        >>> print(escape_cell(r"a cat \| a dog \<b>"))
-        a cat \\\| a dog \\\<b>
+        >>> print(escape_cell(r"a cat \| a dog \<b>"), escape_cell("![](http://a.b)"))
+        a cat \\\| a dog \\\<b> ![]\(http://a.b)
     """
     # Backslashes before a mark would undo the one that escapes it.
-    return re.sub(r"(\\*)([|<])", r"\1\1\\\2", escape_controls(text))
+    return re.sub(r"(\\*)([|<]|(?<=])\()", r"\1\1\\\2", escape_controls(text))

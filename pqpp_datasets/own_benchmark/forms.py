@@ -307,22 +307,19 @@ def _read_table(
     called = {**foreign.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
     named = {role: called.get(role, role) for role in (*needed, *roles)}
-    inner = None if nested is None else named[nested]
-    wanted = tuple(named.values())
     if foreign:
         rows = list(foreign.rows)
-        names = list(dict.fromkeys(n for row in rows for n in row if n != ROW))
-        names += [name for name in foreign.names if name not in names]
-    else:
-        try:
-            cells, names = read_columns(str(path), wanted, _TABLES, inner, options.encoding)
-        except FileError as error:
-            raise BenchmarkError(str(error)) from None
-    if foreign:
+        names = list(dict.fromkeys([*(n for row in rows for n in row if n != ROW), *foreign.names]))
         likes = {role: find_column(names, one) for role, one in named.items() if one not in names}
         named |= {role: like for role, like in likes.items() if like}
         there = [*filter(names.__contains__, named.values()), ROW]
         cells = {name: [row.get(name) for row in rows] for name in there}
+    else:
+        wanted, inner = tuple(named.values()), named.get(nested or "")
+        try:
+            cells, names = read_columns(str(path), wanted, _TABLES, inner, options.encoding)
+        except FileError as error:
+            raise BenchmarkError(str(error)) from None
     missing = [named[role] for role in needed if named[role] not in cells]
     tells_models = options.images or options.model or options.model_pattern or options.models
     if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
@@ -332,7 +329,10 @@ def _read_table(
     columns = {}
     for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
         if name in cells:
-            codes_of_cells = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
+            try:
+                codes_of_cells = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
+            except TypeError:
+                raise BenchmarkError(f"{path}: {name} is a list; give text or numbers") from None
             codes = np.fromiter(map(codes_of_cells.__getitem__, cells[name]), np.int32)
             columns[role] = make_column(codes, [*map(_to_text, codes_of_cells)])
     row = np.array(cells[ROW]) if ROW in cells else None  # if lists became rows

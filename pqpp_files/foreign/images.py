@@ -19,7 +19,6 @@ FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF", "AVIF")
 """Accepted formats, by Pillow's names. Others are rare or, like EPS, start programs."""
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
 """The endings of image files in a folder."""
-_ORIENTATION = 0x0112  # the tag of EXIF
 _TURNS = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE"}
 _TURNS |= {6: "ROTATE_270", 7: "TRANSVERSE", 8: "ROTATE_90"}
 """The transposition that makes an image upright, by its EXIF orientation."""
@@ -77,7 +76,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
             with `path` or `bytes`, as in `datasets`.
         mode: `RGB` or `L`.
         longest: Maximum length of the longer side; larger images are scaled down, but no side to
-            less than 8 pixels.
+            less than 8 pixels. Without it, no side may be over 200 times as long as the other.
 
     Raises:
         FileError: The value is none of these, cannot be read completely, or has more pixels than
@@ -99,6 +98,8 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
     with _convert_errors(value), _open_value(value) as image:
         if longest:
             image.draft("RGB", (longest, longest))  # a JPEG is decoded smaller at once
+        elif max(image.size) > 200 * min(image.size):  # processors enlarge the shorter side
+            raise Image.DecompressionBombError
         image.load()
         turn = _TURNS.get(_read_orientation(image))
         factor = max(image.size) // (longest or max(image.size))
@@ -154,8 +155,7 @@ def _open_value(value: Any) -> Iterator[Any]:
 
 
 def _read_orientation(image: Any) -> int:
-    try:
-        orientation = image.getexif().get(_ORIENTATION, 1)
-    except Exception:  # damaged EXIF data with intact pixels
-        return 1
-    return orientation if orientation in _TURNS else 1
+    with contextlib.suppress(Exception):  # damaged EXIF data with intact pixels
+        if (orientation := image.getexif().get(0x0112)) in _TURNS:
+            return orientation
+    return 1

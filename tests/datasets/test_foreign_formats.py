@@ -289,15 +289,12 @@ def chosen(*choices):
 
 def test_what_is_refused(tmp_path):
     path = tmp_path / "export.json"
-    said = [{"value": 1, "user_id": "u"}]
+    said, two = [{"value": 1, "user_id": "u"}], [chosen("good"), chosen("good", "sharp")]
     for name, content, expected in (
         ("argilla", [{"fields": {"prompt": "a"}, "responses": {"x": said, "y": said}}], "x, y"),
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], "taskAnswers is not JSON"),
-        (
-            "label-studio",
-            [chosen("good"), chosen("good", "sharp")],
-            "record 2: q: expected one answer",
-        ),
+        ("argilla", [{"fields": {"prompt": ["a"]}, "responses": {"x": said}}], "prompt is a list"),
+        ("label-studio", two, "record 2: q: expected one answer"),
     ):
         path.write_text(json.dumps(content))
         with pytest.raises(BenchmarkError, match=expected):

@@ -190,3 +190,8 @@ def test_outputs_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(FileError, match="no permission to write to"):
         check_output(tmp_path / "new" / "b.csv")
+
+
+def test_a_new_folder_that_another_run_wrote_meanwhile_stays(tmp_path):
+    with pytest.raises(FileError, match="another run"), atomic_folder(tmp_path / "a"):
+        (tmp_path / "a").mkdir()

@@ -102,7 +102,7 @@ def test_eps_files_and_pipes_are_refused(tmp_path):
             open_image(tmp_path / name)
         with pytest.raises(FileError, match="cannot be read"):
             read_header(tmp_path / name)
-    for form in (None, 7, [], {}, {"path": None}, b"", object()):
+    for form in (None, 7, [], {}, {"path": None}, b"", object(), np.zeros((1, 999), "u1")):
         with pytest.raises(FileError, match="an image cannot be read"):
             open_image(form)
 
