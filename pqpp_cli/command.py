@@ -63,7 +63,7 @@ class Group(Options):
     _takes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
-        """Make the class a dataclass, and move its docstring from the examples on to the epilog."""
+        """Make the class a dataclass, and move the examples of its docstring to the epilog."""
         super().__init_subclass__()
         text = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")[0]
         cls.__doc__, sign, examples = text.partition("\nexamples:\n")

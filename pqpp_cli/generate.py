@@ -128,7 +128,7 @@ class Generate(
             raise PqppError(f"{limits}; remove the limits, or `workers` and `engine`")
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the `path` of an option; None for an output in an object store."""
+        """Return the role of an option's path, or None for an output in an object store."""
         from pqpp_files.shards import is_local
 
         is_elsewhere = option == "output" and not is_local(str(self.output))

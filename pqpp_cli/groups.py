@@ -276,7 +276,7 @@ class ShardOptions(Group):
         return (self.workers or 1) > 1 or self.engine == "ray"
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the `path` of an option; None for a path in an object store."""
+        """Return the role of an option's path, or None if it is in an object store."""
         role = super().get_path_role(option)
         if not self.in_shards or option not in ("output", "image_dir"):
             return role

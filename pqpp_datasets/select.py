@@ -73,10 +73,10 @@ def check_selection(captions: int, count: int, seed: int = 0) -> None:
     Example:
         >>> check_selection(10, 11)
         Traceback (most recent call last):
-        pqpp_datasets.errors.BenchmarkError: count must be from 1 to the 10 captions; got 11
+        pqpp_datasets.errors.BenchmarkError: count must be from 1 to 10 (all captions); got 11
     """
     if not 1 <= count <= captions:
-        raise BenchmarkError(f"count must be from 1 to the {captions} captions; got {count}")
+        raise BenchmarkError(f"count must be from 1 to {captions} (all captions); got {count}")
     if not 0 <= seed < 2**31:
         raise BenchmarkError(f"seed must be from 0 to {2**31 - 1}; got {seed}")
 

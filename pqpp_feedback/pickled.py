@@ -114,7 +114,7 @@ def load_weights(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
 
 
 def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tensors of a score's pickle under transformers' names."""
+    """Rename the tensors of a scoring model's pickle to the names in transformers."""
     made = {}
     for key, tensor in tensors.items():
         for pattern, to in _NAMES[name]["renamed"].items():

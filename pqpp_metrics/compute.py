@@ -199,7 +199,7 @@ def _find_invalid_cell(inputs: Inputs) -> str:
             number = sum(map(any, zip(*blank.values(), strict=False)))
             more = f" (one of {number:,} such rows)" if number > 1 else ""
             index = inputs.locate(name, cells.index(True))
-            return f"{index}: {name} is empty or NaN{more}; set `nan` drop to leave out such rows"
+            return f"{index}: {name} is empty or NaN{more}; to skip such rows, set `nan` to drop"
     for name, cells in inputs.columns.items():
         texts = [isinstance(cell, str) and not _is_number(cell) for cell in cells]
         if any(texts) and not all(texts):

@@ -253,7 +253,7 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
     refused = rows if both or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
         came = f"{table.locate(odd)}: {column!r} must be a finite number; got {values[odd]}"
-        raise MetricInputError(came + "; set `nan` drop to skip it" * math.isnan(values[odd]))
+        raise MetricInputError(came + "; to skip it, set `nan` to drop" * math.isnan(values[odd]))
     if not rows:
         raise MetricInputError(f"{table.path}: the column {column!r} is empty; fill in the column")
     ids = [
@@ -395,8 +395,8 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
     for only, side, other in sides if missing == "error" else ():
         if only:
             queries, have = ("query", "has") if len(only) == 1 else ("queries", "have")
-            came = f"{len(only)} {queries} of the {side} {have} no document in the {other}"
-            remedy = "add the documents, or set `missing` zero or `missing` drop"
+            came = f"{len(only)} {queries} in the {side} {have} no documents in the {other}"
+            remedy = "add the documents, or set `missing` to zero or drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
         raise MetricInputError("run and judgments have no query in common; check the query ids")

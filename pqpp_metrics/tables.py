@@ -147,9 +147,9 @@ def join_tables(
 ) -> tuple[Mapping[str, Sequence[int]], list[str] | None, str]:
     """Join the rows of files by their ids.
 
-    Ids are a column or the pandas index of a Parquet file. Files that all have ids are joined by
-    them, whatever the columns are called. Ids may repeat only if all files have the same ids in the
-    same order.
+    Ids are a column or the pandas index of a Parquet file. If every file has ids, the files are
+    joined by them, whatever the columns are called. Ids may repeat only if all files have the same
+    ids in the same order.
 
     Args:
         tables: The tables by file.
@@ -164,7 +164,7 @@ def join_tables(
     Raises:
         MetricInputError: An id is missing or duplicate, or only some of several files have ids;
             or rows that match in one id column differ in another, and no column was named.
-        FileError: A file has no column that was named.
+        FileError: A named column is missing from a file.
     """
     # An index that only counts the rows names them where that of another file is not such a one.
     counts = all(_has_range_index(table) for table in tables.values() if table.index)
@@ -267,7 +267,7 @@ def _match_rows(
             some = ", ".join(map(_shorten, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
             notes.append(f"{file.path} has {len(alone):,} {name} that other files lack ({some})")
     if notes and missing != "drop":
-        wanted = "add the rows, or set `missing` drop (zero is for TREC files)"
+        wanted = "add the rows, or set `missing` to drop (zero is for TREC files)"
         raise MetricInputError(f"{'; '.join(notes)}; {wanted}")
     kept = [text for text in places[0] if text in common]
     return {

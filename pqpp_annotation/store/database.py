@@ -147,8 +147,9 @@ def open_store(study: Study) -> Store:
             config = study.to_config()
             for name in ("name", "kind", "seed"):
                 if config[name] != row.config[name]:
-                    what = f"is {config[name]!r:.60}, but {row.config[name]!r:.60} in the database"
-                    raise AnnotationError(f"{name} {what}; restore {name}, or set a new database")
+                    there = f"but {row.config[name]!r:.60} in the database"
+                    what = f"`{name}` is {config[name]!r:.60} in the study file, {there}"
+                    raise AnnotationError(f"{what}; change it back, or set a new `database`")
             row.config = config
     except BaseException:
         store.close()

@@ -61,7 +61,7 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     preposition of place by "and". A phrase whose removal leaves nothing is skipped.
 
     Args:
-        content: The content of a prompt.
+        content: The prompt without its weights and parameters.
         typed: The prompt as typed. If it is given, positions refer to it, and phrases that are not
             in it are skipped.
 
@@ -71,7 +71,7 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     ([], ('two', 4, 7))
     """
     tokens = list(_tokenize(content))
-    things = list(_find_things(tokens))
+    things = list(_find_noun_phrases(tokens))
     found = []
     for first, last, edits in sorted(_find_removable_phrases(content, tokens, things))[:_MOST]:
         rest = _apply_edits(content, edits)
@@ -132,7 +132,7 @@ def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool
     return is_past or (is_stem and is_plural) or word in _WORDS["finite"]
 
 
-def _find_things(tokens: list[_Token]) -> Iterator[range]:
+def _find_noun_phrases(tokens: list[_Token]) -> Iterator[range]:
     """Yield the token ranges of the noun phrases."""
     at = 0
     while at < len(tokens):

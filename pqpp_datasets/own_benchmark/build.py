@@ -135,7 +135,9 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError("judgments and preferences define rates; set another `aggregate`")
+            raise BenchmarkError(
+                "votes and preferences both give rates; choose another `aggregate`"
+            )
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
@@ -158,7 +160,7 @@ def build_benchmark(
             people = pluralize(len(generation.annotators), "annotator")
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
             remedy = "add annotators, or lower `min_kappa` or `min_reference_share`"
-            why = f"no vote counts, {admitted} of {people} admitted", remedy
+            why = f"all votes are excluded, {admitted} of {people} admitted", remedy
             if generation.counted.size:
                 why = "each annotator gave only one label", "set `aggregate` to mean"
         raise BenchmarkError(f"{names}: no target has a value ({why[0]}); {why[1]}")
@@ -205,7 +207,7 @@ def _score_prompts(
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # another tool's file defines its kind
         if "judgments" not in opened:
-            raise BenchmarkError("`from_format` reads judgments; set judgments to the file")
+            raise BenchmarkError("`from_format` applies to judgments; set `judgments` to the file")
         foreign = [read_foreign_file(path, options) for _, path in files["judgments"]]
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:

@@ -104,7 +104,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     for role in ("prompt_id", "category"):
         earlier = rows.groupby(number)[role].transform("first")
         differs = rows[role].notna() & (rows[role] != earlier) & (rows["prompt"] != "")
-        remedy = ", or set `same_text` keep" if role == "prompt_id" else ""
+        remedy = ", or set `same_text` to keep" if role == "prompt_id" else ""
         for table, other in rows[differs].groupby("table"):
             has = f"but an earlier row of the prompt has {earlier[other.index[0]]!r:.60}"
             tables[table].report_cells(role, other["row"].array, f"{has}; correct either{remedy}")

@@ -15,7 +15,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.benchmark import get_size_category
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.export.parquet_folder import export_folder, write_eval_yaml, write_split
+from pqpp_datasets.export.parquet_folder import replace_output_folder, write_eval_yaml, write_split
 from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
@@ -156,7 +156,7 @@ def write_benchmark(
         "targets_told": [target.as_dict() for target in built.targets],
         "split_rule": describe_split(built.options.fractions, built.options.seed),
         "options": built.options,
-        "told": [*built.reliability_summaries, *_describe_flagged(built, extras)],
+        "told": [*built.reliability_summaries, *_describe_flagged_raters(built, extras)],
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
@@ -175,7 +175,7 @@ def write_benchmark(
             subsets[where] = split_images(built, compared, *how)
         if extras.votes:
             subsets["preferences"] = split_preferences(built, numbers[1])
-    with export_folder(Path(folder), built.inputs) as temp_path:
+    with replace_output_folder(Path(folder), built.inputs) as temp_path:
         files: dict[tuple[str, str], list[Path]] = {}
         listed: dict[str, Any] = {"rows": [], "subsets": {}}
         for subset, splits in subsets.items():
@@ -197,7 +197,7 @@ def write_benchmark(
     return Path(folder)
 
 
-def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
+def _describe_flagged_raters(built: Outcome, extras: Extras) -> Iterator[str]:
     """Yield a line on the flagged raters of judgments, and one on those of preferences."""
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
@@ -235,7 +235,7 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*built.reliability_summaries, *_describe_flagged(built, extras)],
+        told=[*built.reliability_summaries, *_describe_flagged_raters(built, extras)],
         plan=agreement and agreement.is_shared and agreement.plan_studies(extras.plan_width),
         notes=notes,
         warnings=built.warnings,

@@ -237,7 +237,7 @@ class Account:
     With an account, the rule holds for the actual prompts, not only for the calibration prompts:
     the total cost never exceeds the budget times the number of prompts, and a share is off by at
     most half a percentage point or one prompt. Prompts out of domain go to the most expensive route
-    only if it fits.
+    only as far as the rule allows.
 
     Attributes:
         asked: Number of prompts.

@@ -280,11 +280,11 @@ def compare_with_people(
         people: People's answers for some of the images.
 
     Returns:
-        Tables of agreement by task and by model and of the ratings saved by scores, and notes that
-        explain the columns.
+        Tables of agreement by task and by model and of how many ratings the scores save, and notes
+        that explain the columns.
 
     Raises:
-        FeedbackError: People have rated no image with a verdict or a score.
+        FeedbackError: No image that has a verdict or a score was rated by people.
 
     Example:
         >>> about = {"prompt_id": "", "task": "t", "generator": "g", "routine": None}

@@ -63,7 +63,7 @@ def inpaint(
         prompt: The prompt of the image.
         candidates: Number of candidates.
         heatmap: The heatmap that becomes the mask.
-        score: The score that chooses.
+        score: The name of the score to select by.
         threshold: Lowest value of a masked pixel.
         dilation: Width of a rim around the mask, as a fraction of the longer side.
         seed: Seed of the candidates: the n-th one uses `seed + n`.
@@ -136,7 +136,7 @@ def select_best(
     Args:
         feedback: The model that scores.
         candidates: Prompts with their images, as for `open_image`.
-        score: The score that chooses.
+        score: The name of the score to select by.
         threshold: Lowest score of a selected image.
     """
     for prompt, images in candidates:

@@ -44,7 +44,7 @@ def load_array(
         if not isinstance(array, np.ndarray):
             raise ValueError("it contains several arrays")
         if array.dtype.kind not in "biufc":
-            raise ValueError(f"it contains {array.dtype}")
+            raise ValueError(f"its dtype is {array.dtype}")
         return array
 
 

@@ -174,7 +174,7 @@ class ShardJob:
         return _count_errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
 
     def list_outputs(self) -> set[str]:
-        """Return the names of existing files, after refusing a folder of another job."""
+        """Return the names of the existing files; raise if the folder belongs to another job."""
         names = self.store.list_names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):

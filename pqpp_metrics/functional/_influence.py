@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from pqpp_metrics.functional._containers import Floats
-from pqpp_metrics.functional._pairs import PairOrder, to_unit_deviations
+from pqpp_metrics.functional._pairs import PairOrder, centre_to_unit_length
 from pqpp_metrics.functional._studentised import get_margin
 
 # With fewer queries, the influence of one cannot be estimated.
@@ -50,7 +50,7 @@ def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         have no correlation; 0 if all pairs are on a line.
     """
     n = x.shape[-1]
-    x, y = to_unit_deviations(x), to_unit_deviations(y)
+    x, y = centre_to_unit_length(x), centre_to_unit_length(y)
     r, lost = np.einsum("...i,...i->...", x, y)[..., None], n / (n - 1)
     z, is_line = to_fisher_z(r), np.abs(r) > _LINE
     shape = np.broadcast_shapes(x.shape, y.shape)

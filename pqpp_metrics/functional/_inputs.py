@@ -240,8 +240,8 @@ def require_between(
     # Convert a numpy number to Python, which compares it with any bound.
     exact = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    is_inside = is_number and (low < exact < min(high, 2.0**1023) or (from_low and exact == low))
-    if not is_inside:
-        span = f"from {low} to below {high}" if from_low else f"above {low} and below {high}"
-        raise not_allowed_error(name, value, f"must be a number {span}")
+    if not is_number or not (low < exact < min(high, 2.0**1023) or (from_low and exact == low)):
+        bounds = f"of at least {low}" if from_low else f"above {low}"
+        bounds += f" and below {high}" if high < 2.0**1023 else ""
+        raise not_allowed_error(name, value, f"must be a finite number {bounds}")
     return float(value)

@@ -59,7 +59,7 @@ def get_t_test_p_value(r: float, n: int) -> float:
     return float(2 * betainc(half, half, (1 - abs(r)) / 2))
 
 
-def to_unit_deviations(values: Floats) -> Floats:
+def centre_to_unit_length(values: Floats) -> Floats:
     """Return deviations from the mean along the last axis as unit vectors; 0 for a constant."""
     deviations = _subtract_mean(values)
     length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.functional import _influence
 from pqpp_metrics.functional._containers import Floats
-from pqpp_metrics.functional._pairs import PairOrder, merge_ties, standardise, to_unit_deviations
+from pqpp_metrics.functional._pairs import PairOrder, centre_to_unit_length, merge_ties, standardise
 from pqpp_metrics.functional._resampled import get_signs
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
@@ -70,10 +70,10 @@ def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray
     else:
         if statistic == "spearman":
             a, b, y = (PairOrder(side).ranks for side in (a, b, y))
-        a, b, y = map(to_unit_deviations, (a, b, y))
+        a, b, y = map(centre_to_unit_length, (a, b, y))
         errors = [side - (side * y).sum(axis=-1, keepdims=True) * y for side in (a, b)]
     size, other = (_influence.compute_rmse(side)[0] for side in errors)
-    first, second = map(to_unit_deviations, errors)
+    first, second = map(centre_to_unit_length, errors)
     shared = (first * second).sum(axis=-1, keepdims=True)
     longer = get_tail_length(first - shared * second) - get_tail_length(second - shared * first)
     return np.where(size < other, longer, -longer) > _LONGER
@@ -164,8 +164,8 @@ def measure_after_swaps(
 
     Args:
         statistic: A key of `QPP_MEASURES`.
-        swaps: (..., swaps, n).
-        a: The first predictor's predictions as `to_common_scale`, (..., n).
+        swaps: Whether the predictions of each query are swapped, bool (..., swaps, n).
+        a: The first predictor's predictions, as returned by `to_common_scale`, (..., n).
         b: The second's.
         y: References, (..., n).
     """

@@ -109,7 +109,7 @@ def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
         width: Width of the image in pixels.
 
     Returns:
-        numpy float64 array (height, width), each in [0, 1].
+        numpy float64 array (height, width), with values in [0, 1].
 
     Example:
         >>> points_heatmap([[[1, 1]]], height=3, width=3).tolist()

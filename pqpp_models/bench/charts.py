@@ -182,7 +182,7 @@ _SIDE = 300
 _PARTS = 5
 
 
-def make_space_panels(
+def make_embedding_panels(
     predictions: Predictions,
     space: NDArray,
     references: Mapping[str, Sequence[float | None]],

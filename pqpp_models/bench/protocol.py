@@ -77,13 +77,13 @@ class Result:
         fitted_on: The split of that configuration, like `train + validation`, if known.
         fitted_rows: Number of the `n` prompts that the predictor was fitted to; None if unknown.
         ranked: Whether the predictor was fitted to no row of the table.
-        stands_for: The predictor fitted to the rows, which this one replaces.
+        stands_for: The predictor that this one replaces, since it was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
         oriented: How the sign of the predictions was chosen such that higher ones mean higher true
             values: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; it ends
             in `, negated` if predictions were negated.
         baseline_difference: Kendall's tau-b with that sign minus the baseline's.
-        baseline_p: The p-value of no difference from it, corrected over the table.
+        baseline_p: The p-value of the difference, corrected for all tests in the table.
         baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test and
             not corrected.
         baseline_ci_high: Upper bound of the same interval.

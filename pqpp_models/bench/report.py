@@ -13,8 +13,8 @@ from pqpp_files.render_page import render_page
 from pqpp_models.bench.charts import (
     MOST_POINTS,
     find_main_column,
+    make_embedding_panels,
     make_scatter_panel,
-    make_space_panels,
     rank_rows,
     select_same_release,
 )
@@ -65,7 +65,7 @@ def render_report(
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
         if spaces and name in spaces:
-            pictures[name] = make_space_panels(
+            pictures[name] = make_embedding_panels(
                 predictions, spaces[name], run.references, results, titles
             )
         own = [result for result in results if result.predictor == name]

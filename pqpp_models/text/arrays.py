@@ -73,10 +73,10 @@ def add_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def select_prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     """Return the arrays whose names have a prefix, and remove it.
 
-    >>> list(strip_prefix("words.", {"words.counts": np.zeros(1), "labels": np.zeros(1)}))
+    >>> list(select_prefixed("words.", {"words.counts": np.zeros(1), "labels": np.zeros(1)}))
     ['counts']
     """
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

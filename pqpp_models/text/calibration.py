@@ -157,7 +157,7 @@ class CalibratedPredictor(Predictor):
 def read_calibration(
     config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, also: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields that all `CalibratedPredictor` classes have, from a checkpoint.
+    """Read the fields shared by all `CalibratedPredictor` classes from a checkpoint.
 
     Args:
         config: the configuration.

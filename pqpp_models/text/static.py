@@ -34,7 +34,7 @@ from pqpp_models.text.arrays import (
     multiply_exactly,
     normalise_rows,
     round_to_grid,
-    strip_prefix,
+    select_prefixed,
 )
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.collection.model import Scaling
@@ -417,12 +417,12 @@ class StaticPredictor(CalibratedPredictor):
             or UNKNOWN_PIECE not in vocabulary
         ):
             raise ValueError(f"max_pieces, captions, {_FEWER} or the vocabulary is invalid")
-        network = strip_prefix("network.", tensors)
+        network = select_prefixed("network.", tensors)
         pairs = None
-        if counts := strip_prefix("pairs.", tensors):
+        if counts := select_prefixed("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)
-        judged = strip_prefix("judged.", tensors)
+        judged = select_prefixed("judged.", tensors)
         return cls(
             WordPieces(vocabulary, max_pieces),
             StaticNetwork(tensors["pieces"], tensors["scales"], network, pairs),

@@ -17,7 +17,7 @@ from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS, resolve_targets
-from pqpp_models.text.arrays import Floats, Singles, add_prefix, strip_prefix
+from pqpp_models.text.arrays import Floats, Singles, add_prefix, select_prefixed
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import get_encoder_config, get_encoder_weights, rebuild_encoder
@@ -117,7 +117,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         with limit_model_size(folder):
             registration.register()  # the fine-tuned one is a model of this package
             encoder, tuned = (
-                rebuild_encoder(config[name], strip_prefix(f"{name}.", tensors), name == "tuned")
+                rebuild_encoder(config[name], select_prefixed(f"{name}.", tensors), name == "tuned")
                 for name in ("encoder", "tuned")
             )
         return cls(
@@ -125,7 +125,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             encoder,
             tuned,
             CollectionModel.from_tensors(
-                config["collection"], strip_prefix("collection.", tensors)
+                config["collection"], select_prefixed("collection.", tensors)
             ),
             resolve_targets(config["targets"]),
             **read_calibration(config, tensors, *_OWN, also=_OF_TUNED),

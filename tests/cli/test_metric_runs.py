@@ -102,7 +102,7 @@ def test_runs_are_compared(compute, folder):
     ("words", "said"),
     [
         (["rr", "--run", "a.run"], "--runs and --qrels must be given together"),
-        (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing zero or --missing drop"),
+        (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing to zero or drop"),
     ],
 )
 def test_one_line_and_2(compute, folder, words, said):

@@ -68,7 +68,7 @@ def test_a_row_for_each_document(compute, kind, metric):
     ("rows", "words"),
     [
         ("q,a,.9,1\nq,a,.8,0\n", "b.csv, line 3: document a appears twice in query q"),
-        ("q,a,.9,\np,a,,1\n", "1 query of the judgments has no document in the run (p)"),
+        ("q,a,.9,\np,a,,1\n", "1 query in the judgments has no documents in the run (p)"),
     ],
 )
 def test_bad_rows_name_file_and_line(compute, rows, words):

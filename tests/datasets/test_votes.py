@@ -353,7 +353,7 @@ def test_prompts_that_look_alike_are_one(tmp_path, name):
 
 def test_same_text_with_ids_of_their_own(tmp_path):
     path = write(tmp_path / "v.csv", *SAME_TEXT, header=HEADER + ",prompt_id")
-    with pytest.raises(BenchmarkError, match=r"row 2: prompt_id is '2', .* `same_text` keep"):
+    with pytest.raises(BenchmarkError, match=r"row 2: prompt_id is '2', .* `same_text` to keep"):
         build(path, scale="likert5")
     for seed in range(5):
         built = build(path, scale="likert5", same_text="keep", seed=seed)

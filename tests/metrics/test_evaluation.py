@@ -294,7 +294,7 @@ def test_runs_are_compared_on_the_queries_that_all_have():
     found = runs.compare_runs({"one": one, "other": other}, qrels, "rr", missing="drop")
     assert found["runs"]["one"]["query_ids"] == ["b", "c"]
     assert found["comparisons"][0]["difference"] == 0.5 and found["comparisons"][0]["n"] == 2
-    with pytest.raises(MetricInputError, match="no document in the run"):
+    with pytest.raises(MetricInputError, match="no documents in the run"):
         runs.compare_runs({"one": one, "other": other}, qrels, "rr")
     with pytest.raises(MetricInputError, match="no query in common"):
         runs.compare_runs({"a": {"a": {"x": 1}}, "b": {"b": {"x": 1}}}, qrels, "rr", missing="drop")

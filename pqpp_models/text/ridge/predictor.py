@@ -24,7 +24,7 @@ from pqpp_models.text.arrays import (
     Singles,
     add_prefix,
     round_to_grid,
-    strip_prefix,
+    select_prefixed,
 )
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, compute_prompt_features
@@ -202,7 +202,7 @@ class RidgePredictor(CalibratedPredictor):
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Return the predictor of a folder whose files have been read."""
         encoder_class = registry.get_predictor_class(ENCODER)
-        arrays = strip_prefix("encoder.", tensors)
+        arrays = select_prefixed("encoder.", tensors)
         encoder = encoder_class.from_checkpoint(folder, config["encoder"], arrays)
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
         has_limits = all(low < high for low, high in pairs)
@@ -211,18 +211,18 @@ class RidgePredictor(CalibratedPredictor):
         base = config.get(_BASE) or {}
         sentence = None
         if _SENTENCE in config:
-            arrays = strip_prefix(f"{_SENTENCE}.", tensors)
+            arrays = select_prefixed(f"{_SENTENCE}.", tensors)
             sentence = SentenceEncoder.from_checkpoint(folder, config[_SENTENCE], arrays)
         return cls(
             encoder,
-            Standardisation(**strip_prefix("standard.", tensors)),
+            Standardisation(**select_prefixed("standard.", tensors)),
             tensors["weights"],
             tensors["intercept"],
             tensors["references"],
             dict(zip(check_target_names(config["targets"]), pairs, strict=True)),
-            TfidfHead(**strip_prefix("pieces.", tensors)),
+            TfidfHead(**select_prefixed("pieces.", tensors)),
             neighbours={
-                name: KernelHead(**strip_prefix(f"{name}.", tensors))
+                name: KernelHead(**select_prefixed(f"{name}.", tensors))
                 for name in _NEIGHBOURS
                 if f"{name}.width" in tensors
             },
