@@ -39,11 +39,7 @@ def export(
     import datasets
     from datasets.table import embed_table_storage
 
-    from pqpp_datasets.export.parquet_folder import (
-        replace_output_folder,
-        write_eval_yaml,
-        write_split,
-    )
+    from pqpp_datasets.export.parquet_folder import replace_folder, write_eval_yaml, write_split
     from pqpp_datasets.registration import register
 
     options = options or {}
@@ -55,7 +51,7 @@ def export(
         names = ", ".join(configs)
         raise BenchmarkError(f"unknown option {untaken[0]} of {names}; choose from: {allowed}")
     register()
-    with replace_output_folder(Path(folder)) as temp_path:
+    with replace_folder(Path(folder)) as temp_path:
         files, rows, releases = {}, {}, {}
         listed: dict[str, list[dict]] = {}
         for config in configs:

@@ -33,7 +33,7 @@ _COMPRESSION, _LEVEL = "gzip", 3  # a tenth of the time of level 6, and files 3%
 
 
 @contextlib.contextmanager
-def replace_output_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+def replace_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """Yield a temporary folder that replaces `folder` if the block succeeds.
 
     Args:

@@ -135,9 +135,7 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError(
-                "votes and preferences both give rates; choose another `aggregate`"
-            )
+            raise BenchmarkError("votes and preferences both give rates; set another `aggregate`")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}

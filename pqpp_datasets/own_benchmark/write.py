@@ -15,7 +15,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.benchmark import get_size_category
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.export.parquet_folder import replace_output_folder, write_eval_yaml, write_split
+from pqpp_datasets.export.parquet_folder import replace_folder, write_eval_yaml, write_split
 from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
@@ -175,7 +175,7 @@ def write_benchmark(
             subsets[where] = split_images(built, compared, *how)
         if extras.votes:
             subsets["preferences"] = split_preferences(built, numbers[1])
-    with replace_output_folder(Path(folder), built.inputs) as temp_path:
+    with replace_folder(Path(folder), built.inputs) as temp_path:
         files: dict[tuple[str, str], list[Path]] = {}
         listed: dict[str, Any] = {"rows": [], "subsets": {}}
         for subset, splits in subsets.items():
