@@ -231,15 +231,14 @@ def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool)
         yield f"{split}: {pluralize(table.num_rows, 'prompt')}"
     if "train" in built.splits and built.splits["train"].num_rows < FEWEST_PROMPTS:
         yield f"pqpp fit needs {FEWEST_PROMPTS} prompts in train: rate more, or change `fractions`"
-    if built.generation and built.generation.annotators:
-        annotators = built.generation.annotators
-        admitted = sum(not annotator.reasons for annotator in annotators)
-        yield f"the votes of {admitted} of {len(annotators)} annotators count"
+    if built.generation and (annotators := built.generation.annotators):
+        count = sum(not annotator.reasons for annotator in annotators)
+        yield f"the votes of {count} of {len(annotators)} annotators count"
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, keeping.get_display_names(names), strict=True))
         for name, reason in people[:20]:
             number = "" if shown[name] == name else f" ({shown[name]} in the report)"
             yield f"flagged: {name}{number} {reason}"
         if people:
-            what = "left out" if exclude else "--exclude flagged removes them"
-            yield f"{len(people)} of {pluralize(len(names), 'rater')} flagged; {what}"
+            what = "left out" if exclude else "leave them out with --exclude flagged"
+            yield f"{len(people)} of {pluralize(len(names), 'annotator')} flagged; {what}"

@@ -168,7 +168,8 @@ def _import_module(name: str) -> ModuleType:
 
 
 _DATA = ("--judgments", "--input", "--dataset", "--file")
-_MEANT = {"explain": "predict --explain", "score": "assess score", "eval": "bench", "serve": "demo"}
+_MEANT = {"explain": "predict --explain", "verdict": "predict --verdict"}
+_MEANT |= {"score": "assess score", "eval": "bench", "serve": "demo"}
 
 
 class Parser(argparse.ArgumentParser):

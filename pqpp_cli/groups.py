@@ -157,7 +157,8 @@ class PromptOptions(ColumnOptions):
                 raise PqppError(f"prompt {prompt!r} is not UTF-8; give a UTF-8 file with `file`")
             if is_file_name(prompt):
                 raise PqppError(f"{prompt!r} is a file name, not a prompt; write `file` {prompt}")
-        if len(self.prompts) > 1 and not _LITTLE_WORDS.isdisjoint(map(str.lower, self.prompts)):
+        is_little = not _LITTLE_WORDS.isdisjoint(map(str.lower, self.prompts))
+        if len(self.prompts) > 1 and (is_little or not any(" " in one for one in self.prompts)):
             command = " ".join(["pqpp", *get_command_words(type(self))])
             line = f'{command} "{" ".join(self.prompts)}"'
             raise PqppError(f"the words look like one prompt; put the prompt in quotes: {line}")
@@ -316,7 +317,7 @@ class ShardOptions(Group):
         if file in (None, "-"):
             raise PqppError("shards need an input file or folder; name it with `file`")
         if output is None or is_file_name(output):
-            raise PqppError(f"`output` is {output or 'missing'}; with shards it must be a folder")
+            raise PqppError(f"{file} is read in shards; set `output` to a folder")
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")

@@ -73,7 +73,7 @@ class Predict(
         verdict: Add how hard each prompt is, compared with prompts by people and with captions, and
             which skill makes it hard (columns `verdict`, `level`, `easier_than_people`,
             `easier_than_captions`, `skill`, `cost` and `remedy`).
-        explain: Add how the first target's prediction changes if a phrase is removed (column
+        explain: Add how much each phrase raises or lowers the first target's prediction (column
             `explanation`).
     """
 

@@ -424,7 +424,7 @@ class Predictor(ABC):
     def explain(
         self, prompts: Any, target: str | None = None, progress: bool = False
     ) -> "list[Explanation]":
-        """Explain predictions by their changes if a phrase of the prompt is removed.
+        """Explain a prediction by how much each phrase of the prompt raises or lowers it.
 
         Changes do not add up. There are none for ignored text, and for prompts that cannot be read
         or have one word.

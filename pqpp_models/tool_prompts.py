@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pqpp_files.errors import FileError, explain
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.names import pluralize
@@ -46,7 +47,8 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
         if source.suffix in ("", ".txt"):
             found = _read_blocks(source.read().decode("utf-8-sig", "replace"))
         elif source.suffix == ".png":
-            texts = open_image(source.name).info
+            with require_extra("a PNG file", "models"):
+                texts = open_image(source.name).info
             if "parameters" in texts:
                 found = _read_blocks(texts["parameters"]) or [texts["parameters"].strip()]
             elif named := [n for n in ("prompt", "invokeai_metadata", "workflow") if n in texts]:
@@ -69,8 +71,7 @@ def _read_blocks(text: str) -> list[str]:
     *blocks, rest = _SETTINGS.split(text)
     if rest.strip():  # lines of prompts, some with settings
         return []
-    prompts = [block.partition("\nNegative prompt:")[0].strip() for block in blocks]
-    return [" ".join(prompt.split("\n")) for prompt in prompts]
+    return [" ".join(b.partition("\nNegative prompt:")[0].strip().split("\n")) for b in blocks]
 
 
 def _read_json(value: Any) -> list[Any]:

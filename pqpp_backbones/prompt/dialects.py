@@ -38,7 +38,9 @@ _NEGATIVE = re.compile(
     r"(?:(?:^|\s)Negative prompt|\n\s*Negative):(.*)$", re.IGNORECASE | re.DOTALL
 )
 _NETWORK = re.compile(
-    r"<(?:lora|lyco|lycoris|hypernet|ti|embedding)\s*:[^<>]{1,200}>|\bembedding:[\w.-]+", re.I
+    r"<(?:lora|lyco|lycoris|hypernet|ti|embedding)\s*:[^<>]{1,200}>"
+    r"|\(embedding:[\w.-]+(?::[\d.]+)?\)|\bembedding:[\w.-]+",
+    re.I,
 )
 _TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)", re.IGNORECASE)
 _UNDERSCORES = re.compile(r"(?<![\w_])[a-z]{2,}(?:_[a-z]+)+(?![\w_])")
@@ -50,7 +52,7 @@ _PLUSSES = re.compile(r"(?<=\w\w)\+{2,}(?=[\s,.]|$)")
 _DOUBLED = re.compile(r"\(\(([^()]*)\)\)")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_JOINED = re.compile(r"\s*(?::\s*\d*\.?\d+)?\s+(?:AND|BREAK)\s+|^BREAK\s+|\s+BREAK$")
+_JOINED = re.compile(r"\s*(?::\s*\d*\.?\d+)?[\s,]+(?:AND|BREAK)[\s,]+|^BREAK\s+|\s+BREAK$")
 _LAST_WEIGHT = re.compile(r"\s:\d*\.?\d+\s*$")
 _ROUND = re.compile(r"[()]")
 _MOST_NESTED = 40

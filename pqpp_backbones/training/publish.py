@@ -49,7 +49,7 @@ def check_unfinished(folder: Path, recipe: Options, patterns: Sequence[str] | No
     wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)
     if not wanted and folder.is_dir() and any(folder.iterdir()):
         raise PqppError(
-            f"{folder} contains an earlier result; set `overwrite`, or choose another folder"
+            f"{folder} is not empty; set `overwrite` to replace a result, or choose another folder"
         )
 
 

@@ -205,7 +205,7 @@ def _describe_flagged_raters(built: Outcome, extras: Extras) -> Iterator[str]:
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
             verb = "is" if len(people) == 1 else "are"
-            yield f"{len(people)} of {pluralize(len(names), 'rater')} {verb} flagged{listed}"
+            yield f"{len(people)} of {pluralize(len(names), 'annotator')} {verb} flagged{listed}"
 
 
 def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:

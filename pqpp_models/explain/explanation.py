@@ -1,4 +1,4 @@
-"""Explanations: how the prediction of a prompt changes if a phrase is removed.
+"""Explanations: how much a phrase raises or lowers the prediction of its prompt.
 
 A change is the prediction of the prompt minus that of the prompt without the phrase; the rest is
 still English (`pqpp_backbones.prompt.leaving_out`). Changes do not add up, and are not causes of

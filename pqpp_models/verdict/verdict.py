@@ -87,8 +87,7 @@ class PromptVerdict:
         if math.isnan(self.easier_than_people):
             return ""
         ranks = "easier than {:.0f} of 100 prompts by people ({:.0f} of 100 photo captions)"
-        shares = self.easier_than_people, self.easier_than_captions
-        return ranks.format(*(min(share, 99) for share in shares))
+        return ranks.format(*np.minimum([self.easier_than_people, self.easier_than_captions], 99))
 
     @property
     def caveat(self) -> str:

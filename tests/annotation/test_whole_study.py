@@ -177,5 +177,5 @@ def test_a_whole_study_by_requests(study, tmp_path, capsys):
     export_study(store, tmp_path / "votes")
     assert first == {file: file.read_bytes() for file in first}
     (tmp_path / "votes" / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"another file, notes.txt"):
+    with pytest.raises(ValueError, match=r"contains notes.txt"):
         export_study(store, tmp_path / "votes")

@@ -141,7 +141,7 @@ def test_the_planned_number_of_prompts_gives_the_planned_width():
     spreads = SPREADS * (1, 0, 1, 0, 1)
     found = measure_agreement(*study(0, 2000, 1, 3, spreads), "interval")
     pilot = found.plan_studies(0.1)[0].rows[2]  # of 5
-    planned = [study(s, pilot["prompts for width 0.1"], 1, 5, spreads) for s in range(20)]
+    planned = [study(s, pilot["pairs for width 0.1"], 1, 5, spreads) for s in range(20)]
     found = [measure_agreement(*votes, "interval").figures["ICC of 5 votes"] for votes in planned]
     assert np.mean([high - low for _, low, high in found]) == pytest.approx(0.1, rel=0.1)
 
@@ -157,8 +157,8 @@ def test_figures_and_plan_are_told_everywhere(tmp_path, capsys):
     assert main(["build", "--plan"]) == 0 and "An assumption" in capsys.readouterr().out
     card = (tmp_path / "mine" / "README.md").read_text()
     report = (tmp_path / "mine" / "report.html").read_text()
-    assert "ICC of 6 votes" in told and "prompts for width 0.15" in told
+    assert "ICC of 6 votes" in told and "pairs for width 0.15" in told
     assert "ICC of 6 votes" in card and "12 euros" in card and "3 people" in card
     assert "ICC of 6 votes" in report and r"\begin{tabular}" in report
-    assert "prompts for width 0.15" in report and "<polyline" in report
-    assert all("0 of 3 raters are flagged" in page for page in (card, report))
+    assert "pairs for width 0.15" in report and "<polyline" in report
+    assert all("0 of 3 annotators are flagged" in page for page in (card, report))

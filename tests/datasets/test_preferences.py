@@ -220,7 +220,7 @@ def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys)
     assert re.search(
         r"flagged: who5 \(annotator \d+ in the report\) chose the first image in 100% of", said
     )
-    assert "raters flagged; left out" in said
+    assert "annotators flagged; left out" in said
     votes = pa.concat_tables(
         [pq.read_table(one) for one in sorted((tmp_path / "b/data/preferences").glob("*"))]
     ).to_pylist()

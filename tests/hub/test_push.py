@@ -201,7 +201,7 @@ class TestRefusals:
         kind, message = run(pushing(str(saved), "pqpp/m"))
         assert kind == "ModelError" and "does not match" in message
         kind, message = run(pushing(str(tmp_path / "none"), "pqpp/m"))
-        assert kind == "ModelError" and "does not exist" in message
+        assert kind == "ModelError" and "is not a folder" in message
         assert not hub.requests
 
 

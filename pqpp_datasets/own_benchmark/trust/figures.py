@@ -113,12 +113,12 @@ class Agreement:
             rows.append({**shown, "reliability": (found := self.compute_reliability(size))})
             ends = fdtri(freedom, freedom * (size[0] - 1), [[0.025], [0.975]])
             narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
-            rows[-1][f"prompts for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
+            rows[-1][f"pairs for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
         legend = (
             "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) if "
             f"{'all' if self.is_panel else 'different'} annotators rate every prompt. The last "
-            f"column is the number of prompts needed for a {width:g}-wide interval (-: over "
-            f"{_PROMPTS[-1]})."
+            f"column is the number of pairs of a prompt and a model needed for a {width:g}-wide "
+            f"interval (-: over {_PROMPTS[-1]})."
         )
         return Figures("plan", "Plan: reliability by study size", list(rows[0]), rows), legend
 

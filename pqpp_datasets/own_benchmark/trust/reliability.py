@@ -49,14 +49,14 @@ class VoteReliability:
         people, images, _ = self.agreement.size
         who = f"{people:.3g} {self.among}' votes" if self.among == "annotators" else "the votes"
         who += f" on {images:.3g} images" if images > 1 else ""
-        sentence = f"The mean of {who} on a prompt has a reliability (ICC) of {interval}"
-        sentence += f" over {units}"
+        who += " on a prompt" if images > 1 else " on an image"  # with one, both are the same
+        sentence = f"The mean of {who} has a reliability (ICC) of {interval} over {units}"
         if value < WANTED:
             needed = self.agreement.needed_annotators
             way = f"{needed} {self.among} per image" if needed else "more images per prompt"
             sentence += f"; {WANTED} needs {way}"
         if value < _NOISE:
-            sentence = f"Unreliable votes, which differ more by noise than by prompt: {sentence}"
+            sentence = f"Unreliable votes: they differ more by noise than by prompt. {sentence}"
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
         return describe_disagreement(alpha, self.among) + sentence
 

@@ -174,8 +174,8 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repea
     if not repeated:
         return rows
     counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
-    which = "repeated votes of one person on the same image or pair"
-    table.notes.append(f"{repeated} {which}: {counts}")
+    which = "of one annotator on the same image or pair"
+    table.notes.append(f"{repeated} repeated vote{'s' * (repeated > 1)} {which}: {counts}")
     if repeats == "mean":
         group = rows.groupby(keys, observed=True).ngroup().to_numpy()
         means = np.bincount(group, rows["value"]) / np.bincount(group)

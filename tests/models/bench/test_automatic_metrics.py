@@ -74,7 +74,7 @@ def test_the_table_of_another_source():
         "cross-dataset", ["mean_rr"], ["mscoco", "drawbench"], "drawbench"
     )
     assert [cell.source for cell in other] == ["mscoco"]
-    with pytest.raises(PredictorError, match="all rows are from mscoco"):
+    with pytest.raises(PredictorError, match="no row has a source other than mscoco"):
         list_experiment_columns("cross-dataset", ["mean_rr"], ["mscoco"])
 
 
