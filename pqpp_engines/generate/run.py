@@ -207,8 +207,8 @@ def _generate(
 def check_model_name(generator: Generator) -> None:
     """Refuse a model's name that is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
-        wanted = "use 1 to 100 of A-Z a-z 0-9 . _ -, with a letter or digit first"
-        raise EngineError(f"model name {generator.name!r:.120}: {wanted}")
+        wanted = "use up to 100 letters, digits, dots, _ and -, a letter or digit first"
+        raise EngineError(f"model name {generator.name!r:.120} is not valid; {wanted}")
 
 
 def get_image_path(generator: Generator, request: ImageRequest) -> str:

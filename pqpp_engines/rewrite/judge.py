@@ -96,7 +96,7 @@ class Judge:
     then ranked, and none is accepted.
 
     Args:
-        target: Target to improve. Such as `mean_hbpp` or `mean_p10`; rewrites for a retrieval
+        target: Target to improve, such as `mean_hbpp` or `mean_p10`; rewrites for a retrieval
             target are queries, which are not refused for their order.
         predictor: Name, folder or OWNER/NAME of the predictor.
         margin: Expected gain that a rewrite must exceed. In the target's units.
