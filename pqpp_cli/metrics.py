@@ -238,7 +238,7 @@ class MetricsPush(PushOptions, Command):
 
     Attributes:
         metrics: Metrics, as in `pqpp metrics list`, or `all`.
-        repository: Owner of the Spaces; they are named after the metrics.
+        repository: Owner of the Spaces, which are named after the metrics.
     """
 
     metrics: tuple[str, ...] = option(NEEDED, metavar="NAME", word=True, known=_METRICS)

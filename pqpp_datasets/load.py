@@ -60,7 +60,7 @@ def load_benchmark(
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
         hint = did_you_mean(name, list_benchmarks())
-        raise BenchmarkError(f"dataset {name} not found; {hint}")
+        raise BenchmarkError(f"dataset {name} not found; check the path, or {hint}")
     if any((folder / f"dataset_{what}.json").is_file() for what in ("dict", "info")):
         return _load_saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)

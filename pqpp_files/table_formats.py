@@ -264,7 +264,7 @@ class SeparatedValues(Format):
         return separator, csv.QUOTE_NONE, 1
 
     def _is_table(self, quoting: int) -> bool:
-        """Return whether all lines with tabs have the same number of cells."""
+        """Return whether all lines, split at tabs, have the same number of cells."""
         widths = set()
         try:
             for record in _read_csv(self._read_lines(), "\t", quoting):

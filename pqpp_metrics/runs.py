@@ -45,7 +45,7 @@ from pqpp_metrics.functional._measures import (
     split_measure_names,
 )
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.functional._rankings.order import get_floor
+from pqpp_metrics.functional._rankings.order import get_score_below
 from pqpp_metrics.tables import (
     TABLES,
     MemoryTable,
@@ -370,7 +370,7 @@ def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) 
     # Below every document of the query, so that filling up changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
-    behind = get_floor(lowest_scores, highest_scores)[:, None]
+    behind = get_score_below(lowest_scores, highest_scores)[:, None]
 
     def document_numbers(some: Any) -> NDArray[np.int64]:
         from pyarrow import compute

@@ -363,7 +363,7 @@ class PaymentRow:
     Attributes:
         payee: The person to pay, with ids of the recruiting site.
         name: The pseudonym; for a person who left, the code on their last page.
-        reason: Reason why the items are not paid, or "withdrawn"; "" if they are paid.
+        reason: Why the items are not paid for, or "withdrawn"; "" if they are paid for.
     """
 
     payee: Person | Leaver

@@ -56,7 +56,7 @@ def find_model_leak(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
 
 
 def _get_accuracy(first: NDArray, second: NDArray) -> tuple[float, str]:
-    """Return the cross-validated balanced accuracy for two models, and the best feature's name."""
+    """Return the balanced accuracy of telling two models apart, and the best feature's name."""
     rows, side = np.concatenate([first, second]), np.r_[-np.ones(len(first)), np.ones(len(second))]
     rows = (rows - rows.mean(axis=0)) / (rows.std(axis=0) + 1e-9)
     apart = np.abs(rows[side > 0].mean(axis=0) - rows[side < 0].mean(axis=0))

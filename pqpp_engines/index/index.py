@@ -190,7 +190,7 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        wanted = "(items, size) or (items, vectors, size), none of them 0"
+        wanted = "(items, size) or (items, vectors, size), with no dimension of 0"
         raise EngineError(f"embeddings must have shape {wanted}; got {shape}")
     if len(ids) != len(embeddings):
         raise EngineError(f"expected {len(embeddings)} ids, one for each item; got {len(ids)}")

@@ -164,7 +164,7 @@ class Judge:
             entailed = self.entailment(contents[0], contents[1:])
         pairs = [self._compare_phrases(contents[0], content) for content in contents]
         cosines, gains = np.array([cosine for cosine, _ in pairs]), values - values[0]
-        spread = self._scale_deviations(deviations, cosines)
+        spread = self._get_gain_deviations(deviations, cosines)
         low, high = get_target_range(self.target)
         verdicts = []
         for at, (text, entails) in enumerate(zip(candidates, entailed, strict=True), 1):
@@ -235,7 +235,7 @@ class Judge:
         values = zip(parts, others, strict=True)
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
 
-    def _scale_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+    def _get_gain_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
         """Return the deviation of each gain, if known without chance in votes and images."""
         known, target = self.predictor.name, self.target
         most = float(get_error_correlation(known, target, 1.0)) if self._is_own_space else 0.0

@@ -55,10 +55,10 @@ def read_weights(path: str | Path) -> StateDict:
     """Read a checkpoint of weights without executing code.
 
     Args:
-        path: A safetensors file, or a file of `torch.save` that contains tensors only.
+        path: A safetensors file, or a file written by `torch.save` that contains only tensors.
 
     Raises:
-        ModelError: The file is missing, damaged, or contains other objects than tensors.
+        ModelError: The file is missing or damaged, or contains objects other than tensors.
     """
     path = Path(path)
     try:

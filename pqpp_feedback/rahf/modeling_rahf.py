@@ -231,7 +231,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         return cls(config, tower.float(), t5)
 
     def get_input_embeddings(self) -> nn.Module:
-        """Return the embedding of the prompt's tokens."""
+        """Return the embedding layer for the prompt's tokens."""
         return self.text_model.get_input_embeddings()
 
     def embed_images(self, pixel_values: torch.Tensor) -> torch.Tensor:

@@ -62,7 +62,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     for index, pair in enumerate(zip(predictions, references, strict=True)):
         are_texts = [isinstance(side, str) for side in pair]
         if are_texts[0] != are_texts[1]:
-            raise MetricInputError(f"sample {index} mixes text and labels; use only text or labels")
+            raise MetricInputError(f"sample {index} has text on one side and labels on the other")
         if are_texts[0]:
             left, right = (
                 Counter(
@@ -89,7 +89,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
 def _as_labels(name, values):
     array = _inputs.to_numpy(_inputs.as_array(name, values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iufb"):
-        raise MetricInputError(f"`{name}` must be text or a flat list of 0 and 1")
+        raise MetricInputError(f"each sample of `{name}` must be text or a flat list of 0s and 1s")
     _inputs.require_values(name, array, (0, 1), "must be 0 (misaligned) or 1 (aligned)")
     return array
 

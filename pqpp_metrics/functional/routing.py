@@ -154,7 +154,7 @@ def _resample_measure(measure, n, resamples, confidence, seed):
 
 
 def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
-    """Return shares and gains after each distinct score, (resamples, points) each.
+    """Return shares and gains after each distinct score, each of shape (resamples, points).
 
     `counts` is how often each query was drawn, (resamples, n).
     """

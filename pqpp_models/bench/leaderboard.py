@@ -268,7 +268,7 @@ class LeaderboardResults:
             options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
         Raises:
-            HubError: The Hub cannot be reached or refuses.
+            HubError: The Hub cannot be reached or rejects the upload.
         """
         card = render_card("spaces/leaderboard", dataset=self.dataset)
         files = {"README.md": card.encode(), "index.html": self.render_page().encode()}

@@ -48,7 +48,7 @@ def find_scoring_function(name: str) -> TextScores | None:
     """
     if name.lower().endswith(_NOT_READ):
         raise PredictorError(
-            f"{name} is a pickle, which could run code; load it in a function MODULE:FUNCTION"
+            f"{name} could run code when loaded; pass MODULE:FUNCTION, a function that loads it"
         )
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
         return import_function(name)

@@ -115,7 +115,7 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
         raise PredictorError(
-            f"routing needs one measure of two models, not {', '.join(targets)}; choose others"
+            f"routing needs two targets such as glide_hbpp and sdxl_hbpp; got {', '.join(targets)}"
         )
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)

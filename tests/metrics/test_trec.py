@@ -95,7 +95,7 @@ def test_grades_of_a_file_are_those_of_a_dict(tmp_path):
 def test_a_query_on_one_side_only(tmp_path):
     run = read_run(write(tmp_path, "run", RUN + "q3 Q0 d1 1 1 t\n"))
     qrels = read_qrels(write(tmp_path, "qrels", QRELS + "q4 0 d1 1\n"))
-    with pytest.raises(MetricInputError, match=r"1 query of the judgments has no .* \(q4\)"):
+    with pytest.raises(MetricInputError, match=r"1 query in the judgments has no .* \(q4\)"):
         join_rankings(run, qrels)
     dropped = join_rankings(run, qrels, missing="drop")
     assert dropped.query_ids == ["q1", "q2"]
@@ -108,7 +108,7 @@ def test_a_query_on_one_side_only(tmp_path):
         ranked = {"scores": zero.scores, "relevance": zero.relevance}
         assert metric(**ranked, unretrieved=zero.unretrieved)[2] == 0
     other = read_run(write(tmp_path, "other", "x Q0 d1 1 1 t\n"))
-    with pytest.raises(MetricInputError, match=r"of the run has no document in .* \(q2\)"):
+    with pytest.raises(MetricInputError, match=r"in the run has no documents in .* \(q2\)"):
         join_rankings(run, {"q1": {"d1": 1}, "q2": {}, "q3": {"d1": 1}})
     with pytest.raises(MetricInputError, match="no query in common"):
         join_rankings(other, qrels, missing="zero")

@@ -57,7 +57,7 @@ def test_existing_predictor_is_replaced_only_with_overwrite(tmp_path):
     check_model_folder(RunOptions(output_dir=str(tmp_path)), "bert")
     (folder / "config.json").write_text('{"predictor_type": "bert"}')
     for options in (RunOptions, OptimisationOptions):
-        with pytest.raises(PqppError, match=r"model contains .*; set `overwrite`"):
+        with pytest.raises(PqppError, match=r"model is not empty; set `overwrite`"):
             check_model_folder(options(output_dir=str(tmp_path)), "bert")
         check_model_folder(options(output_dir=str(tmp_path), overwrite=True), "bert")
     check_unfinished(folder, OptimisationOptions(resume_from_checkpoint="last"))

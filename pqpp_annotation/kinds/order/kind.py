@@ -25,7 +25,7 @@ class OrderAnswer(BaseModel, extra="forbid", strict=True):
 class Order(TaskKind):
     """The task of ranking a prompt's images, with one answer: a rank for each image id.
 
-    Ranks start at 1 (best) and have no gaps, also after ties: 1, 1, 2.
+    Ranks start at 1 (best) and have no gaps, even after ties: 1, 1, 2.
     """
 
     name = "order"

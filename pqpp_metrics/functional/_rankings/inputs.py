@@ -19,7 +19,7 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import as_labels, encode_categories
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
 from pqpp_metrics.functional._inputs import as_numbers
-from pqpp_metrics.functional._rankings.order import count_true, get_floor, order_documents
+from pqpp_metrics.functional._rankings.order import count_true, get_score_below, order_documents
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
 
@@ -145,7 +145,7 @@ def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs
             raise MetricInputError(f"{wanted}; got {shown}")
         rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
         # Padding is below all scores of the query; grades of 0 at the end change no metric.
-        last = [get_floor(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
+        last = [get_score_below(float(r.min()), float(r.max())) if len(r) else 0.0 for r in rows]
         unknown = np.nan if may_be_unjudged else 0
         scores = pad_rows("scores", rows, last)
         relevance = pad_rows("relevance", relevance, unknown)
@@ -155,7 +155,7 @@ def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs
     if rules.judged_only:  # rank documents without a judgment last
         scores = xp.astype(scores, xp.float64)
         ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
-        behind = xp.asarray(get_floor(*ends), device=array_api_compat.device(scores))[:, None]
+        behind = xp.asarray(get_score_below(*ends), device=array_api_compat.device(scores))[:, None]
         scores = xp.where(relevance >= 0, scores, behind)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
     if not are_grades:

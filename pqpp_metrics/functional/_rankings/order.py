@@ -9,7 +9,7 @@ import numpy as np
 from pqpp_metrics.functional._containers import Array, Floats
 
 
-def get_floor(lowest: float | Floats, highest: float | Floats) -> Any:
+def get_score_below(lowest: float | Floats, highest: float | Floats) -> Any:
     """Return a finite score below all scores from `lowest` to `highest`, also elementwise."""
     with np.errstate(over="ignore"):
         far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)

@@ -305,9 +305,9 @@ def average_labels(rows: Singles, references: Singles, labels: Singles) -> Singl
 def measure_coherence(rows: Singles, references: Singles) -> Singles:
     """Return features of prompts from the similarities among their nearest captions.
 
-    For each number of captions in `COHERENCE_NEIGHBOURS`, these are the mean cosine of pairs, the
-    deviation of the cosines to the prompt, and at the end the length of the mean vector. A caption
-    that equals the prompt is excluded.
+    For each number of captions in `COHERENCE_NEIGHBOURS`, these are the mean cosine of pairs and
+    the standard deviation of the cosines to the prompt; the last is the length of the mean vector.
+    A caption that equals the prompt is excluded.
 
     >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
     >>> features = measure_coherence(np.array([[0.6, 0.8, 0.0]], np.float32), known)

@@ -123,8 +123,8 @@ class KnownWords:
 
         Args:
             texts: normalised captions and training prompts; each counts once.
-            vocabulary: the pieces of a tokenizer. Whole words of three or more letters are known,
-                but less well than words of the texts.
+            vocabulary: the pieces of a tokenizer. Whole words of three or more letters count
+                as known, with less weight than words of the texts.
 
         >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
         >>> known.rate_known(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()

@@ -63,7 +63,7 @@ class Standardisation:
         return cls(*(part.astype(np.float32) for part in parts))
 
     def __call__(self, columns: Singles) -> Floats:
-        """Standardise columns, and clip them at four deviations from the mean."""
+        """Standardise and weight columns, clipped at four standard deviations from the mean."""
         scaled = (columns.astype(np.float64) - self.mean) / self.deviation
         return np.clip(scaled, -_MOST_DEVIATIONS, _MOST_DEVIATIONS) * self.weight
 

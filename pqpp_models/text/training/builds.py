@@ -58,8 +58,8 @@ from pqpp_models.text.training.teacher_student import (
     choose_evenly,
     distil,
     fit_collection_model,
-    init_points,
     init_vectors,
+    project_to_size,
     to_normal_quantiles,
     to_ranks,
     tune_on_sources,
@@ -208,7 +208,7 @@ class StaticTraining:
         recipe, data, settings = self.recipe, self.data, self.recipe.student
         states = data.encoded[max(recipe.layers)]
         unit_states = states / np.linalg.norm(states, axis=1)[:, None]
-        points = init_points(unit_states, settings.point_size)
+        points = project_to_size(unit_states, settings.point_size)
         embeddings = data.encoder.get_input_embeddings().weight.detach().numpy()
         pieces = init_vectors(embeddings, settings.piece_size)
 

@@ -426,7 +426,7 @@ def init_vectors(embeddings: Singles, size: int) -> torch.Tensor:
     return torch.from_numpy((0.3 * vectors / vectors.std()).astype(np.float32))
 
 
-def init_points(vectors: Singles, size: int) -> Singles:
+def project_to_size(vectors: Singles, size: int) -> Singles:
     """Project vectors to fewer dimensions and length one, preserving their similarities."""
     _, directions = np.linalg.eigh(vectors.T @ vectors)
     return normalise_rows(vectors @ directions[:, ::-1][:, :size])

@@ -58,7 +58,7 @@ def test_a_study_file_may_change_but_not_what_the_study_is(store):
         assert db.scalar(select(tables.StudyRow.config))["people_per_item"] == 5
     opened.close()
     path.write_text(whole.replace("seed: 0", "seed: 1"))
-    with pytest.raises(AnnotationError, match="seed is 1, but 0 in the database"):
+    with pytest.raises(AnnotationError, match="is 1 in the study file, but 0 in"):
         open_store(read_study(path))
 
 

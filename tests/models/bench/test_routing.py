@@ -43,7 +43,7 @@ def test_which_two_models_are_taken():
     split = made(a_hbpp=STRONG, b_hbpp=WEAK, mean_hbpp=WEAK, c_p10=[0.5] * 8)
     assert choose_pair(split, ["c_p10", "mean_hbpp", "a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")
     assert choose_pair(split, ["a_hbpp", "c_p10"]) == ("c_p10", "a_hbpp")
-    with pytest.raises(PredictorError, match="routing needs one measure of two"):
+    with pytest.raises(PredictorError, match="routing needs two targets such as"):
         choose_pair(split, ["mean_hbpp", "a_hbpp", "c_p10"])
 
 
@@ -87,4 +87,4 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
     assert found["notes"][0].startswith("a_hbpp mean 1.000, b_hbpp mean 2.000, 8 prompts")
     assert len(rows) == 3 and np.isclose(rows[0]["of oracle"], 1)
     assert main([*words, "--targets", "a_hbpp"]) == 2
-    assert "of two models" in capsys.readouterr().err
+    assert "needs two targets" in capsys.readouterr().err

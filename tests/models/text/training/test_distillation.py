@@ -13,7 +13,7 @@ from pqpp_models.text.training.teacher_student import (  # noqa: E402
     StaticModule,
     add_deeper_layer,
     distil,
-    init_points,
+    project_to_size,
 )
 
 SMALL = DistilSettings(
@@ -77,7 +77,7 @@ def test_points_keep_similarities():
     vectors = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     wide = vectors @ np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
     wide /= np.linalg.norm(wide, axis=1, keepdims=True)
-    points = init_points(wide, 3)
+    points = project_to_size(wide, 3)
     np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
 
 
