@@ -33,7 +33,7 @@ else:
     from pqpp_engines.index import build_index
     base = build_index(numpy.eye(4, 8), list("abcd"), "base")
     def write(text):
-        base.add(numpy.eye(3, 8), [f"{text} {number}" for number in range(3)], place)
+        base.extend(numpy.eye(3, 8), [f"{text} {number}" for number in range(3)], place)
 
 
 def held():
