@@ -90,7 +90,7 @@ def test_workers_and_augmentations_leave_a_run_repeatable(recipe, tmp_path):
 def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
     script = trainer("rahf")
     recipe.model = str(tiny_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
-    with pytest.raises(PqppError, match="is a 'augmented_prompt'"):
+    with pytest.raises(PqppError, match="has 'augmented_prompt'"):
         script.make_model(recipe, [])
     recipe.variant, recipe.score_weight = "augmented_prompt", 7.0
     model, processor = script.make_model(recipe, [])
