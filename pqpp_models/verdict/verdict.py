@@ -57,7 +57,7 @@ class PromptVerdict:
             `unknown` for prompts that cannot be read, tag lists, prompts of more than 30 words, and
             prompts with several unknown words.
         sentence: The level and up to two skills that cost most.
-        easier_than_people: How many of 100 prompts by people are harder; NaN if unknown.
+        easier_than_people: How many of 100 user prompts are harder; NaN if unknown.
         easier_than_captions: How many of 100 photo captions are harder.
         costs: The skills in the prompt with their costs, the costliest first. A cost is the rise of
             `easier_than_people` if the skill is removed.
@@ -86,7 +86,7 @@ class PromptVerdict:
         """A description of the ranks; empty if they are unknown."""
         if math.isnan(self.easier_than_people):
             return ""
-        ranks = "easier than {:.0f} of 100 prompts by people ({:.0f} of 100 photo captions)"
+        ranks = "easier than {:.0f} of 100 user prompts ({:.0f} of 100 photo captions)"
         return ranks.format(*np.minimum([self.easier_than_people, self.easier_than_captions], 99))
 
     @property
@@ -159,7 +159,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         """
         from pqpp_files.render_page import BarCell, render_table
 
-        headings = "prompt", "verdict", "easier than (of 100 prompts by people)"
+        headings = "prompt", "verdict", "easier than (of 100 user prompts)"
         rows = (
             (
                 one.prompt,

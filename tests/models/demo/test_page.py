@@ -120,7 +120,7 @@ def test_a_file_becomes_a_table_to_sort_a_link_and_a_file(served, visitor, tmp_p
     page = visitor().open(linked)
     page.get_by_role("heading", name="60 prompts").wait_for()
     ranks = page.locator("#answer td:nth-child(3)")
-    button = page.get_by_role("button", name="easier than (of 100 prompts by people)")
+    button = page.get_by_role("button", name="easier than (of 100 user prompts)")
     for click, factor in (("ascending", 1), ("descending", -1)):
         button.click()
         page.wait_for_selector(f"#answer th[aria-sort={click}]")
