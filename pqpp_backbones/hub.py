@@ -47,7 +47,7 @@ def push_model(
     )
 
 
-def find_model_folder(path: Any) -> Path:
+def require_model_folder(path: Any) -> Path:
     """Return the path of a model's folder.
 
     Raises:

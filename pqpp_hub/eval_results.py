@@ -139,7 +139,7 @@ def render_results(entries: Sequence[EvalResultEntry]) -> str:
     return _to_yaml(_import_client().eval_result_entries_to_yaml(list(entries)))
 
 
-def make_result(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
+def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
     """Return the entry of a results file for one task.
 
     Args:

@@ -28,7 +28,7 @@ _MONO = ("ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace")
 _CSS = Path(__file__).with_name("space.css")
 
 
-def make_page(title: str) -> Any:
+def make_blocks(title: str) -> Any:
     """Return an empty gradio `Blocks` without telemetry.
 
     Args:
@@ -38,7 +38,7 @@ def make_page(title: str) -> Any:
         MissingExtraError: gradio is not installed.
 
     Example:
-        >>> with make_page("Toy") as page:  # doctest: +SKIP
+        >>> with make_blocks("Toy") as page:  # doctest: +SKIP
         ...     gradio.Markdown("# Toy")
     """
     with require_extra("this page", "demo"):
@@ -46,7 +46,7 @@ def make_page(title: str) -> Any:
     return gradio.Blocks(title=title, analytics_enabled=False)
 
 
-def make_status() -> Any:
+def make_status_box() -> Any:
     """Return an empty gradio `HTML` for messages, which screen readers announce."""
     import gradio
 
@@ -174,7 +174,7 @@ def _describe_error(error: BaseException | None) -> str:
     return f"{type(error).__name__}{where}"
 
 
-def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
+def make_space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     """Return the content of a Space's files by name.
 
     Args:
@@ -183,7 +183,7 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
         *extras: The extras of pqpp to install.
 
     Example:
-        >>> list(make_files("# Toy", "print()"))
+        >>> list(make_space_files("# Toy", "print()"))
         ['README.md', 'app.py', 'requirements.txt']
     """
     requirements = "".join(f"{line}\n" for line in list_pins(*extras))
@@ -191,7 +191,7 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
-def make_script(module: str, function: str, argument: str) -> str:
+def make_app(module: str, function: str, argument: str) -> str:
     """Return the content of an `app.py` that serves a page by calling a function of pqpp.
 
     Args:
@@ -200,7 +200,7 @@ def make_script(module: str, function: str, argument: str) -> str:
         argument: The function's argument.
 
     Example:
-        >>> print(make_script("pqpp_models.demo", "serve_demo", "static"), end="")
+        >>> print(make_app("pqpp_models.demo", "serve_demo", "static"), end="")
         from pqpp_models.demo import serve_demo
         <BLANKLINE>
         serve_demo("static")

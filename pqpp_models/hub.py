@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pqpp_backbones.checkpoint import FILES
-from pqpp_backbones.hub import find_model_folder, push_model
+from pqpp_backbones.hub import push_model, require_model_folder
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import list_pins
 from pqpp_hub import HubError as HubError
@@ -60,7 +60,7 @@ def push_to_hub(
         if isinstance(predictor, Predictor):
             folder = predictor.save_pretrained(Path(beside_it) / "checkpoint")
         else:
-            folder = find_model_folder(predictor)
+            folder = require_model_folder(predictor)
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
             raise PredictorError(

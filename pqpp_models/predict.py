@@ -90,9 +90,9 @@ def predict_columns(
         >>> list(predict_columns(static, rows, "mean_rr", uncertainty=True))
         ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'out_of_domain', 'ignored']
     """
-    chosen = predictor.get_columns(targets)
+    chosen = predictor.list_columns(targets)
     if predictor.is_scalar:
-        chosen = predictor.get_columns(None)
+        chosen = predictor.list_columns(None)
     sure = predictor.has_uncertainty
     answer = predictor.estimate(rows, chosen, progress, uncertainty=uncertainty or sure)
     if unread == "empty":
@@ -117,7 +117,7 @@ def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> 
         >>> order_targets(static, "mean_rr"), order_targets(static, None)[:2]
         (('mean_rr',), ('alignment', 'glide_hbpp'))
     """
-    chosen = predictor.get_columns(targets)
+    chosen = predictor.list_columns(targets)
     return (
         chosen if targets is not None else tuple(sorted(chosen, key=lambda name: name != ALIGNMENT))
     )

@@ -265,10 +265,10 @@ class Predictor(ABC):
                     f"{remedy}"
                 )
 
-    def get_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
+    def list_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the names of the columns of ``predict``.
 
-        >>> Predictor.from_pretrained("n_words").get_columns(None)
+        >>> Predictor.from_pretrained("n_words").list_columns(None)
         ('score',)
         """
         names = targets if targets is None or isinstance(targets, str) else tuple(targets)
@@ -333,7 +333,7 @@ class Predictor(ABC):
         """
         if uncertainty and not self.has_uncertainty:
             raise PredictorError(f"{self.title} does not estimate uncertainty; use static or ridge")
-        chosen = self.get_columns(targets)
+        chosen = self.list_columns(targets)
         shape = (len(rows), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
         ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
@@ -448,7 +448,7 @@ class Predictor(ABC):
                 f"{self.title} needs {self.inputs}, but only text can be explained; use a text "
                 "predictor such as static"
             )
-        chosen = self.get_columns(target)
+        chosen = self.list_columns(target)
         if target is not None and len(chosen) > 1:
             raise PredictorError(f"`target` must be one target; got {len(chosen)}")
         read = parse_prompts(prompts)
@@ -483,7 +483,7 @@ class Predictor(ABC):
         raise PredictorError(f"{self.title} does not embed prompts; use static or ridge")
 
     @property
-    def has_space(self) -> bool:
+    def can_embed(self) -> bool:
         """Whether ``embed`` is available."""
         return type(self).embed is not Predictor.embed
 

@@ -15,8 +15,8 @@ from functools import partial
 
 from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_models.text.text_ensemble import TextEnsemblePredictor
-from pqpp_models.text.training.builds import EnsembleData, train_ensemble
 from pqpp_models.text.training.recipe import EnsembleRecipe
+from pqpp_models.text.training.trainers import EnsembleData, train_ensemble
 
 
 def train(recipe: EnsembleRecipe) -> None:

@@ -77,7 +77,7 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
         rest = _apply_edits(content, edits)
         if any(letter.isalnum() for letter in rest) and rest != content:
             found.append(Omission(content[first:last], first, last, rest))
-    return found if typed is None or typed == content else list(_locate(found, content, typed))
+    return found if typed is None or typed == content else list(_find_typed(found, content, typed))
 
 
 def _tokenize(content: str) -> Iterator[_Token]:
@@ -254,7 +254,7 @@ def _apply_edits(content: str, edits: list[_Edit]) -> str:
 _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
-def _locate(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
+def _find_typed(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
     """Yield the phrases with positions in the prompt as typed."""
     # The code below is cubic in the number of repeated words.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))

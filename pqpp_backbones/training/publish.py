@@ -30,10 +30,10 @@ def check_model_folder(recipe: RunOptions, predictor_type: str) -> None:
     """
     folder = Path(recipe.output_dir) / "model"
     check_checkpoint_folder(folder, predictor_type)
-    check_unfinished(folder, recipe)
+    check_no_result(folder, recipe)
 
 
-def check_unfinished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
+def check_no_result(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
     """Check that a folder has no earlier result, unless it is to be overwritten or resumed.
 
     Args:

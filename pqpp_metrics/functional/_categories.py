@@ -54,16 +54,16 @@ def _unify_type(name, labels):
     """Return labels as an array of the smallest type that preserves them."""
     kinds, fractions = set(map(type, labels)), (float, np.floating)
 
-    def are(*allowed):
+    def all_are(*allowed):
         return all(issubclass(kind, allowed) for kind in kinds)
 
-    if are(str):
-        return to_objects(labels)
-    if are(bool, np.bool_):
+    if all_are(str):
+        return to_object_array(labels)
+    if all_are(bool, np.bool_):
         return np.array(labels, dtype=bool)
-    if are(numbers.Integral, np.bool_):
+    if all_are(numbers.Integral, np.bool_):
         return np.array(labels, dtype=np.int64)
-    if not are(numbers.Integral, np.bool_, *fractions):
+    if not all_are(numbers.Integral, np.bool_, *fractions):
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise MetricInputError(f"`{name}` must be only text or only numbers; got {came}")
     return np.array(labels, dtype=np.float64)
@@ -74,7 +74,7 @@ def describe_type(labels: NDArray[Any]) -> str:
     return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
 
 
-def to_objects(values: Sequence[Any]) -> NDArray[np.object_]:
+def to_object_array(values: Sequence[Any]) -> NDArray[np.object_]:
     """Return values as an object array, with numpy's numbers as Python's."""
     if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
@@ -91,7 +91,7 @@ def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[An
         MetricInputError: See `as_labels`, or shapes or types differ.
     """
     arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
-    _inputs.require_alike(True, **arrays)
+    _inputs.require_same_library(True, **arrays)
     kinds = [describe_type(array) for array in arrays.values()]
     if len(set(kinds)) > 1:
         came = " and ".join(f"`{n}` has {kind}" for n, kind in zip(arrays, kinds, strict=True))

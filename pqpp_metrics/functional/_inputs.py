@@ -73,7 +73,7 @@ def as_same_shape(ndim: int, finite: bool = True, **values: object) -> list[Floa
     arrays: dict[str, Any] = {}
     for name, value in values.items():
         arrays[name] = as_floats(name, value, ndim, finite)
-    require_alike(**arrays)
+    require_same_library(**arrays)
     return list(arrays.values())
 
 
@@ -99,7 +99,7 @@ def require_finite(name: str, array: Array) -> None:
         raise MetricInputError(f"{came}, the first at [{where}]; drop or replace these values")
 
 
-def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
+def require_same_library(same_shape: bool = True, **arrays: Array) -> ModuleType:
     """Return the namespace of arrays; raise unless library and shape are the same."""
     xp = array_api_compat.array_namespace(*arrays.values())
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
@@ -155,14 +155,10 @@ def as_list(name: str, value: Any) -> list[Any]:
     return value.tolist() if flat else list(value)
 
 
-def shorten_value(value: object) -> str:
-    """Return a short description of a value on one line."""
-    return " ".join(repr(value)[:200].split())[:80]
-
-
 def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError:
     """Return the error for an argument that is not allowed."""
-    return MetricInputError(f"`{name}` {wanted}; got {shorten_value(value)}")
+    came = " ".join(repr(value)[:200].split())[:80]
+    return MetricInputError(f"`{name}` {wanted}; got {came}")
 
 
 def ragged_error(name: str) -> MetricInputError:

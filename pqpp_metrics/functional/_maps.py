@@ -120,7 +120,7 @@ def convert_maps(
         raise _inputs.shape_error("predictions", predictions, "must have a height and a width")
     predictions = _inputs.as_numbers("predictions", predictions, ndim=predictions.ndim)
     references = _inputs.as_numbers(name, references, ndim=predictions.ndim)
-    xp = _inputs.require_alike(**{"predictions": predictions, name: references})
+    xp = _inputs.require_same_library(**{"predictions": predictions, name: references})
     shape = tuple(predictions.shape)
     stacks = (xp.reshape(stack, (-1, *shape[-2:])) for stack in (predictions, references))
     return xp, *stacks, shape[:-2]

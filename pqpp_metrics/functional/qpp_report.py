@@ -62,7 +62,7 @@ def smare(
     if _pairs.is_constant(x) or _pairs.is_constant(y):
         scores[:] = math.nan
     value = float(scores.mean())
-    mean, variance = _get_moments(x, y)
+    mean, variance = _get_pairing_moments(x, y)
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
 
     def get_ends(confidence):
@@ -73,7 +73,7 @@ def smare(
     return Result("smare", value, p, n, confidence, interval, get_ends, scores)
 
 
-def _get_moments(x, y):
+def _get_pairing_moments(x, y):
     """Return mean and variance, over all pairings, of two rankings' summed absolute difference."""
     n = len(x)
     (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))

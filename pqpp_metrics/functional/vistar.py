@@ -34,7 +34,7 @@ def light_direction(predictions: Values, references: Values) -> Floats:
         [1.0, 0.5]
     """
     inferred, wanted = _to_unit("predictions", predictions), _to_unit("references", references)
-    _inputs.require_alike(predictions=inferred, references=wanted)
+    _inputs.require_same_library(predictions=inferred, references=wanted)
     # Half-angle form: exact for directions that are almost equal, where arccos is not.
     apart = np.linalg.norm(inferred - wanted, axis=1)
     together = np.linalg.norm(inferred + wanted, axis=1)

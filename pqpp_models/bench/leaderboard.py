@@ -29,7 +29,7 @@ from pqpp_hub.eval_results import (
     get_commit,
     get_results_path,
     load_tasks,
-    make_result,
+    make_entry,
     pull_results,
     read_results,
     render_results,
@@ -44,7 +44,7 @@ from pqpp_models.bench.protocol import (
     read_published,
 )
 from pqpp_models.bench.report import render_report
-from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
+from pqpp_models.bench.run import BenchRun, bench_split, load_predictors, open_split
 from pqpp_models.bench.split import ALL_ROWS, ComparedPredictors, Split
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
@@ -95,7 +95,7 @@ def make_entries(
             elif result.fitted_on:
                 parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
             task = BenchmarkTask(config, result.split, result.target)
-            kept = make_result(task, dataset, result.kendall, notes="; ".join(parts), **about)
+            kept = make_entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
             entries.setdefault(result.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
     return entries, lines
@@ -227,7 +227,7 @@ def iterate_runs(
         rows = open_split(dataset, config, split)
         predictors, _ = load_predictors(models)
         targets = [task.target for task in group if task.target in rows.rows.column_names]
-        yield run_table(rows, predictors, targets, progress=progress)
+        yield bench_split(rows, predictors, targets, progress=progress)
 
 
 _SAME = 1e-3  # of Kendall's tau: machines may break ties differently

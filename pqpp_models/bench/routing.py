@@ -145,10 +145,10 @@ def run_routing(
         raise PredictorError(f"no row has values of both {weak} and {strong}; choose other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
-    builds = replace_fitted_predictors(predictors, rows, (weak, strong))
+    replaced = replace_fitted_predictors(predictors, rows, (weak, strong))
     rules = [
         (rule, scores, predictions)
-        for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
+        for predictions in predict_all(replaced.predictors, rows, (weak, strong), progress)
         for rule, scores in _make_rules(predictions, weak, strong)
     ]
     bounds = [
@@ -161,11 +161,11 @@ def run_routing(
         compared = {name: other.get(name) for name in ("difference", "p_value")}
         figures = routing_gain(scores, low, high, (0.25, 0.5)) | compared
         fitted = None if said.fitted is None else int(said.fitted.sum())
-        stands_for = builds.stands_for.get(said.predictor)
+        stands_for = replaced.stands_for.get(said.predictor)
         rows.append(RoutingRow(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
-    notes = [*builds.notes, *note_fitted_rows(rows[: len(rules)])]
+    notes = [*replaced.notes, *note_fitted_rows(rows[: len(rules)])]
     means = (float(low.mean()), float(high.mean()))
     return RoutingTable(weak, strong, means, rows, curves, notes)
 

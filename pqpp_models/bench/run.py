@@ -110,7 +110,7 @@ class BenchRun:
         """
         if len(self.split.prompts) < 5:
             return {}, ""
-        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
+        spaced = {name: one for name, one in self.predictors.items() if one.can_embed}
         try:
             return {n: project_to_2d(p.embed(self.split.prompts)) for n, p in spaced.items()}, ""
         except MissingExtraError as error:
@@ -140,7 +140,7 @@ def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     return model.fit_transform(array).astype(np.float64)
 
 
-def run_table(
+def bench_split(
     split: Split,
     predictors: Mapping[str, Predictor],
     targets: Sequence[str],
@@ -190,11 +190,11 @@ def correlate_columns(
         progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    builds = replace_fitted_predictors(predictors, split.rows, asked)
+    compared = replace_fitted_predictors(predictors, split.rows, asked)
     use_stand_ins = use_stand_ins and not split.is_pqpp
-    predictions = predict_all(builds.predictors, split.rows, asked, progress, use_stand_ins)
-    results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
-    return BenchRun(split, builds.predictors, results, predictions, references, builds)
+    predictions = predict_all(compared.predictors, split.rows, asked, progress, use_stand_ins)
+    results = evaluate_predictions(predictions, references, split, cells, compared.stands_for)
+    return BenchRun(split, compared.predictors, results, predictions, references, compared)
 
 
 def select_predictors(
@@ -348,7 +348,7 @@ def bench(
         warnings.warn(line, stacklevel=2)
     if not predictors:
         loaded, _ = select_predictors(loaded, wanted, not data.is_pqpp)
-    table = run_table(data, loaded, wanted)
+    table = bench_split(data, loaded, wanted)
     for line in table.compared.notes:
         warnings.warn(line, stacklevel=2)
     return BenchTable([vars(result) for result in table.results])
@@ -417,7 +417,7 @@ def list_metric_columns(
     return cells
 
 
-def run_automatic_metrics(
+def correlate_metrics(
     split: Split,
     predictors: Mapping[str, Predictor],
     targets: Sequence[str],

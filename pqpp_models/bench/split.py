@@ -159,7 +159,7 @@ def replace_fitted_predictors(
     The substitute is the version of the predictor that was fitted to the train split only. It is
     not used if it was fitted to as many of the rows, is itself compared, or predicts no target.
     """
-    builds = ComparedPredictors({}, {}, [])
+    compared = ComparedPredictors({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
         if build is not None and build not in predictors and known:
@@ -168,14 +168,14 @@ def replace_fitted_predictors(
                 other = Predictor.from_pretrained(repository, revision=revision or None)
             except PqppError as error:
                 reason = f"was fitted to rows of this split, and {build} is not available: {error}"
-                builds.notes.append(f"{name} {reason}")
+                compared.notes.append(f"{name} {reason}")
             else:
                 has_some = not targets or any(find_stand_in(one, other.targets) for one in targets)
                 if has_some and _count_fitted_rows(other, rows) < known:
-                    builds.stands_for[build] = name
+                    compared.stands_for[build] = name
                     name, predictor = build, other
-        builds.predictors[name] = predictor
-    return builds
+        compared.predictors[name] = predictor
+    return compared
 
 
 def _count_fitted_rows(predictor: Predictor, rows: Any) -> int:

@@ -505,7 +505,8 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
     lines = [f"% {note}" for note in notes]
     lines.append(r"% \usepackage{booktabs,graphicx}")
     for task, blocks in tasks.items():
-        at = f"{_slugify(results[0].config)}-{_slugify(results[0].split)}-{task}"
+        names = (results[0].config, results[0].split, task)
+        at = "-".join(re.sub(r"[^0-9A-Za-z]", "-", name).strip("-") for name in names)
         lines += [
             r"\begin{table}[tp]",
             r"\centering\footnotesize",
@@ -564,10 +565,6 @@ def _format_caption(task: str, blocks: Sequence[Table], results, published) -> s
     if first.generated:
         parts.insert(0, f"{_escape(GENERATED_NOTE)}.")
     return " ".join(parts)
-
-
-def _slugify(text: str) -> str:
-    return re.sub(r"[^0-9A-Za-z]", "-", text).strip("-")
 
 
 def _escape(text: str) -> str:

@@ -35,9 +35,9 @@ class ClipPredictor(TorchPredictor):
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.clip.modeling_clip_predictor import score_pairs
-        from pqpp_models.images.pairs import aggregate, read_pairs
+        from pqpp_models.images.pairs import read_pairs, score_rows
 
         config = self.model.config
         pairs = read_pairs(rows, config.task, config.first_k)
         scores = score_pairs(self.model, self.processor, pairs, self.batch_size)
-        return aggregate(scores, pairs, targets, config.aggregation, self.limits)
+        return score_rows(scores, pairs, targets, config.aggregation, self.limits)

@@ -159,12 +159,12 @@ class AnswerRenderer:
         name = "list.html"
         if len(prompts) <= SIDE_BY_SIDE:
             name = "cards.html"
-            facts |= self._compare_prompts(prompts, columns, verdicts, target or self.targets[0])
+            facts |= self._make_cards(prompts, columns, verdicts, target or self.targets[0])
         else:
             facts |= _make_table(columns, verdicts, self.targets)
         return render_page(Path(__file__).with_name(name), **facts)
 
-    def _compare_prompts(
+    def _make_cards(
         self,
         prompts: Sequence[Any],
         columns: Mapping[str, Sequence[Any]],

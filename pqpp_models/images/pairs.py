@@ -159,7 +159,7 @@ def read_pairs(
     )
 
 
-def aggregate(
+def score_rows(
     scores: NDArray[np.float64],
     pairs: Pairs,
     targets: Sequence[str],

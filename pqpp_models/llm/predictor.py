@@ -172,7 +172,7 @@ class LlmPredictor(Predictor):
 
     def estimate(self, rows: Any, targets: Any = None, *args: Any, **kwargs: Any) -> Estimates:
         """Check the budget, then predict as `Predictor.estimate` does."""
-        columns = self.get_columns(targets)
+        columns = self.list_columns(targets)
         asked = {(text, target) for text in rows if text.strip() for target in columns}
         self.chat.prepare(self._to_request(*pair) for pair in asked if pair not in self._known)
         return super().estimate(rows, columns, *args, **kwargs)

@@ -135,7 +135,7 @@ class CalibratedPredictor(Predictor):
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
         uncertain = Estimates(values, deviations, distance, known == 0, [])
         for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
-            told = self.known_words.explain(text) if self.known_words is not None else ""
+            told = self.known_words.explain_unread(text) if self.known_words is not None else ""
             parts = filter(None, (prompt.ignored_text, told, self._find_unread_text(text)))
             uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._get_limits(targets)))

@@ -184,11 +184,11 @@ class KnownWords:
         share = np.array([self.read(prompt).odd_share for prompt in prompts])
         return np.clip((share - _GARBLED_ABOVE) / (_GARBLED_FROM - _GARBLED_ABOVE), 0.0, 1.0)
 
-    def explain(self, prompt: str) -> str:
+    def explain_unread(self, prompt: str) -> str:
         """Describe why a prompt is not read as English; empty if it is.
 
         >>> known = KnownWords.fit(["a red cat"] * 40)
-        >>> [known.explain(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
+        >>> [known.explain_unread(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
         found = self.read(prompt)

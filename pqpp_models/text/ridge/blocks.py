@@ -122,7 +122,7 @@ class SeenPieces:
         """Return 0 for each prompt, since garbled words are not detected."""
         return np.zeros(len(prompts))
 
-    def explain(self, prompt: str) -> str:
+    def explain_unread(self, prompt: str) -> str:
         """Return an empty text, since there is no explanation."""
         return ""
 

@@ -10,7 +10,7 @@ from pqpp_backbones.checkpoint import check_checkpoint_folder, read_config
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
-from pqpp_backbones.training.publish import check_unfinished, get_library_versions
+from pqpp_backbones.training.publish import check_no_result, get_library_versions
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option, quote
@@ -76,7 +76,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     def check_output(self, predictor_type: str) -> None:
         """Check that the predictor can be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
-        check_unfinished(Path(self.output_dir), self)
+        check_no_result(Path(self.output_dir), self)
 
     def read_split(self, split: str) -> Rows:
         """Read the prompts of a split that have values for all targets, and normalise them."""

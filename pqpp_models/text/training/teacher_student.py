@@ -418,7 +418,7 @@ class StaticModule(nn.Module):
         return StaticNetwork(codes, scales, weights)
 
 
-def init_vectors(embeddings: Singles, size: int) -> torch.Tensor:
+def make_initial_vectors(embeddings: Singles, size: int) -> torch.Tensor:
     """Return the principal components of a transformer's word embeddings as initial vectors."""
     centred = embeddings - embeddings.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)

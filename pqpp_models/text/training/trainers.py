@@ -36,10 +36,10 @@ from pqpp_models.text.text_ensemble import TextEnsemblePredictor, compute_logits
 from pqpp_models.text.training.data import (
     TextData,
     bootstrap_interval,
+    evaluate_study,
     make_up_prompts,
     read_parti_prompts,
     score_brevity,
-    score_study,
 )
 from pqpp_models.text.training.pooling import StudyFeatures, pool_studies
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
@@ -58,7 +58,7 @@ from pqpp_models.text.training.teacher_student import (
     choose_evenly,
     distil,
     fit_collection_model,
-    init_vectors,
+    make_initial_vectors,
     project_to_size,
     to_normal_quantiles,
     to_ranks,
@@ -100,7 +100,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     # The tuned encoder's outputs are standardised on captions, like the others.
     some = choose_evenly(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
-    base = fitted.model.predict(captions, data.get_states(some + len(train)))[:, columns]
+    base = fitted.model.predict(captions, data.select_states(some + len(train)))[:, columns]
     logits = compute_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
@@ -165,7 +165,7 @@ class StaticTraining:
         # Evenly spaced captions, since all of them take much longer and add little.
         members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
-        collection = Collection.build(data.get_states(members), n, tables)
+        collection = Collection.build(data.select_states(members), n, tables)
         prompts, settings = data.train.prompts, self.recipe.teacher
         return fit_collection_model(collection, prompts, data.goals, settings, self.seed)
 
@@ -174,7 +174,7 @@ class StaticTraining:
         """The teacher's scores of the texts, averaged with the true values of training prompts."""
         fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
         honest = (1 - share) * fitted.left_out + share * fitted.goals
-        others = fitted.model.predict(self.data.texts[n:], self.data.get_states(slice(n, None)))
+        others = fitted.model.predict(self.data.texts[n:], self.data.select_states(slice(n, None)))
         return np.concatenate([honest, others])
 
     def label_alignment(self) -> Floats:
@@ -210,23 +210,23 @@ class StaticTraining:
         unit_states = states / np.linalg.norm(states, axis=1)[:, None]
         points = project_to_size(unit_states, settings.point_size)
         embeddings = data.encoder.get_input_embeddings().weight.detach().numpy()
-        pieces = init_vectors(embeddings, settings.piece_size)
+        pieces = make_initial_vectors(embeddings, settings.piece_size)
 
-        def distil_on(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
+        def distil_rows(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
             goals = np.column_stack([first, self.teacher_labels])[kept]
             numbers = [self.numbers[at] for at in kept]
             return distil(numbers, goals, points[kept], pieces, settings, self.seed, begin)
 
         judged, end = set(data.judged), 1 + len(recipe.targets)
         kept = [at for at, text in enumerate(data.texts) if text not in judged]
-        student = distil_on(kept, np.full(len(data.texts), np.nan), settings)
+        student = distil_rows(kept, np.full(len(data.texts), np.nan), settings)
         network = student.to_static(slice(1, end))
         if data.studies:
             alignment = self.label_alignment()
             known = ~np.isnan(alignment)
             known[: len(data.train)] = True  # so that the targets are not forgotten
             further = replace(settings, epochs=settings.alignment_epochs)
-            student = distil_on(np.flatnonzero(known), alignment, further, student)
+            student = distil_rows(np.flatnonzero(known), alignment, further, student)
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
         network = add_deeper_layer(network, self.numbers, labels, settings, self.seed)
@@ -312,7 +312,7 @@ def cross_predict_studies(
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
         with_words = -np.corrcoef(values, score_brevity(sources[name].prompts))[0, 1]
-        row = score_study(sources[name], values)
+        row = evaluate_study(sources[name], values)
         predicted[name], rows[name] = values, row | {"with words": round(float(with_words), 4)}
     return predicted, rows
 
