@@ -185,7 +185,7 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def limit_model_size(*folders: Path) -> Iterator[None]:
-    """Return a context in which building a model larger than the weights in some folders fails.
+    """Make building a model in a block fail if it is larger than the weights in some folders.
 
     There is no limit if no folder has safetensors.
 

@@ -35,7 +35,7 @@ _LACKS = re.compile(
 
 @contextlib.contextmanager
 def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
-    """Return a context that checks model files and converts errors of loading to `ModelError`.
+    """Check model files before a block, and convert its errors of loading to `ModelError`.
 
     The files of repositories are downloaded first.
 
@@ -85,7 +85,7 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
 
 
 def explain_failure(error: Exception, *names: str) -> str:
-    """Explain why models could not be loaded; the text contains no token.
+    """Explain why models could not be loaded; the explanation contains no access token.
 
     Args:
         error: The error of the library.
@@ -208,7 +208,6 @@ def hash_files(folder: Path, patterns: Sequence[str] = ()) -> str:
     """Return a hash of the names and contents of a folder's files, without hidden ones.
 
     Args:
-        folder: The folder.
         patterns: Patterns of the files; default: all.
 
     Example:
@@ -239,7 +238,6 @@ def load_model(
         model_class: A class of transformers, like `AutoModelForObjectDetection`, or a function that
             returns its name for a configuration.
         what: A name for the model in errors, like "text classifier".
-        device: The device; None for the default.
         dtype: One of `DTYPES`.
         revision: As in `fetch_model`.
 

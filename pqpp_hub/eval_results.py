@@ -254,11 +254,7 @@ def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
 def _parse_files(
     files: Iterable[tuple[str, int | None, Path]],
 ) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in files, and a note on each damaged file.
-
-    Args:
-        files: The model, the pull request or None, and the path of each file.
-    """
+    """Return the results in files, and a note on each damaged file."""
     valid: list[ListedResult] = []
     lines: list[str] = []
     for model, number, path in files:
@@ -286,7 +282,6 @@ def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -
     Args:
         model: `OWNER/NAME`; the owner can be anyone.
         dataset: OWNER/DATASET.
-        text: The output of `render_results`.
         dry_run: Whether to report the changes without making them.
 
     Raises:

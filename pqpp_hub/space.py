@@ -31,9 +31,6 @@ _CSS = Path(__file__).with_name("space.css")
 def make_blocks(title: str) -> Any:
     """Return an empty gradio `Blocks` without telemetry.
 
-    Args:
-        title: The title of the browser's tab.
-
     Raises:
         MissingExtraError: gradio is not installed.
 
@@ -149,7 +146,7 @@ def serve_page(
 
 @contextlib.contextmanager
 def _log_errors_without_content() -> Iterator[None]:
-    """Let gradio and uvicorn log only the type and location of errors in a block."""
+    """Make gradio and uvicorn log only the type and location of errors in a block."""
 
     def remove_content(record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
@@ -193,11 +190,6 @@ def make_space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
 
 def make_app(module: str, function: str, argument: str) -> str:
     """Return the content of an `app.py` that serves a page by calling a function of pqpp.
-
-    Args:
-        module: The module of the function.
-        function: The function's name.
-        argument: The function's argument.
 
     Example:
         >>> print(make_app("pqpp_models.demo", "serve_demo", "static"), end="")

@@ -67,11 +67,7 @@ def make_metric_page(name: str) -> gradio.Blocks:
 
 
 def serve_metric(name: str) -> None:
-    """Serve the page of a metric until stopped, as its Space does.
-
-    Args:
-        name: The metric, as in `list_metrics`.
-    """
+    """Serve the page of a metric until stopped, as its Space does."""
     space.serve_page(make_metric_page(name))
 
 
@@ -83,7 +79,7 @@ def push_metric(
     dry_run: bool = False,
     token: str | None = None,
 ) -> pqpp_hub.PushReport:
-    """Publish a metric as a Space on the Hub, in one commit: whole or not at all.
+    """Publish a metric as a Space on the Hub, in one commit.
 
     The Space contains the module, its card, a page for trying the metric, and its requirements.
     `evaluate.load("OWNER/NAME")` requires that module and Space have the same name. Other files in

@@ -22,7 +22,7 @@ class RunTable:
     """A run or judgments, one row per document of a query.
 
     Attributes:
-        queries: The names, by first appearance.
+        queries: Names of queries, in order of first appearance.
         query: The index of each row's query.
         values: Scores or grades, finite.
         names: The distinct names of documents as Arrow large strings, and each row's index in them.
@@ -84,7 +84,7 @@ def columns_from_rows(
 def encode_rows(
     query_ids: Any, document_ids: Any, values: Floats, locate: Callable[[int], str]
 ) -> RunTable:
-    """Encode queries and documents, which are lists of texts or Arrow columns, as integers.
+    """Encode queries and documents, as lists of strings or Arrow columns, as integers.
 
     Args:
         locate: Returns the location of a row.

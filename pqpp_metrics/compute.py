@@ -31,9 +31,9 @@ class MetricInputs:
     Attributes:
         columns: The values of each input by name: numbers, texts, or lists of them.
         notes: How rows of the files were joined, and how many were left out.
-        ids: A text that names each row; None if there are no ids.
+        ids: The id of each row; None if there are none.
         options: Further options from a run and qrels.
-        locate: Returns the location of a cell from an input and a row.
+        locate: A function of an input and a row, which returns the cell's location.
     """
 
     columns: Mapping[str, Any]

@@ -149,7 +149,7 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
 def read_trec(
     path: str | Path, side: str
 ) -> tuple[list[tuple[str, str, float]], list[int], Callable[[int], str]]:
-    """Read the rows of a TREC file, a query, a document and a score or grade each.
+    """Read the rows of a TREC file: query, document, and score or grade.
 
     Args:
         path: As in `read_run`.
@@ -234,7 +234,7 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
             retrieved, and one without relevance not judged.
 
     Returns:
-        Its columns, and how many rows were left out because of NaN.
+        The columns, and how many rows were left out because of NaN.
 
     Raises:
         MetricInputError: The input is invalid; the message names file and line.

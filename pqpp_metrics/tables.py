@@ -35,7 +35,7 @@ class Reading:
 
 
 class Source(NamedTuple):
-    """A file or a table, the columns of it that were named, and its rows.
+    """A file or table, its named columns, and its rows.
 
     Attributes:
         path: The file, or the name of a table in memory.

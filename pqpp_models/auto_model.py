@@ -137,7 +137,7 @@ class PromptPerformanceModel(PreTrainedModel):
 
 
 def load_shipped_model(name: str | None) -> PromptPerformanceModel | None:
-    """Load the shipped model of a name, the default one for None; return None for other names.
+    """Load a shipped model, or the default one without a name; return None for other names.
 
     Example:
         >>> load_shipped_model("n_words").predictor.name, load_shipped_model("OWNER/REPOSITORY")

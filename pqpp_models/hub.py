@@ -40,7 +40,6 @@ def push_to_hub(
         revision: the branch to push to, created from main if missing; default: main.
         dry_run: only report what would change.
         token: an access token with write permission; default: the stored one.
-        commit_message: the commit message.
         anyway: whether to push a predictor that is not clearly better than chance.
         extra_files: further local files, by path in the repository.
 
@@ -72,7 +71,7 @@ def push_to_hub(
 
 
 def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
-    """List the files of an Inference Endpoint for a text predictor; empty for others."""
+    """Return the Inference Endpoint files of a text predictor by name; others have none."""
     if predictor.inputs != "text":
         return {}
     try:

@@ -46,7 +46,7 @@ def predict(
         (whether the prompt is not plain English and so has no prediction) and `ignored` (syntax
         like weights and flags, and tails like "4k"). HBPP is -1 to 2, P@10 and RR are 0 to 1;
         higher is better. A training-free predictor returns one column `score` without a unit; its
-        `higher_is` is the direction. A blank prompt has NaN.
+        `higher_is` gives the direction. A blank prompt has NaN.
 
     Raises:
         PredictorError: The prompts cannot be read, or the predictor has no such target.
@@ -177,7 +177,6 @@ class ShardPredictor:
         return predictor
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the loaded predictor."""
         return {name: value for name, value in vars(self).items() if name != "loaded_predictor"}
 
     def __call__(self, table: pa.Table) -> pa.Table:

@@ -198,7 +198,6 @@ def refuse_split_options(dataset: str, parts: dict[str, str | None]) -> None:
 
 
 def _read_prompt_table(dataset: str, column: str) -> Any:
-    """Read a table of prompts as a dataset."""
     import datasets
     import pyarrow as pa
 

@@ -119,7 +119,7 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def unknown_predictor_error(name: str) -> PredictorError:
-    """Return the error for the name of an unknown predictor."""
+    """Return the error for an unknown predictor name."""
     otherwise = "`pqpp models list` lists all"
     if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
         otherwise = f"{targets[0]} is a target; use a predictor such as {DEFAULT_PREDICTOR}"

@@ -39,7 +39,7 @@ TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
 """Lowest and highest value by target."""
 Z90 = 1.6449
-"""The number of deviations around a prediction within which nine in ten true values are."""
+"""The number of standard deviations around a prediction that contain nine in ten true values."""
 
 
 def get_target_range(target: str) -> tuple[float, float]:

@@ -128,7 +128,7 @@ def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
-    """Return a text, or the first text that a link in a graph leads to."""
+    """Return the value if it is text, or the first text that a link in a graph leads to."""
     if isinstance(value, str):
         return value.strip() or None
     if not isinstance(value, list) or not value or str(value[0]) in seen:

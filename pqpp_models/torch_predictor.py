@@ -117,7 +117,6 @@ class TorchPredictor(Predictor):
         return config, {k: v.detach().float().cpu().numpy() for k, v in weights.items()}
 
     def _get_files(self) -> dict[str, bytes]:
-        """Return the files of the tokenizer or processor, if there is one."""
         return {} if self.processor is None else read_processor_files(self.processor)
 
     def _render_card(self) -> str:

@@ -21,7 +21,7 @@ _PARTS = "stripes|spots|fur|feathers|skin|wings|mane|petals|peel|leaves"
 
 
 class Conflict(NamedTuple):
-    """A thing in an unusual colour: the words, the colour's position, and the usual colour.
+    """A thing in an unusual colour, the colour's position, and the usual colour.
 
     The usual colour is empty for a pattern such as stripes.
     """

@@ -1,6 +1,6 @@
 """Remove single words or phrases from a prompt, such that the rest is still English.
 
-No parser is used: function words split a text into noun phrases, with articles, numbers and
+No parser is used: function words split text into noun phrases, with articles, numbers and
 modifiers, and the words that link them.
 """
 
@@ -237,7 +237,7 @@ def _find_modifiers(
 
 
 def _apply_edits(content: str, edits: list[_Edit]) -> str:
-    """Apply edits to a text, and remove stray spaces, punctuation and conjunctions."""
+    """Apply the edits, and remove stray spaces, punctuation and conjunctions."""
     for start, end, put in sorted(edits, reverse=True):
         if put and content[start : start + 1].isupper():
             put = put.capitalize()

@@ -314,11 +314,7 @@ def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _split_style(part: str, is_later: bool) -> tuple[str, str]:
-    """Return the content of a comma-separated part, and the style at its end.
-
-    Args:
-        part: A part of a prompt, as typed.
-        is_later: Whether it is not the first part; only then the whole part may be a style.
+    """Split a comma-separated part into content and style; only a later part may be all style.
 
     >>> _split_style("a fox in the style of Monet", False)
     ('a fox', ' in the style of Monet')

@@ -70,26 +70,17 @@ def _unify_type(name, labels):
 
 
 def describe_type(labels: NDArray[Any]) -> str:
-    """Return the type of labels from `as_labels`: "text" or "numbers"."""
     return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
 
 
 def to_object_array(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Return values as an object array, with numpy's numbers as Python's."""
     if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
-    """Check labels, and encode the categories of all arrays together.
-
-    Returns:
-        As `encode_categories`.
-
-    Raises:
-        MetricInputError: See `as_labels`, or shapes or types differ.
-    """
+    """Check labels, and encode their categories as `encode_categories` does."""
     arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
     _inputs.require_same_library(True, **arrays)
     kinds = [describe_type(array) for array in arrays.values()]
@@ -128,14 +119,7 @@ class EncodedIds(NamedTuple):
 
 
 def encode_ids(name: str, ids: Any) -> EncodedIds:
-    """Encode ids, all strings or all integers, as indices into the distinct ids.
-
-    Returns:
-        The distinct ids in order of first appearance, and the index of each row's id.
-
-    Raises:
-        MetricInputError: no ids, more than one dimension, or ids of mixed or other types.
-    """
+    """Encode ids, all strings or all integers, as indices of the distinct ids."""
     labels = as_labels(name, ids, ndim=1)
     if labels.dtype.kind in "iu":
         return _encode_integers(labels)
@@ -147,7 +131,6 @@ def encode_ids(name: str, ids: Any) -> EncodedIds:
 
 
 def _encode_integers(ids: Integers) -> EncodedIds:
-    """Encode integers as indices into the distinct ones, in order of first appearance."""
     distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return EncodedIds(distinct[order], np.argsort(order)[codes])

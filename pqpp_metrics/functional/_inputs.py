@@ -100,7 +100,7 @@ def require_finite(name: str, array: Array) -> None:
 
 
 def require_same_library(same_shape: bool = True, **arrays: Array) -> ModuleType:
-    """Return the namespace of arrays; raise unless library and shape are the same."""
+    """Return the array namespace; raise unless library and, if requested, shape are the same."""
     xp = array_api_compat.array_namespace(*arrays.values())
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
     if same_shape and len(set(shapes.values())) > 1:
@@ -135,7 +135,6 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
 
 
 def as_texts(name: str, value: Any) -> list[str]:
-    """Return texts as a non-empty list; refuse other values in it."""
     texts = as_entries(name, value, "texts")
     if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
         raise MetricInputError(f"`{name}` must contain only strings; got {', '.join(others)}")
@@ -156,18 +155,15 @@ def as_list(name: str, value: Any) -> list[Any]:
 
 
 def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError:
-    """Return the error for an argument that is not allowed."""
     came = " ".join(repr(value)[:200].split())[:80]
     return MetricInputError(f"`{name}` {wanted}; got {came}")
 
 
 def ragged_error(name: str) -> MetricInputError:
-    """Return the error for rows of different lengths."""
     return MetricInputError(f"`{name}` has rows of different lengths; make all rows equally long")
 
 
 def shape_error(name: str, array: Array, wanted: str) -> MetricInputError:
-    """Return the error for an array whose shape is not allowed."""
     return MetricInputError(f"`{name}` {wanted}; got shape {tuple(array.shape)}")
 
 

@@ -48,12 +48,10 @@ class SaliencyMap:
 
     @functools.cached_property
     def lowest(self) -> float:
-        """The lowest value."""
         return min(float(self.xp.min(band)) for band in self.bands)
 
     @functools.cached_property
     def highest(self) -> float:
-        """The highest value."""
         return max(float(self.xp.max(band)) for band in self.bands)
 
     @functools.cached_property
@@ -161,7 +159,6 @@ def pair_maps(xp: ModuleType, prediction: Array, reference: Array, counts: bool 
 
 
 def as_map(xp: ModuleType, values: Array) -> Array:
-    """Return a map as float64."""
     return xp.astype(values, xp.float64, copy=False)
 
 

@@ -26,7 +26,6 @@ def as_merged_pairs(predictions: Values, references: Values, tie_tolerance: floa
 
 
 def is_constant(values: NDArray[Any]) -> bool:
-    """Return whether all values of a numpy array are equal."""
     return bool((values == values[0]).all())
 
 
@@ -60,7 +59,7 @@ def get_t_test_p_value(r: float, n: int) -> float:
 
 
 def centre_to_unit_length(values: Floats) -> Floats:
-    """Return deviations from the mean along the last axis as unit vectors; 0 for a constant."""
+    """Subtract the mean along the last axis, and scale to length one; a constant becomes 0."""
     deviations = _subtract_mean(values)
     length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]
     deviations /= np.where(length > 0, length, 1.0)
@@ -68,7 +67,7 @@ def centre_to_unit_length(values: Floats) -> Floats:
 
 
 def _subtract_mean(values):
-    """Return deviations from the mean along the last axis, scaled by a power of two."""
+    """Subtract the mean along the last axis, and scale by a power of two."""
     # Powers of two rescale exactly, so no sum or square can overflow or vanish.
     deviations = _to_unit_range(values)
     deviations -= deviations.mean(axis=-1, keepdims=True)
@@ -79,7 +78,7 @@ def _subtract_mean(values):
 
 
 def standardise(values: Floats) -> Floats:
-    """Return deviations from the median, divided by the mean absolute deviation."""
+    """Subtract the median, and divide by the mean absolute deviation from it."""
     values = _to_unit_range(values)
     deviations = _to_unit_range(values - np.median(values, axis=-1, keepdims=True))
     size = np.abs(deviations).mean(axis=-1, keepdims=True)

@@ -118,7 +118,7 @@ def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tup
 
 
 def make_warning(share: float) -> str:
-    """Return a warning if one query has a large share of the variance, else an empty text."""
+    """Return a warning if one query has a large share of the variance, else an empty string."""
     return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
 

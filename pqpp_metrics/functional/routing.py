@@ -60,10 +60,10 @@ def routing_gain(
         seed: An integer of at least 0.
 
     Returns:
-        dict: "routing_gain", the area, negative where random routing is better; "ci_low",
-        "ci_high"; "oracle", the oracle's area; "oracle_share", the ratio of the two, NaN if the
-        oracle gains nothing; "qualities", one per share; "share_for_80", the least share of the
-        strong model that keeps 80% of its whole gain, NaN without a gain; "n".
+        dict: "routing_gain", the area, negative if random routing is better; "ci_low", "ci_high";
+        "oracle", the oracle's area; "oracle_share", the ratio of the two, NaN if the oracle gains
+        nothing; "qualities", one per share; "share_for_80", the least share of the strong model
+        that keeps 80% of its whole gain, NaN without a gain; "n".
 
     Example:
         >>> found = routing_gain([3, 2, 1, 0], weak=[0, 1, 1, 1], strong=[2, 2, 1, 1])
@@ -168,6 +168,5 @@ def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, F
 
 
 def _get_areas(counts: Floats, scores: Floats, gain: Floats) -> Floats:
-    """Return the area over random routing of each resample."""
     shares, gains = _get_curves(counts, scores, gain)
     return np.trapezoid(gains, shares, axis=1) - gains[:, -1] / 2

@@ -43,7 +43,6 @@ def light_direction(predictions: Values, references: Values) -> Floats:
 
 
 def _to_unit(name, values):
-    """Return unit vectors in the given directions."""
     vectors = _inputs.as_floats(name, values, ndim=2)
     if vectors.shape[1] != 3:
         raise _inputs.shape_error(name, vectors, "must have shape (images, 3)")
@@ -234,7 +233,6 @@ def hwpq(
 
 
 def _is_confirmed(name, answers, ties):
-    """Return whether most of the k answers to each question are yes."""
     answers = _inputs.to_numpy(_inputs.as_numbers(name, answers, ndim=2))
     _inputs.require_values(name, answers, (0, 1), "must be true (1) or false (0)")
     twice = 2 * (answers != 0).sum(axis=1)

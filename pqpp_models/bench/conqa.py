@@ -66,7 +66,7 @@ def bench_runs(
 
     Args:
         queries: The rows of `conqa` by type of query.
-        runs: For each run by name, the scores of images by query id and image id.
+        runs: Scores by run name, query id and image id.
 
     Returns:
         The means with intervals by run and type of query, one-sided Mann-Whitney tests of whether

@@ -140,7 +140,7 @@ def write_results(
 
     Args:
         run: A run of the main table.
-        folder: The folder; NAME is the last part of a predictor's name.
+        folder: The output folder; NAME is the end of a predictor's name or path.
         dataset: The benchmark's name on the Hub, OWNER/DATASET.
         from_hub: Whether the rows are from the Hub, so that their commit is recorded.
 
@@ -184,7 +184,6 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     Args:
         model: The predictor's name, for `load_any_predictor`.
         dataset: OWNER/DATASET; its `eval.yaml` lists the tasks.
-        progress: Show progress bars on standard error.
 
     Returns:
         The content of the results file, and a note on each split without results.
@@ -218,10 +217,9 @@ def iterate_runs(
     """Yield one run of the predictors for each configuration and split of the tasks.
 
     Args:
-        models: The predictors by name, for `load_named_predictors`.
-        dataset: The benchmark, for `open_split`.
-        tasks: Tasks, grouped by split.
-        progress: Show progress bars on standard error.
+        models: As for `load_named_predictors`.
+        dataset: As for `open_split`.
+        tasks: The tasks; those on one split are adjacent.
     """
     for (config, split), group in groupby(tasks, lambda task: (task.config, task.split)):
         rows = open_split(dataset, config, split)
@@ -298,7 +296,6 @@ def read_leaderboard(
         models: Models on the Hub to read, with their open pull requests; default: those of the
             Hub's leaderboard.
         verify: Compute all predictions again, and report differences.
-        progress: Show progress bars on standard error.
 
     Raises:
         PredictorError: There are no results, or a folder has results on several benchmarks.
@@ -346,10 +343,7 @@ def read_leaderboard(
 def _select_entries(
     listed: Sequence[ListedResult], subset: str | None, split: str | None
 ) -> list[tuple[str, ListedResult, BenchmarkTask]]:
-    """Return the entries of one configuration and split by name.
-
-    The name is the model's; further results of a model on one task are numbered.
-    """
+    """Return the entries of one configuration and split, with their models' names and tasks."""
     known = [(one, task) for one in listed if (task := BenchmarkTask.parse(one.entry.task_id))]
     subset = subset or min((task.config or "" for _, task in known), default="")
     known = [(one, task) for one, task in known if (task.config or "") == subset]
@@ -380,7 +374,7 @@ def _recompute_results(
     task: BenchmarkTask,
     progress: bool,
 ) -> tuple[BenchRun, list[str]]:
-    """Return the run with recomputed results, and a note on each difference."""
+    """Return the run with recomputed results, and a note on each result that differs."""
     targets = list(dict.fromkeys(result.target for result in claimed_run.results))
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}

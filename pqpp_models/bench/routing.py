@@ -133,7 +133,6 @@ def run_routing(
     Args:
         predictors: Predictor by name; one with a single score routes hard prompts first.
         targets: As for `choose_pair`.
-        progress: Show a bar on standard error.
 
     Raises:
         PredictorError: The targets are not of two models, or no row has values of both.
@@ -171,10 +170,7 @@ def run_routing(
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Yield the routing rules of a predictor, and each rule's scores of the prompts.
-
-    Blank prompts, which have no prediction, are sent to the strong model.
-    """
+    """Yield each routing rule of a predictor with its scores, highest for blank prompts."""
 
     def fill_missing(scores: Floats) -> Floats:
         known = scores[~np.isnan(scores)]

@@ -1,9 +1,9 @@
 """Runs of the evaluation protocol for the tables of the PQPP paper.
 
-Table 10 (section 12) has automatic metrics instead of human ratings. The paper lets its predictors
-predict a model's HBPP and correlates the result with HPSv2 of that model's images, and predict P@10
-and RR and correlates them with those by CLIP's similarity. The user chooses the metric of a target;
-a separate row shows its agreement with people.
+Table 10 (section 12) has automatic metrics instead of human ratings. In the paper, a model's
+predicted HBPP is correlated with the HPSv2 of its images, and predicted P@10 and RR with those
+computed from CLIP's similarity. The user chooses the metric of a target; a separate row shows its
+agreement with people.
 """
 
 import logging
@@ -48,7 +48,6 @@ class BenchRun:
     """The results of a benchmark run and their inputs.
 
     Attributes:
-        predictors: Predictor by name.
         results: The cells of the table.
         references: The true values by column, one per row.
         compared: The compared predictors, after those fitted to the rows were replaced.
@@ -66,7 +65,6 @@ class BenchRun:
 
         Args:
             baseline: The baseline's name.
-            progress: Show progress bars on standard error.
             train: Rows that set the sign of unsupervised predictors of texts.
         """
         taken = {name: build for build, name in self.compared.stands_for.items()}
@@ -122,10 +120,9 @@ def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
 
     Args:
         points: shape ``(rows, size)``.
-        seed: the random seed.
 
     Returns:
-        Points of shape ``(rows, 2)``. Only neighbourhoods have a meaning.
+        Points of shape ``(rows, 2)``. Only neighbourhoods are meaningful.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -153,11 +150,9 @@ def bench_split(
     On other data than PQPP, a predictor without a target may use another one (`find_stand_in`).
 
     Args:
-        predictors: Predictor by name.
         targets: Columns of true values.
         table: The table's name, for `list_experiment_columns`.
         fitted_to: The source of the predictors' training data, for `cross-dataset`.
-        progress: Show progress bars on standard error.
     """
     sources = list(dict.fromkeys(split.sources or ()))
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.is_scalar)
@@ -182,12 +177,10 @@ def correlate_columns(
     """Correlate predictions with references, replacing predictors that were fitted to the rows.
 
     Args:
-        predictors: Predictor by name.
         cells: The columns of the table.
         references: The reference values by column, one per row.
         use_stand_ins: Whether a predictor without the targets may predict another one, except on
             PQPP.
-        progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     compared = replace_fitted_predictors(predictors, split.rows, asked)
@@ -203,7 +196,6 @@ def select_predictors(
     """Return the predictors that predict some targets, and a note on each of the others.
 
     Args:
-        predictors: Predictor by name.
         use_stand_ins: Whether a replacement by `find_stand_in` is allowed.
     """
 
@@ -304,8 +296,7 @@ def bench(
             number per prompt of a list. Default: the shipped predictor and the linguistic features.
         targets: Names separated by commas; default: all targets in the rows.
         rows: A dataset or DataFrame with the columns `prompt` and the targets, or a name as in
-            `open_split`.
-            Default: PQPP v1.0.
+            `open_split`. Default: PQPP v1.0.
         split: As for `open_split`.
         options: Arguments of `open_split`, such as `dataset` or `data_dir`; not together with rows.
 
@@ -429,12 +420,10 @@ def correlate_metrics(
     """Correlate predictions and human ratings with automatic metrics.
 
     Args:
-        predictors: Predictor by name.
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
         named: Target by column, for metrics whose names do not identify it.
         baseline: A predictor to test the others against.
-        progress: Show progress bars on standard error.
     """
     table = read_table(path)
     columns = {name: table.values(name) for name in table.columns}

@@ -81,7 +81,7 @@ class Split:
 
     @cached_property
     def known_targets(self) -> list[str]:
-        """The targets of the rows, in the order of tables."""
+        """The targets of the rows, in the order of the tables."""
         return list(sort_targets(self.targets))
 
     @property
@@ -125,7 +125,6 @@ class ComparedPredictors:
     """The predictors to compare on some rows.
 
     Attributes:
-        predictors: Predictor by name.
         stands_for: The replaced predictor, by name of its substitute.
         notes: A note on each substitute that is unavailable.
     """

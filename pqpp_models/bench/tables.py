@@ -128,7 +128,7 @@ def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
 
 
 def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
-    """Format a coefficient of a result, and compare it with the others in the column."""
+    """Format a coefficient, and record whether it is the best in its column."""
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
     if name == "kendall" and isinstance(figure, Result) and figure.baseline:

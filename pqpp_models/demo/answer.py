@@ -49,7 +49,7 @@ class Bar:
     limits: tuple[float, float] | None
 
     def to_percent(self, value: float) -> float:
-        """Return the position of a value within the range, in percent.
+        """Return the position of a value within `limits`, in percent.
 
         >>> Bar("mean_hbpp", "a score", 0.5, 0.2, 0.8, (-1.0, 2.0)).to_percent(0.5)
         50.0
@@ -171,7 +171,6 @@ class AnswerRenderer:
         verdicts: Sequence[PromptVerdict],
         target: str,
     ) -> dict[str, Any]:
-        """Return the template data for a card per prompt."""
         explained = self.predictor.explain(prompts, target)
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):

@@ -121,9 +121,7 @@ def serve_demo(
     """Serve the demo page of a predictor until it is stopped.
 
     Args:
-        predictor: As in `build_demo_page`.
-        host: As in `serve_page`.
-        port: As in `serve_page`.
+        host, port: As in `serve_page`.
 
     Raises:
         PredictorError: The predictor needs more than texts.
@@ -178,8 +176,7 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
     """Build the files of a predictor's Space, by name.
 
     Args:
-        name: As in `push_space`.
-        folder: As in `push_space`.
+        name, folder: As in `push_space`.
 
     Raises:
         PredictorError: The predictor needs more than texts, or there is none.

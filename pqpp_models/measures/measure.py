@@ -86,7 +86,6 @@ def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) ->
     """Combine functions with their entries in `measures.json`.
 
     Args:
-        functions: functions by name.
         shared: common fields of all `Measure` objects.
     """
     lists = ("nltk", "columns")

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def _guard_reading(resource: str) -> Iterator[None]:
-    """Return a context that reads NLTK data in one thread, and reports missing data."""
+    """Lock NLTK's readers in a block, and convert their errors to `PredictorError`."""
     import zipfile
 
     with _lock, warnings.catch_warnings():

@@ -14,7 +14,7 @@ from pqpp_models.text.reading.simplify import compute_log_demand
 from pqpp_models.text.reading.words import WordTables, compute_difficulty, to_words
 
 MOST_EXTREME = 4.0
-"""The number of deviations to which features are clipped."""
+"""The number of standard deviations to which features are clipped."""
 
 
 def compute_features(

@@ -3,7 +3,7 @@
 A training calls `calibrate_targets` for targets with units, `calibrate_across_sources` for one
 learned from studies with different scales, and `join_calibrations` to combine the results: units,
 priors, and deviations whose intervals have the nominal coverage. A target learned from studies has
-no deviation, because no feature that was tried predicts the size of its errors.
+no standard deviation, because no feature that was tried predicts the size of its errors.
 """
 
 import math
@@ -31,7 +31,7 @@ SAME = 0.9999
 """The cosine from which a reference prompt counts as the prompt itself."""
 _SPREAD = "one deviates extreme distance log_words places number log_letters lettering"
 SPREAD = tuple(_SPREAD.split())
-"""The names of `make_deviation_features`, in which the log of a deviation is linear."""
+"""The columns of `make_deviation_features`, in which the log of a standard deviation is linear."""
 CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": (len(SPREAD),)}
 CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration, and the shape of each array's row; there is one row per target."""
@@ -101,13 +101,12 @@ class CalibratedPredictor(Predictor):
         return self._predict(rows, targets, with_uncertainty=True)
 
     def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the lowest and highest values of targets."""
         return get_limits(targets)
 
     def _predict(
         self, prompts: list[Prompt], targets: tuple[str, ...], with_uncertainty: bool
     ) -> Estimates:
-        """Return the estimates; deviations and distances are valid only with uncertainty."""
+        """Return the estimates, with standard deviations and distances only if requested."""
         columns = [self.targets.index(target) for target in targets]
         texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
@@ -141,7 +140,7 @@ class CalibratedPredictor(Predictor):
         return uncertain._replace(values=np.clip(uncertain.values, *self._get_limits(targets)))
 
     def run_smoke_test(self) -> None:
-        """Run the loaded model once, to find errors that loading alone does not."""
+        """Predict once, to find errors that loading does not reveal."""
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, with_uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
@@ -160,8 +159,6 @@ def read_calibration(
     """Read the fields shared by all `CalibratedPredictor` classes from a checkpoint.
 
     Args:
-        config: the configuration.
-        tensors: the arrays.
         *keys: keys of the configuration to leave out of `details`.
         also: names of further calibration arrays.
     """
@@ -193,7 +190,7 @@ def compute_deviations(
 def mix_with_prior(
     values: Floats, deviations: Floats, probability: Floats, calibration: Mapping[str, NDArray]
 ) -> tuple[Floats, Floats]:
-    """Return the mean and deviation of a mixture of each prediction with the prior.
+    """Return the mean and standard deviation of a mixture of each prediction with the prior.
 
     ``probability`` is the weight of each prediction.
 
@@ -212,11 +209,11 @@ def mix_with_prior(
 def make_deviation_features(
     values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
 ) -> Floats:
-    """Return the features that deviations depend on, shape ``(rows, targets, len(SPREAD))``.
+    """Return the features of standard deviations, shape ``(rows, targets, len(SPREAD))``.
 
-    A constant 1; the prediction's distance from the prior in the prior's deviations, signed and
-    absolute; the distance to the training prompts; log(1 + words); the number of spatial words;
-    whether there is a number; log(1 + characters); whether there is text to draw.
+    They are a constant 1; the prediction's distance from the prior in standard deviations of the
+    prior, signed and absolute; the distance to the training prompts; log(1 + words); the number of
+    spatial words; whether there is a number; log(1 + characters); whether there is text to draw.
     """
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
     away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
@@ -268,7 +265,7 @@ def calibrate_targets(
 
     Returns:
         The arrays of `CALIBRATION`. A target whose scores correlate negatively with its values gets
-        its mean as prediction. Deviations are scaled by conformal prediction.
+        its mean as prediction. Standard deviations are scaled by conformal prediction.
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
@@ -342,7 +339,7 @@ def to_normal_scores(values: Floats) -> Floats:
 
 
 def _make_unit_calibration(*numbers: float) -> dict[str, NDArray]:
-    """Return the calibration of one target without spread."""
+    """Return four numbers of one target's calibration by name."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 

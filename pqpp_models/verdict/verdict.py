@@ -223,7 +223,7 @@ def predict_verdicts(
         predictor: A predictor with a reference.
         rows: The output of `Predictor.read_rows`.
         targets: Names of targets; default: all. The target of the verdicts is added.
-        uncertainty: Whether to add deviations.
+        uncertainty: Whether to add standard deviations.
         unread: As for `predict`.
 
     Returns:

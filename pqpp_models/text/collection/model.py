@@ -27,7 +27,7 @@ class Scaling:
 
     @classmethod
     def fit(cls, rows: Singles) -> Self:
-        """Fit a scaling to mean 0 and deviation 1."""
+        """Fit a scaling to mean 0 and standard deviation 1."""
         return cls(rows.mean(axis=0), rows.std(axis=0) + 1e-6)
 
     def __call__(self, rows: Singles) -> Singles:
@@ -54,7 +54,7 @@ class KernelRidge:
     offset: Singles
 
     def compute_kernel(self, rows: Mapping[str, Singles]) -> Singles:
-        """Return the kernel of rows and training rows."""
+        """Return the kernel values between rows and the training rows."""
         total = 0.0
         for name, weight in self.weights.items():
             distance = square_distances(rows[name], self.points[name])

@@ -73,7 +73,7 @@ _FORMULA = re.compile(rf"(?<!\S){_SUM}\s*=\s*{_SUM}")
 
 
 class WordReport(NamedTuple):
-    """A report on the words of a text.
+    """A report on the words of a prompt.
 
     Attributes:
         share: How well the words are known on average, from about 0 to 1.
@@ -296,7 +296,7 @@ class KnownWords:
 
 
 def is_repetitive(words: Sequence[str]) -> bool:
-    """Return whether a text mostly repeats the same words.
+    """Return whether most words are repetitions of the same few.
 
     >>> is_repetitive(["dog"] * 4), is_repetitive("a dog and a cat and a bird".split())
     (True, False)

@@ -22,7 +22,7 @@ _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
 
 
 def detect_language(text: str, is_english: bool = False) -> str | None:
-    """Detect the language of a text; None for English or an unknown language.
+    """Detect the language of text; None for English or an unknown language.
 
     A language is detected from its script, or from function words and letters that outnumber those
     of English. Quoted text does not count.

@@ -43,7 +43,7 @@ _MOST_WORDS = 12
 _MOST_TEXTS = 300
 _SHORT_TEXT = 4
 _CONFLICT = 2.0
-"""In ratings a conflict costs .53 (+-.26) deviations, a unit of `compute_log_demand` .27."""
+"""In ratings, a conflict costs .53 (+-.26) standard deviations, and a unit of demand .27."""
 
 _MOST_THINGS = 12
 _MOST_COUNTED = 2
@@ -154,10 +154,10 @@ def _to_singular(word: str) -> str:
 
 
 def reduce_counts(text: str) -> tuple[str, ...]:
-    """Return variants of a text in which counts of things are lower, down to one.
+    """Return variants of a prompt in which counts of things are lower, down to one.
 
     Numbers become words, and numbers above twelve become twelve. Only the first two counts are
-    reduced. The unchanged text is the only variant of a text without counts.
+    reduced. A prompt without counts is returned unchanged.
 
     >>> reduce_counts("3 dogs")
     ('a dog', 'two dogs', 'three dogs')
@@ -207,7 +207,7 @@ _BY_THE_DOZEN = re.compile(
 
 
 def simplify_numbers(text: str) -> list[str]:
-    """Return variants of a text with plain numbers: "one" as an article, "many" as "some".
+    """Return variants of a prompt with plain numbers: "one" as an article, "many" as "some".
 
     Things sold by the dozen and adjectives such as "three-legged" are unchanged.
 
@@ -236,7 +236,7 @@ def simplify_numbers(text: str) -> list[str]:
 
 
 def simplify_prompt(text: str) -> tuple[str, ...]:
-    """Return up to 300 simpler variants of a text, and the text with plain numbers.
+    """Return up to 300 simpler variants of a prompt, and the prompt with plain numbers.
 
     The variants combine lower counts, shorter lists and texts to draw, plain positions, and usual
     colours.
@@ -331,7 +331,7 @@ def restore_usual_colours(text: str) -> list[str]:
 
 
 def compute_log_demand(text: str) -> float:
-    """Return the log of how much a text asks for, from its letters to draw and counts of things.
+    """Return the log of a prompt's demand, from its letters to draw and counts of things.
 
     Only letters above four count, and only the highest count of things, at most twelve. A flock
     counts as two things and a couple as one, as in the ratings of four studies.

@@ -27,7 +27,7 @@ _LENGTHS = range(2, 6)
 
 
 def find_words(prompt: str) -> list[str]:
-    """Split a normalised prompt into words; a text without spaces is one word.
+    """Split a normalised prompt into words; one without spaces is a single word.
 
     >>> find_words("a cat's hat")
     ['a', "cat's", 'hat']
@@ -36,7 +36,7 @@ def find_words(prompt: str) -> list[str]:
 
 
 def hash_text(text: str) -> int:
-    """Return the CRC-32 of a text."""
+    """Return the CRC-32 of text."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
@@ -123,7 +123,7 @@ class SeenPieces:
         return np.zeros(len(prompts))
 
     def explain_unread(self, prompt: str) -> str:
-        """Return an empty text, since there is no explanation."""
+        """Return an empty string, since there is no explanation."""
         return ""
 
 

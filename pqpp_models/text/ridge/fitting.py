@@ -1,8 +1,8 @@
 """Fit a ridge predictor to a user's prompts and scores.
 
-Duplicate prompts become one with their mean score. Form and strength of the head are chosen for
-each target by leave-one-out errors. The reported figures are cross-validated: each fold is
-predicted, with `predict`, by a fit to the others.
+Duplicate prompts become one with their mean score. The form and ridge strength of the head are
+chosen for each target by leave-one-out errors. The reported figures are cross-validated: each fold
+is predicted, with `predict`, by a fit to the others.
 """
 
 import json
@@ -169,8 +169,8 @@ def cross_validate(
     """Cross-validate a predictor, and compare its predictions with the scores.
 
     For the correlations, the mean score of its training folds is subtracted from each prediction:
-    that mean is low where a fold's own scores are high, so without signal the pooled correlation
-    would be negative rather than 0.
+    that mean is low if a fold's own scores are high, so without signal the pooled correlation would
+    be negative rather than 0.
 
     Args:
         as_typed: the prompts as they were typed.
@@ -256,8 +256,8 @@ def fit(
             skipped for that target only.
         targets: any names. Of several, those with fewer than 20 prompts or a single value are
             skipped with a warning. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR and rates
-            (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1, and so are the predictions. Those of
-            other targets may exceed the observed range by a tenth of it.
+            (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1, and their predictions are too.
+            Predictions of other targets may exceed the observed range by a tenth of it.
         data: a description of the data, for the configuration and the card.
         folds: number of folds of the cross-validation.
         progress: show a bar on standard error.

@@ -187,7 +187,6 @@ class RidgePredictor(CalibratedPredictor):
         }
 
     def _get_files(self) -> dict[str, bytes]:
-        """Return the files of the sentence encoder's tokenizer, if there is one."""
         encoder = self.sentence_encoder
         return {} if encoder is None else read_processor_files(encoder.tokenizer)
 
@@ -200,7 +199,7 @@ class RidgePredictor(CalibratedPredictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read."""
+        """Return the predictor of a checkpoint, given its parsed files."""
         encoder_class = registry.get_predictor_class(ENCODER)
         arrays = select_prefixed("encoder.", tensors)
         encoder = encoder_class.from_checkpoint(folder, config["encoder"], arrays)

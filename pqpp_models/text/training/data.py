@@ -44,7 +44,7 @@ def evaluate_calibrated(
         ``validation``: Pearson's and Kendall's coefficients of each target and their means;
         ``validation_near`` and ``validation_far``: the means for the halves nearer to and farther
         from the training prompts; ``coverage_validation``: the share of true values within 1.645
-        deviations.
+        standard deviations.
     """
     values, deviations, distance, *_ = predictor.predict_with_uncertainty(prompts, targets)
     far = distance > np.median(distance)
@@ -137,7 +137,6 @@ class TextData:
     """The training and validation data of a recipe.
 
     Args:
-        predictor_type: the type of the predictor to train.
         learns_studies: whether the studies of `alignment` are needed even if no folder is named.
 
     Attributes:

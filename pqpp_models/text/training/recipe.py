@@ -90,11 +90,6 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     def read_evaluation(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
         """Read the results of the predictor `train_only`, if there is one.
 
-        Args:
-            predictor_type: the type of the predictor.
-            train: the training rows.
-            validation: the validation rows.
-
         Raises:
             PqppError: `train_only` is not needed, or was fitted to validation rows.
             ModelError: `train_only` cannot be loaded.

@@ -212,7 +212,7 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
 
 
 def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
-    """Return the studies that are not left out, without prompts that a left-out study has, too."""
+    """Return the other studies, without the prompts that a left-out study contains."""
     left_out = [name for name in left_out if name in studies]
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
     others = {name: study for name, study in studies.items() if name not in left_out}

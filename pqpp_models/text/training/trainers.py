@@ -293,8 +293,8 @@ def cross_predict_studies(
     """Predict each study from the others, without the prompts that they share.
 
     The models use the network of `static-train`, which was trained on no study. Garbled prompts
-    score one deviation below the mean, and other languages the mean. A single study is predicted
-    from itself.
+    score one standard deviation below the mean, and prompts in other languages the mean. A single
+    study is predicted from itself.
 
     Returns:
         The predictions, and their rank correlations with each study.
