@@ -88,7 +88,6 @@ def explain_failure(error: Exception, *names: str) -> str:
     """Explain why models could not be loaded; the explanation contains no access token.
 
     Args:
-        error: The error of the library.
         *names: The folders or repositories of the models.
     """
     away = [name for name in names if not expand(name).is_dir()]

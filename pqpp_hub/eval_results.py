@@ -36,7 +36,6 @@ class BenchmarkTask:
 
     Attributes:
         config: The configuration; None if it has no name.
-        split: The split.
         target: The column of true values.
     """
 

@@ -26,8 +26,6 @@ class PushReport:
     """The changes that a push made or, in a dry run, would make.
 
     Attributes:
-        repo_id: The repository.
-        revision: The branch.
         url: The repository's address.
         dry_run: Whether nothing was written.
         new_repository: Whether the push creates the repository.

@@ -59,7 +59,6 @@ def add_message(
     only, since their messages may contain the visitor's text.
 
     Args:
-        function: A function that returns a value.
         refusals: Further errors whose messages are shown.
 
     Example:

@@ -200,9 +200,6 @@ def join_grades(
 ) -> tuple[Integers, Integers, Floats, Integers, Floats]:
     """Find the grade of each document of a run.
 
-    Args:
-        queries: The queries to score.
-
     Returns:
         The rows of the run for these queries, sorted by query; the index of each row's query; its
         grade, NaN if missing; and, for each judged document outside the run, the index of its query

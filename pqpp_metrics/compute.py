@@ -53,7 +53,6 @@ def compute_files(
         files: Maps each input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`; or to a table
             of pandas, polars, Arrow or datasets or a dict of columns, alone or with its column or
             columns, `(table, "score")`.
-        options: Options of the metric.
         reading: How the files are read.
 
     Returns:

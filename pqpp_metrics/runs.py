@@ -270,7 +270,7 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
 
 
 def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
-    """Return the columns of queries and documents; None for a missing one."""
+    """Return the names of the query and the document column; None for a missing one."""
     names = [_find_column(table, kind) for kind in ("query", "document")]
     return how.ids if len(how.ids) == 2 else names
 
@@ -302,7 +302,6 @@ def _as_columns(side: str, data: RunLike) -> RunTable:
 
 
 def _encode_in_memory(side: str, data: Any) -> RunTable:
-    """Convert a dict of dicts, a table in memory or triples to columns."""
     if isinstance(data, Mapping) and all(isinstance(of, Mapping) for of in data.values()):
         return columns_from_nested(side, {query: of for query, of in data.items() if of})
     if hasattr(data, "columns") or hasattr(data, "column_names") or isinstance(data, Mapping):
@@ -411,7 +410,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
 
 
 def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
-    """Return values, in the order of their rows, as a table with padded rows."""
+    """Return values, given in the order of their rows, as a table with padded rows."""
     sizes = np.bincount(rows, minlength=number)
     if len(set(sizes.tolist())) == 1:
         return values.reshape(number, -1)
@@ -560,7 +559,6 @@ def find_ir_measure(name: str) -> Any:
 
 
 def _compute_by_ir_measures(names, run, qrels, queries):
-    """Return the values of measures for each query, computed by ir_measures."""
     import ir_measures
 
     run, grades = run.as_nested(), qrels.as_nested(are_grades=True)

@@ -152,7 +152,6 @@ def join_tables(
     ids in the same order.
 
     Args:
-        tables: The tables by file.
         used: The scored columns by file, which cannot be ids.
         id_columns: The columns that together are the id; default: `KEYS` and indexes.
         missing: `drop` leaves out ids that not every file has, anything else refuses them.

@@ -49,9 +49,6 @@ class PromptPerformanceModel(PreTrainedModel):
 
     It accepts prompts instead of tokens, and computes on the CPU. It has no parameters to train.
 
-    Args:
-        predictor: The predictor.
-
     Raises:
         PredictorError: `predictor` is missing.
 
@@ -74,7 +71,7 @@ class PromptPerformanceModel(PreTrainedModel):
 
     @property
     def device(self) -> torch.device:
-        """The device: the CPU."""
+        """The device, which is always the CPU."""
         return torch.device("cpu")
 
     @property

@@ -143,7 +143,6 @@ class ShardPredictor:
         predictor: Name or path, for `Predictor.from_pretrained`; loaded before the first shard.
         targets: As for `predict`.
         uncertainty: As for `predict`.
-        column: The prompt column.
         revision: Branch, tag or commit of a predictor on the Hub.
         unread: As for `predict`.
 

@@ -78,7 +78,6 @@ def get_limits(
     """Return the lowest and highest values of targets as two arrays.
 
     Args:
-        targets: the targets.
         limits: the limits of some targets; default: those of their measures.
 
     >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
@@ -144,7 +143,6 @@ def scale_targets(
 
     Args:
         values: shape ``(..., targets)``; NaN stays NaN.
-        targets: the names of the targets.
         limits: as for `get_limits`; needed for ratings and scores.
 
     Returns:

@@ -100,7 +100,6 @@ def _read_json(value: Any) -> list[Any]:
 
 
 def _to_api_graph(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
-    """Convert a graph that ComfyUI saved to the format of its API."""
     origins: dict[Any, Any] = {link[0]: [str(link[1]), link[2]] for link in links}
     graph = {}
     for node in nodes:

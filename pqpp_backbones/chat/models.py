@@ -257,7 +257,6 @@ class ChatOptions(Options):
         """Return the model at the endpoint, or a local model if no endpoint is set.
 
         Args:
-            name: The name of the model.
             budget: The limit on spending.
             *device: The device and number format of a local model.
             **options: `images` of `load_local_chat`.

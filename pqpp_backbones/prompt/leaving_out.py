@@ -133,7 +133,6 @@ def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool
 
 
 def _find_noun_phrases(tokens: list[_Token]) -> Iterator[range]:
-    """Yield the token ranges of the noun phrases."""
     at = 0
     while at < len(tokens):
         end = at
@@ -179,7 +178,6 @@ def _find_removable_phrases(
 
 
 def _get_removal_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
-    """Return the edits that remove the noun phrase at an index."""
     thing = things[at]
     begins, last = tokens[thing[0]], tokens[thing[-1]]
     follows = tokens[things[at + 1][0]] if at + 1 < len(things) else None
@@ -210,7 +208,6 @@ def _get_removal_edits(tokens: list[_Token], things: list[range], at: int) -> li
 def _find_modifiers(
     content: str, tokens: list[_Token], thing: range
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    """Yield the removable modifiers before the noun of a noun phrase."""
     article = tokens[thing[0]] if tokens[thing[0]].text.lower() in ("a", "an") else None
     for place in thing[:-1]:
         token = tokens[place]

@@ -12,7 +12,6 @@ _MOST = 400
 
 
 def _make_regex(pair: str, length: str) -> str:
-    """Return a pattern for text between two quotation marks."""
     inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
 

@@ -110,7 +110,6 @@ def compute_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, 
 
 
 def _to_fisher_z_influence(influence, r):
-    """Return the influence on Fisher's z from that on the correlation."""
     return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
 
@@ -153,11 +152,9 @@ def sum_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
 
 
 def _count_lower(places):
-    """Return how many lower numbers precede each in a permutation of 0 to n - 1, int64 (n,).
-
-    The count is made bit by bit from the highest: numbers that agree in all higher bits form a
-    group, in their original order; in a group, numbers with the bit are above those without it.
-    """
+    """Return how many lower numbers precede each in a permutation of 0 to n - 1, int64 (n,)."""
+    # Bit by bit from the highest: numbers that agree in all higher bits form a group, in which
+    # those with the bit are above those without it.
     n, count, order = len(places), np.zeros_like(places), np.arange(len(places))
     for bit in reversed(range(n.bit_length())):
         start = places[order] >> (bit + 1) << (bit + 1)  # of the group

@@ -78,7 +78,6 @@ def as_same_shape(ndim: int, finite: bool = True, **values: object) -> list[Floa
 
 
 def _convert_none(name, array):
-    """Return an object array of numbers and None as floats, with NaN for None."""
     kind = str(array.dtype)
     if isinstance(array, np.ndarray) and array.dtype == object:
         if all(isinstance(item, (numbers.Real, type(None))) for item in array.flat):

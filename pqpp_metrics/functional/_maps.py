@@ -24,10 +24,8 @@ SCALE_ERROR = "the values of a map are too large or too small to square and sum;
 
 
 def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
-    """Return the sum of the products of pairs of bands.
-
-    Each row is a dot product: it needs no temporary array and is too short to start threads.
-    """
+    """Return the summed products of pairs of bands."""
+    # Each dot product of a row needs no temporary array and is too short to start threads.
     return math.fsum(float(xp.sum(xp.vecdot(*pair))) for pair in pairs)
 
 

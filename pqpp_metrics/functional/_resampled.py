@@ -41,7 +41,6 @@ def run_sign_flip_test(
         differences: float64 (queries, columns).
         permutations: Number of random flips.
         confidence: Level of the intervals.
-        seed: Seed of the flips.
 
     Returns:
         Two-sided p-values, (columns,), and half the lengths of the intervals of the means by the

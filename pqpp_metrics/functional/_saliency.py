@@ -77,16 +77,13 @@ def compute_kld(maps: MapPair, convention: str) -> float:
 
 
 def _get_density(maps, convention):
-    """Return the sum that makes predictions a density, and a function to apply first, or None.
-
-    pysaliency shifts a map with negative values so that its lowest value is 0, and replaces an
-    all-zero map by a uniform one.
-    """
+    """Return the mass of the predictions, and a function to apply before dividing, or None."""
     if convention not in OF_PYSALIENCY:
         if maps.p.lowest < 0:
             came = f"`predictions` contains {maps.p.lowest:g}, and a density must not be negative"
             raise MetricInputError(f"{came}; apply exp, or use convention='tuebingen'")
         return maps.p.total, None
+    # pysaliency shifts a map with negative values, and replaces an all-zero map by a uniform one.
     lift = -min(maps.p.lowest, 0.0)
     # Summed anew: the rounding of sum and lift apart would leave a constant map some mass.
     p_sum = maps.sum_over(lambda p, q: p + lift) if lift else maps.p.total

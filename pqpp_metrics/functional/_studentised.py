@@ -90,7 +90,7 @@ def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
 
 
 def _get_curvature(se, weight):
-    """Return the curvature of the cubic: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
+    """Return `bend` of the cubic t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
     return weight * se.skewness / (3 * math.sqrt(se.n))
 
 

@@ -115,7 +115,7 @@ def cohen_kappa(
 
 
 def _compute_kappa(left, right, weights):
-    """Return weighted kappa of two raters' category numbers, and each item's influence."""
+    """Return weighted kappa of two raters' category codes, and each item's influence on it."""
     n, codes = len(left), np.unique(np.concatenate([left, right]), return_inverse=True)[1]
     left, right = codes[:n], codes[n:]
     places, apart = np.arange(int(codes.max()) + 1), np.abs(left - right).astype(np.float64)
@@ -177,7 +177,7 @@ def krippendorff_alpha(
 
 
 def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
-    """Return the given ratings, each with its item, of items that have enough."""
+    """Return the item and the value of each rating, of items with at least `ge` ratings."""
     labels = to_label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":

@@ -45,7 +45,6 @@ def pearson_qpp(
 
 
 def _make_interval(value, influences):
-    """Return a function from a confidence level to a correlation's interval."""
     return lambda confidence: _influence.get_correlation_interval(value, influences(), confidence)
 
 

@@ -136,7 +136,7 @@ def compare_routings(
 
 
 def _convert_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
-    """Return the three as float64; scores that differ by float noise only are equal."""
+    """Return the inputs as float64, with scores that differ only by float noise made equal."""
     scores, *qualities = _inputs.as_same_shape(1, scores=scores, weak=weak, strong=strong)
     for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
         _inputs.require_each(name, values, np.abs(values) < 1e290, "must be below 1e290 in size")
@@ -154,10 +154,7 @@ def _resample_measure(measure, n, resamples, confidence, seed):
 
 
 def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
-    """Return shares and gains after each distinct score, each of shape (resamples, points).
-
-    `counts` is how often each query was drawn, (resamples, n).
-    """
+    """Return shares and gains after each distinct score, of each resample's query counts."""
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.diff(-scores[order], prepend=-np.inf))
     counts = counts[:, order].astype(np.float64)

@@ -173,8 +173,6 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
 
     Args:
         points: Fixated pixels as [row, column], shape (points, 2), whole numbers; may be empty.
-        height: Height in pixels.
-        width: Width in pixels.
 
     Returns:
         numpy float64 array (height, width) of counts.

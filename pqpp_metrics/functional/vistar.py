@@ -290,7 +290,6 @@ def text_rendering(
 
 
 def _levenshtein(left, right):
-    """Return the fewest insertions, deletions and replacements between two texts."""
     if len(left) < len(right):
         left, right = right, left
     letters = np.array([ord(letter) for letter in right], dtype=np.int64)

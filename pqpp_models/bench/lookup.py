@@ -186,7 +186,6 @@ class TablePredictor(FunctionPredictor):
 
     Args:
         path: CSV, TSV, JSON, JSONL or Parquet.
-        column: The prediction column.
 
     Raises:
         FileError: The table cannot be read, or a prediction is not a number.
@@ -269,7 +268,6 @@ def join_by_prompt(
     Args:
         table: The columns of the table, including `prompt_id` or `prompt`.
         rows: The columns of the benchmark.
-        table_name: The name of the table in messages.
 
     Returns:
         One value per row of the benchmark, by column; None if missing.

@@ -62,7 +62,6 @@ class Result:
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
         release: The version of the benchmark, None if unknown.
-        split: The split.
         n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
         pearson_p: The p-value of Pearson's r from Student's t.
@@ -438,8 +437,6 @@ def list_experiment_columns(
 
     Args:
         name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
-        targets: The reference targets.
-        sources: The sources of the rows.
         fitted_to: The source of the predictors' training data, for the cross-dataset table.
         predicted: The predictors' targets, for cross-model and cross-task tables; default:
             `targets`.
@@ -505,7 +502,6 @@ class PublishedResult:
         n: The number of prompts in the split.
         pearson: Pearson's r.
         kendall: Kendall's tau.
-        source: The publication.
     """
 
     predictor: str

@@ -60,7 +60,6 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        name: The displayed name.
         title: The name without marks.
         key: Empty for new results, the key of the publication for published ones, `FITTED` for
             predictors that were fitted to rows of the table.
@@ -85,7 +84,6 @@ class Table:
     Attributes:
         measure: A key of `headings`.
         title: The table's heading.
-        labels: The column labels.
         rows: New results, published ones, then unranked ones.
     """
 
@@ -170,7 +168,6 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
     """Return the heading of a result's column.
 
     Args:
-        result: A result of the column.
         described: The description of the target, if the dataset has one.
         short: Whether to name only the model.
 
@@ -418,7 +415,6 @@ def format_results(
 
     Args:
         style: `table`, `markdown`, `latex`, `csv` or `json`.
-        results: Results of one split.
         published: The published results for the same targets.
         with_intervals: Whether a `table` or `markdown` shows 95% intervals; data always has them.
 
@@ -493,7 +489,6 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
     explain the figures, captions summarise them.
 
     Args:
-        results: Results of one split.
         published: The published results for the same targets.
     """
     tasks: dict[str, list[Table]] = {}

@@ -54,7 +54,6 @@ class LlmPredictor(Predictor):
 
     Args:
         chat_model: The name of the model.
-        prompts: The rated prompts.
         values: Shape `(prompts, targets)`, NaN if missing.
         scales: By target: the lowest and the highest value, the value of rating 0, and the step per
             rating.

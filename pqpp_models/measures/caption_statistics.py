@@ -39,7 +39,6 @@ class CaptionStatistics:
     """Term statistics of a collection of captions.
 
     Attributes:
-        terms: distinct terms.
         document_frequency: number of captions with each term (at least 1).
         collection_frequency: occurrences of each term in all captions.
         log_deviation: for each term, the standard deviation of its log count in the captions that

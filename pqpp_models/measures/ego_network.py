@@ -96,7 +96,6 @@ class EgoNetworks:
     def _find_neighbours(
         self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
-        """Return the neighbours of each word, and their similarities."""
         near = {index: self._near[index] for index in indices if index in self._near}
         for index, similar in self.vectors.iterate_blocks([at for at in indices if at not in near]):
             similar[index] = -np.inf

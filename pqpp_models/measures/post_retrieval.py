@@ -295,7 +295,6 @@ def clarity(
     dense model, similarities times the scale that it was trained with.
 
     Args:
-        captions: captions of the results.
         scores: one per caption.
         statistics: term statistics of the collection.
         k: number of top captions.

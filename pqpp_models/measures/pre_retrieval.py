@@ -45,7 +45,6 @@ class QueryTerms(NamedTuple):
     """The known terms of a prompt.
 
     Attributes:
-        statistics: statistics of the collection.
         indices: indices of the distinct terms in the statistics.
         times: occurrences of each term in the prompt.
         df: number of captions with each term.

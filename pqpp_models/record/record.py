@@ -91,7 +91,7 @@ class FittedRows:
 
 
 def _hash_rows(rows: Any) -> NDArray[np.uint64]:
-    """Return the two hashes of each row; both are 0 for a blank prompt."""
+    """Return each row's hash of the prompt and of id and prompt; both are 0 for a blank prompt."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
     hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
     for index, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):

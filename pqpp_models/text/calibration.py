@@ -148,7 +148,6 @@ class CalibratedPredictor(Predictor):
             raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
-        """Return the arrays of the calibration and of the known words."""
         known = self.known_words.to_tensors() if self.known_words is not None else {}
         return {**add_prefix("calibration.", self.calibration), **known}
 
@@ -345,10 +344,7 @@ def _make_unit_calibration(*numbers: float) -> dict[str, NDArray]:
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:
-    """Fit a linear model of the log of the mean absolute error, with a ridge penalty.
-
-    The first column must be ones. Other constant columns get the coefficient 0.
-    """
+    """Fit a ridge regression of the log mean absolute error; the first column must be ones."""
     mean, deviation = columns.mean(axis=0), columns.std(axis=0)
     used = np.flatnonzero(deviation > 1e-6)
     rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, used] / deviation[used]])

@@ -242,7 +242,6 @@ class StaticNetwork:
         return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
     def _convolve(self, layer: str, products: Singles, *indices: NDArray[np.int64]) -> Singles:
-        """Convolve each piece with the pieces before and after it."""
         before, own, after = np.split(products, _REACH, axis=1)
         sums: Singles = own[indices[1]] + self.weights[f"{layer}.bias"]
         sums += before[indices[0]]

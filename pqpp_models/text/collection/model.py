@@ -84,7 +84,6 @@ class CollectionModel:
 
     Attributes:
         labels: standardised targets of the labelled captions, for the features of neighbours.
-        features: the scaling of the features.
         inputs: the scaling of each layer that the networks use.
         ridge: the kernel regression.
         networks: the networks, whose outputs are averaged.

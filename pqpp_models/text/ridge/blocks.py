@@ -172,7 +172,6 @@ def compute_prompt_features(
 
     Args:
         network: the predictor `static`, whose network embeds the prompts.
-        sentence_encoder: an additional encoder.
         prompts: normalised prompts.
         base: the network's target whose predictions the fit starts from.
     """

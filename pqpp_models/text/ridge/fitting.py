@@ -47,7 +47,6 @@ class TrainingPrompts(NamedTuple):
     """Distinct prompts with their scores.
 
     Attributes:
-        features: the features of the prompts.
         texts: normalised prompts.
         values: shape ``(prompts, targets)``, NaN for a missing score.
         out_of_domain: which prompts are not plain English.
@@ -72,7 +71,6 @@ class HeadFitter:
 
     Attributes:
         network: the predictor `static`.
-        sentence_encoder: an additional encoder.
         limits: the lowest and highest value of each target.
         base: the network's target whose predictions the fit starts from.
     """
@@ -143,7 +141,7 @@ class HeadFitter:
 def _fit_target(
     blocks: Kernels, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
-    """Return the weights, intercept and calibration of one target."""
+    """Return the weights, intercept and calibration of a target by name."""
     rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
     column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
     column |= {name: weights[:, index] for name, weights in fitted.weights.items()}

@@ -153,7 +153,6 @@ class Kernels:
         """Fit all forms to the prompts with scores.
 
         Args:
-            has_score: whether each prompt has a score.
             goals: the standardised scores of these prompts.
         """
         lean = 0.0 if self.lean is None else self.lean[has_score, None]

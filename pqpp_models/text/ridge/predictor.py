@@ -92,7 +92,6 @@ class RidgePredictor(CalibratedPredictor):
         limits: the lowest and highest value of each target, in order.
         pieces: the TF-IDF head.
         neighbours: the kernel heads on embeddings, by `embedding` and `sentence`.
-        sentence_encoder: the additional encoder for `sentence`.
         base: the target of the encoder that scores start from, scaled by ``base_slope``.
         reads_any_language: whether most training prompts are not plain English, so that all prompts
             with a piece in common with them are read.

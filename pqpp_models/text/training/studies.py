@@ -45,7 +45,6 @@ class Study:
     """A study: prompts with people's scores.
 
     Attributes:
-        prompts: The prompts.
         scores: One score per prompt; higher is better, on any scale.
         groups: The group of each prompt, or None.
     """
@@ -225,7 +224,6 @@ def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[
 
 
 def _average_duplicates(rows: Scores) -> Study:
-    """Return distinct prompts with their mean scores."""
     scores: dict[str, list[float]] = {}
     first: dict[str, str] = {}
     groups: dict[str, list[str]] = {}

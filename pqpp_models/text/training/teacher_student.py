@@ -69,7 +69,6 @@ def run_adamw(
 
     Args:
         model: the model, which is in evaluation mode afterwards.
-        parameters: the parameters to train.
         compute_loss: a function that returns the loss of a batch.
         make_batches: a function that returns the batches of an epoch.
         factor: a function that returns the learning rate factor of a step.

@@ -126,11 +126,9 @@ class StaticData(TextData):
     """The training data of the static predictor.
 
     Attributes:
-        studies: the studies to learn from.
         judged: normalised prompts of the studies.
         others: prompts without scores, for the student.
         texts: the collection (training prompts and captions), then `judged` and `others`.
-        size: the size of the collection.
     """
 
     recipe: StaticRecipe
