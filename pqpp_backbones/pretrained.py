@@ -175,7 +175,7 @@ class LoadedModel:
 def fetch_model(
     name: str, what: str = "model", revision: str | None = None, **access: Any
 ) -> tuple[Path, ModelId]:
-    """Return the folder of a model, which is downloaded if needed, and the model's identity.
+    """Return a model's folder, downloaded if needed, and its identity.
 
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.

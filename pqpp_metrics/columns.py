@@ -72,7 +72,7 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
 def columns_from_rows(
     rows: Iterable[tuple[str, str, float]], locate: Callable[[int], str]
 ) -> RunTable:
-    """Convert rows of query, document and value (at least one) to columns.
+    """Convert one or more rows (query, document, value) to columns.
 
     Raises:
         MetricInputError: As `encode_rows`.

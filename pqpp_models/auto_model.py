@@ -111,7 +111,7 @@ class PromptPerformanceModel(PreTrainedModel):
         Args:
             pretrained_model_name_or_path: A shipped name, a folder or OWNER/REPOSITORY.
             config: The configuration; default: the model's own.
-            revision, cache_dir, token: Options of a repository.
+            revision, cache_dir, token: Options for a repository.
 
         Raises:
             ModelError, PredictorError: The predictor cannot be loaded.

@@ -1,8 +1,8 @@
 """Targets of predictors: names, ranges and scaling.
 
 A target's name is the same in the datasets, the predictors, the command line and the tables:
-`<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has no model. What the
-measures are is in `pqpp_datasets.target_columns`. Of any benchmark:
+`<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has no model.
+`pqpp_datasets.target_columns` describes the measures. In any benchmark:
 
 ============= ======== ===============================================================
 name ending   range    what it is

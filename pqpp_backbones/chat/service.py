@@ -149,7 +149,7 @@ class Service:
         return bool(named)
 
     def make_error(self, error: openai.APIError, model: Any = None) -> ServiceError:
-        """Convert an error of the client to one of pqpp."""
+        """Convert an error of the client to a `ServiceError`."""
         if isinstance(error, openai.APIStatusError):
             status, message = error.status_code, error.message.partition(" - ")[2]
             parts = map(str, filter(None, (message or error.body, error.code, error.param)))

@@ -133,7 +133,7 @@ class Prompt:
 
     @classmethod
     def read(cls, text: str) -> Prompt:
-        """Read a prompt.
+        """Split a prompt into its content and its ignored parts.
 
         Args:
             text: The prompt as typed; only the first 20,000 characters are read.

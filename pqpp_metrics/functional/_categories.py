@@ -23,7 +23,7 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
         ndim: Required number of dimensions; None for any.
 
     Raises:
-        MetricInputError: wrong dimensions, empty, missing labels (None, NaN), mixed kinds.
+        MetricInputError: wrong dimensions, empty, missing labels (None, NaN), mixed types.
     """
     array = to_label_array(name, values)
     if ndim is not None and array.ndim != ndim:

@@ -70,7 +70,7 @@ def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def to_fisher_z(r: Floats) -> Floats:
-    """Return Fisher's z of correlations; finite for 1 and -1, which are moved slightly to 0."""
+    """Return Fisher's z of correlations, after moving 1 and -1 slightly towards 0."""
     return np.arctanh(np.clip(r, -_LINE, _LINE))
 
 

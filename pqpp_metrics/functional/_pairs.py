@@ -44,8 +44,9 @@ def pearson_correlation(x: Floats, y: Floats) -> float:
 def get_t_test_p_value(r: float, n: int) -> float:
     """Return the two-sided p-value of a correlation of n pairs, by Student's t-test.
 
-    With n - 2 degrees of freedom; the test of PQPP, section 3.3. It is exact for Pearson's r of
-    bivariate normal data. NaN for a NaN correlation, 1.0 for two pairs, which are always on a line.
+    The test has n - 2 degrees of freedom (PQPP, section 3.3), and is exact for Pearson's r of
+    bivariate normal data. The p-value is NaN for a NaN correlation, and 1.0 for two pairs, which
+    are always on a line.
     """
     from scipy.special import betainc
 

@@ -126,7 +126,7 @@ def get_tail_length(errors: Floats) -> Floats:
     """Return the tail length of errors (..., n): L-kurtosis plus the size of L-skewness, (...,).
 
     Hosking, "L-Moments: Analysis and Estimation of Distributions Using Linear Combinations of Order
-    Statistics", Journal of the Royal Statistical Society B 52, 1990: of normal errors .12.
+    Statistics", Journal of the Royal Statistical Society B 52, 1990. Normal errors have .12.
     """
     place, n = np.arange(errors.shape[-1]), errors.shape[-1]
     weights = np.cumprod(

@@ -238,14 +238,14 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
 
 
 def icc(ratings: Values, confidence: float = 0.95) -> Result:
-    """Return the intraclass correlation of raters of all items: two-way random, absolute agreement.
+    """Return the intraclass correlation of raters who all rated the same items.
 
     ICC(2,1) and ICC(2,k) of Shrout and Fleiss, "Intraclass Correlations: Uses in Assessing Rater
     Reliability", Psychological Bulletin 86, 1979; the interval is theirs, by Satterthwaite's
-    degrees of freedom. Items and raters are both random. With few raters the intervals are too
-    narrow if raters differ much: in 4,000 simulated studies of 50 items and three raters, 95%
-    intervals covered the true value in 95% if the variance of raters' means was a tenth of the
-    items', in 90% if equal, and in 86% if twice as large.
+    degrees of freedom. The model is two-way random, with absolute agreement. With few raters the
+    intervals are too narrow if raters differ much: in 4,000 simulated studies of 50 items and three
+    raters, 95% intervals covered the true value in 95% if the variance of raters' means was a tenth
+    of the items', in 90% if equal, and in 86% if twice as large.
 
     Args:
         ratings: Numbers, shape (items, raters), at least 2 of each, none missing.
@@ -253,8 +253,8 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
 
     Returns:
         `Result` with "icc" of a single rater, -1 to 1, "ci_low" and "ci_high"; "n", the number of
-        items; "average" of the mean of all raters, minus infinity to 1, with "average_low" and
-        "average_high". NaN if all ratings are equal.
+        items; "average", that of the mean of all raters, minus infinity to 1, with "average_low"
+        and "average_high". NaN if all ratings are equal.
 
     Example:
         >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]])

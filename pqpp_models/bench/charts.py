@@ -1,4 +1,4 @@
-"""The data of a report's charts: scatter plots, embeddings and the ranking."""
+"""Data for a report's charts: scatter plots, embeddings and the ranking."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Retrieval runs on ConQA's conceptual and descriptive queries.
 
-Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. Recall@k there is whether
+Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. There, Recall@k is whether
 any of the first k images is relevant. An image without votes is not relevant; a query without a
 relevant image is left out.
 """

@@ -69,7 +69,7 @@ def make_entries(
         dataset: The benchmark's name on the Hub.
         revision: The commit of the benchmark.
 
-    Results on rows that the predictor was fitted to and undefined results are left out.
+    Undefined results, and results on rows that the predictor was fitted to, are left out.
     """
     entries: dict[str, list[EvalResultEntry]] = {}
     refused: dict[str, str] = {}

@@ -1,9 +1,9 @@
 """The evaluation protocol of the PQPP paper: Pearson's and Kendall's correlations on a split.
 
-PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
-split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
-own distribution, exact for few prompts, for which Student's t has far less power. The paper does
-not define its marks; here † is p < .01 and ‡ is p < .001.
+The quality of a predictor is the correlation of predicted and true performance over the prompts of
+a split (PQPP paper, section 3.3). Pearson's r is tested against chance by Student's t, as in the
+paper; Kendall's tau-b by its own distribution, exact for few prompts, for which Student's t has far
+less power. The paper does not define its marks; here † is p < .01 and ‡ is p < .001.
 """
 
 import functools
@@ -39,7 +39,7 @@ class Column:
     Attributes:
         label: The column's heading; the target's own name in the main table.
         predicted: The target that the predictor predicts.
-        target: The target whose true values it is compared with.
+        target: The target whose true values the predictions are compared with.
         source: Only rows of this source, or None for all.
     """
 
@@ -57,7 +57,7 @@ class Result:
         predictor: The predictor's name.
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
-        predicted: The predicted target; another one in a cross-model or cross-task table.
+        predicted: The predicted target, which is not `target` in a cross-model or cross-task table.
         stands_in: The target that was predicted instead; None if the predictor has `predicted`.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
@@ -155,12 +155,11 @@ def predict_all(
     progress: bool = False,
     use_stand_ins: bool = False,
 ) -> list[Predictions]:
-    """Predict targets with every predictor that has them.
+    """Predict the targets with each predictor.
 
     Prompts missing from a prediction table are excluded for all predictors.
 
     Args:
-        rows: Rows that the predictors accept.
         use_stand_ins: Whether a predictor without the targets may predict another one, by
             `find_stand_in`.
 

@@ -31,7 +31,7 @@ class RoutingRow:
 
     Attributes:
         rule: The rule that chooses the prompts for the stronger model.
-        predictor: The predictor that the rule uses; otherwise the rule's name.
+        predictor: The predictor that the rule uses, or the rule's name if it uses none.
         figures: The output of `routing_gain`, and the `difference` from the best predictor's row
             with its `p_value`, None for that row.
         fitted_rows: The number of prompts that the predictor was fitted to; None if unknown.
@@ -104,7 +104,7 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
 
     Args:
         split: The rows.
-        targets: Two targets, or more, of which the first two of one measure are used.
+        targets: Two targets, or more; the first two of one measure are used.
 
     Raises:
         PredictorError: The targets contain no such pair.

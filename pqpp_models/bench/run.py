@@ -193,7 +193,7 @@ def correlate_columns(
 def select_predictors(
     predictors: Mapping[str, Predictor], targets: Sequence[str], use_stand_ins: bool = True
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Return the predictors that predict some targets, and a note on each of the others.
+    """Return the predictors that predict any of the targets, and a note on each other one.
 
     Args:
         use_stand_ins: Whether a replacement by `find_stand_in` is allowed.
@@ -350,7 +350,7 @@ NOTE = "Columns: metric [predicted target], as in the paper's Table 10; last row
 
 
 def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
-    """Return the target that the name of a metric refers to, if there is one.
+    """Return the target that a metric's name refers to; None if there is none.
 
     Args:
         column: A target's name, or model and metric like `sdxl_hpsv2`. Names without a word for

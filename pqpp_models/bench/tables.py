@@ -149,7 +149,7 @@ def format_name(name: str, fitted: int | None) -> str:
 
 
 def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
-    """Return the interval of a coefficient, like `pearson`; None if it is missing."""
+    """Return the 95% interval of a coefficient, like `pearson`; None if it is missing."""
     low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
@@ -197,7 +197,7 @@ def list_headings(results: Sequence[Result]) -> dict[str, str]:
 
 
 def list_columns(results: Sequence[Figure], measure: str | None = None) -> list[str]:
-    """Return the labels of the columns, in the order of the longest row.
+    """Return the labels of the columns, in the order of the row with the most columns.
 
     Args:
         measure: Only columns whose true values are of this measure, a key of `headings`.
@@ -318,7 +318,7 @@ def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
 
 
 def note_fitted_rows(results: Iterable[Any]) -> list[str]:
-    """Return notes on the fitted rows and the substitutes of predictors."""
+    """Return notes on predictors that were fitted to the rows, and on their substitutes."""
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
     lines = [

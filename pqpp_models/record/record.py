@@ -40,7 +40,7 @@ class FittedRows:
 
         Args:
             rows: the rows, as for ``read_prompts``; a column ``prompt_id`` is read too.
-            scored: which rows were fitted to; default: all.
+            scored: which rows the predictor was fitted to; default: all.
 
         >>> len(FittedRows.from_rows(["A red cat.", "a red  cat", "a dog", " "]))
         2

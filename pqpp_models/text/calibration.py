@@ -2,8 +2,9 @@
 
 A training calls `calibrate_targets` for targets with units, `calibrate_across_sources` for one
 learned from studies with different scales, and `join_calibrations` to combine the results: units,
-priors, and deviations whose intervals have the nominal coverage. A target learned from studies has
-no standard deviation, because no feature that was tried predicts the size of its errors.
+priors, and standard deviations whose intervals have the nominal coverage. A target learned from
+studies has no standard deviation, because no feature that was tried predicts the size of its
+errors.
 """
 
 import math

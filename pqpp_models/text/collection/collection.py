@@ -259,7 +259,7 @@ def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Posting
 
 
 def compute_similarities(rows: Singles, references: Singles) -> Singles:
-    """Return the cosines of unit vectors and references, or -1 if both are equal."""
+    """Return the cosines between unit vectors and references; -1 if they are equal."""
     similarity = rows @ references.T
     similarity[similarity >= SAME] = -1
     return similarity

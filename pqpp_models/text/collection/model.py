@@ -1,6 +1,6 @@
 """Models of prompts from their vectors and a collection of captions.
 
-The networks run on numpy alone; only the text encoder, which is elsewhere, needs torch.
+The networks need only numpy; the text encoder, which is elsewhere, needs torch.
 """
 
 from collections.abc import Mapping, Sequence

@@ -207,7 +207,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return the three coefficients and the interval of Spearman's; undefined ones are 0.
+    """Return three correlation coefficients and Spearman's interval; undefined ones are 0.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}
@@ -381,7 +381,7 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
 def _choose_limits(
     targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
-    """Return the limits of the targets that can be fitted, and warn of the others."""
+    """Return the limits of the targets that can be fitted, and warn about the others."""
     ranges: dict[str, tuple[float, float]] = {}
     left_out: list[str] = []
     for target, column in zip(targets, values.T, strict=True):
