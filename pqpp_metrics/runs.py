@@ -539,7 +539,7 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
     """Return the distinct names of measures, and which of them ir_measures computes.
 
     Raises:
-        MetricInputError: a name that neither knows.
+        MetricInputError: a name is unknown to both.
     """
     names = split_measure_names(measures)
     theirs = [name for name in names if not is_own_measure(name) and find_ir_measure(name)]

@@ -57,7 +57,7 @@ def load_source(
         name: The input.
         source: `FILE` or `FILE:COLUMNS`, a table, or a pair of a table and its column or columns.
         how: How tables are read.
-        are_trec: The files that are runs or judgments of TREC.
+        are_trec: The paths of TREC files, which are read later.
         known: The tables read so far, so that each is read once.
 
     Raises:

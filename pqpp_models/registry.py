@@ -49,7 +49,7 @@ def register_predictor(
         target: ``"module:Class"`` of a subclass of ``Predictor``.
         about: a description in one line.
         needs: a description of the input besides prompts.
-        shipped: whether the name loads a predictor, and is not only a type of checkpoints.
+        shipped: whether the name loads a shipped predictor, or is only a type of checkpoints.
         group: a group of predictors to add it to.
 
     Raises:

@@ -272,7 +272,7 @@ def calibrate_targets(
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
             slope, offset = 0.0, true.mean()
-        part = _make_unit_calibration(slope, offset, true.mean(), true.std())
+        part = _to_calibration(slope, offset, true.mean(), true.std())
         values = slope * score + offset
         columns = make_deviation_features(values[:, None], prompts, distance, part)[:, 0]
         # The shape of log deviations is fitted by likelihood, their scale by conformal quantile.
@@ -316,7 +316,7 @@ def calibrate_across_sources(
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
     slope = steep * unit * (scores.std() / own_scores.std())
-    fitted = _make_unit_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
+    fitted = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
     return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
 
 
@@ -338,7 +338,7 @@ def to_normal_scores(values: Floats) -> Floats:
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
 
 
-def _make_unit_calibration(*numbers: float) -> dict[str, NDArray]:
+def _to_calibration(*numbers: float) -> dict[str, NDArray]:
     """Return four numbers of one target's calibration by name."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}

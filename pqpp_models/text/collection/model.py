@@ -80,7 +80,7 @@ def apply_layers(rows: Singles, layers: Layers) -> Singles:
 
 @dataclass
 class CollectionModel:
-    """A model of standardised targets from prompts, their encoded layers and a collection.
+    """A model that predicts standardised targets from prompts, their encodings and a collection.
 
     Attributes:
         labels: standardised targets of the labelled captions, for the features of neighbours.

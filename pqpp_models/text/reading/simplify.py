@@ -78,7 +78,7 @@ def find_counts(text: str) -> tuple[ThingCount, ...]:
     text = mask_quotations(text)
     counts: list[ThingCount] = []
     for number in find_numbers(text):
-        if not number.value or _is_part_of_name(text, *number):
+        if not number.value or _is_name_or_year(text, *number):
             continue
         end = number.end + (3 if _OF_THINGS.match(text, number.end) else 0)
         if number.value == 1:
@@ -110,7 +110,7 @@ _IN_TITLE = re.compile(
 _IDIOM = re.compile(r"(?:a |the )?(?:pair|couple|trio)")
 
 
-def _is_part_of_name(text: str, number: int, start: int, end: int) -> bool:
+def _is_name_or_year(text: str, number: int, start: int, end: int) -> bool:
     """Return whether a number is a year, or is in a name or word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
