@@ -204,7 +204,7 @@ def fetch_model(
 
 
 def hash_files(folder: Path, patterns: Sequence[str] = ()) -> str:
-    """Return a hash of the names and contents of a folder's files, without hidden ones.
+    """Return a hash of the names and contents of a folder's files, except hidden ones.
 
     Args:
         patterns: Patterns of the files; default: all.

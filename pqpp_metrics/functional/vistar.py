@@ -91,12 +91,12 @@ def penetration(
 ) -> dict[str, Any]:
     """Return the spatial consistency of one image: the worst sign of one solid inside another.
 
-    VISTAR, section 3.3.5 (PSC): for each pair of objects with overlapping masks C = the absolute
-    difference of mean depths inside the overlap, over that outside of it plus epsilon, near 0 if
-    one penetrates the other; weighted by the product of both confidences; the score is the lowest.
-    The paper does not print its epsilon; pqpp chose the default. The product makes a bad mask look
-    like a penetration, contrary to the paper's aim. pqpp adds "corrected": 1 - w (1 - min(C, 1)),
-    with w the product of confidences.
+    VISTAR, section 3.3.5 (PSC). For each pair of objects with overlapping masks, C is the absolute
+    difference of mean depths inside the overlap, divided by that outside of it plus epsilon; it is
+    near 0 if one penetrates the other. C is weighted by the product of both confidences, and the
+    score is the lowest. The paper does not print its epsilon; pqpp chose the default. The product
+    makes a bad mask look like a penetration, contrary to the paper's aim. pqpp adds "corrected": 1
+    - w (1 - min(C, 1)), with w the product of confidences.
 
     Args:
         overlap_depths: Mean depth of both objects inside their overlap, shape (pairs, 2).

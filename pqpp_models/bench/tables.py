@@ -73,7 +73,7 @@ class TableRow:
 
     @property
     def group(self) -> str:
-        """The group of the row; rules separate the groups."""
+        """The group of the row; lines separate the groups."""
         return "published" if self.key.startswith("[") else self.key
 
 

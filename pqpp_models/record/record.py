@@ -113,7 +113,7 @@ _TOLERANCE = 0.01
 
 
 def find_averaged_targets(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
-    """Return the targets that a mean target averages, if there are at least two.
+    """Return the targets that a mean target averages; empty for fewer than two.
 
     >>> find_averaged_targets("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
     ('glide_hbpp', 'sdxl_hbpp')

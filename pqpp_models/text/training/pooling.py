@@ -36,7 +36,7 @@ class StudyFeatures:
 
     @property
     def features(self) -> Floats:
-        """The blocks, joined to one array of all columns."""
+        """The blocks, joined into one array."""
         return np.concatenate(self.blocks, axis=1)
 
     def select_rows(self, rows: list[int]) -> "StudyFeatures":
