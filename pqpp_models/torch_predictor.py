@@ -72,7 +72,7 @@ class TorchPredictor(Predictor):
         return f"{count / 1e6:.1f} million parameters"
 
     @classmethod
-    def model_class(cls) -> type[PreTrainedModel]:
+    def get_model_class(cls) -> type[PreTrainedModel]:
         """Return the class of the model."""
         module, _, name = registration.MODELS[cls.model_type][1].partition(":")
         return getattr(importlib.import_module(module), name)
@@ -99,7 +99,7 @@ class TorchPredictor(Predictor):
         with require_extra(f"the predictor {cls.name!r}", "models"):
             import torch
 
-            model_class = cls.model_class()
+            model_class = cls.get_model_class()
         safe: dict[str, Any] = {"local_files_only": True, "dtype": torch.float32}
         model = model_class.from_pretrained(
             folder, use_safetensors=True, trust_remote_code=False, **safe

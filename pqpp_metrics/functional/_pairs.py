@@ -29,7 +29,7 @@ def is_constant(values: NDArray[Any]) -> bool:
     return bool((values == values[0]).all())
 
 
-def pearson_correlation(x: Floats, y: Floats) -> float:
+def compute_pearson_r(x: Floats, y: Floats) -> float:
     """Return Pearson's r of two float64 arrays (n,); NaN if one is constant."""
     if is_constant(x) or is_constant(y):
         return math.nan

@@ -137,7 +137,7 @@ def rmse_qpp(
 
     p = math.nan
     if n > 1:
-        p = _pairs.get_t_test_p_value(_pairs.pearson_correlation(x, y), n)
+        p = _pairs.get_t_test_p_value(_pairs.compute_pearson_r(x, y), n)
     return Result("rmse_qpp", value, p, n, confidence, interval, get_ends)
 
 

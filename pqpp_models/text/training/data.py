@@ -164,7 +164,7 @@ class TextData:
         self.sources = read_studies(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
         check_layers(self.encoder, recipe.layers)
-        model_class = registry.get_predictor_class("bert").model_class()
+        model_class = registry.get_predictor_class("bert").get_model_class()
         self.new_model = partial(model_class.from_backbone, recipe.model)
         self.recipe = recipe
 
