@@ -127,8 +127,8 @@ def columns_from_text(
 
     Args:
         names: The names of a line's words, including `query` and `document`.
-        value: The name of the word that is a number.
-        bound: Exclusive upper bound of its absolute value.
+        value: The one of `names` that is a number.
+        bound: Exclusive upper bound of the number's absolute value.
         locate: As for `encode_rows`.
 
     Returns:

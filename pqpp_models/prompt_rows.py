@@ -46,7 +46,7 @@ class PromptSource:
         """Create a source from a table or text file; `-` is standard input.
 
         Raises:
-            FileError: The file cannot be read, or has no such column of texts, or no prompt.
+            FileError: The file cannot be read, or has no such text column, or has no prompts.
         """
         from pqpp_files.errors import FileError
         from pqpp_files.open_input import Input

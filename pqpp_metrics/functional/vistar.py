@@ -266,8 +266,8 @@ def text_rendering(
         weights: Weights of characters and of tokens, not negative, summing to 1.
 
     Returns:
-        dict: "text_rendering", "characters" and "tokens", float64 arrays (images,) in [0, 1].
-        Two empty texts are equal: 1.
+        dict: "text_rendering", "characters" and "tokens", float64 arrays (images,) in [0, 1]. Two
+        empty texts score 1.
 
     Example:
         >>> result = text_rendering(["Grand Canyn"], ["Grand Canyon"])

@@ -148,8 +148,8 @@ def write_results(
         The paths of the files, and a note on each predictor without a file.
 
     Raises:
-        PredictorError: No predictor has results, two have the same folder, or the split has no
-            name.
+        PredictorError: No predictor has results, two of them have the same folder name, or the
+            split has no name.
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(

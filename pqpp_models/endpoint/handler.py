@@ -26,7 +26,7 @@ class EndpointHandler:
         self.predictor = Predictor.from_pretrained(path)
 
     def __call__(self, data: dict[str, Any]) -> list[dict[str, float | None]]:
-        """Return a mapping of targets to values for each prompt, None for a blank one."""
+        """Return each prompt's values by target, which are None for a blank prompt."""
         inputs, targets = data["inputs"], (data.get("parameters") or {}).get("targets")
         prompts = [inputs] if isinstance(inputs, str) else inputs
         names = self.predictor.list_columns(targets)
