@@ -434,7 +434,7 @@ def evaluate_run(
     Args:
         run: A run in any form that this module reads.
         qrels: Judgments in any form that this module reads.
-        measures: Names, a list or one text with commas, see `functional.evaluate_rankings`; other
+        measures: Names, a list or one string with commas, see `functional.evaluate_rankings`; other
             names are those of the package ir_measures, if it is installed.
         missing: The rule for a query on one side only, see `join_rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.

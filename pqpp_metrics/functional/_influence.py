@@ -24,8 +24,8 @@ def get_correlation_interval(
 ) -> tuple[float, float]:
     """Return the interval of a correlation from the influences on Fisher's z.
 
-    (NaN, NaN) for a NaN value or too few pairs. A value of 1 or -1 has an infinite z, and the
-    interval is that single point.
+    It is (NaN, NaN) for a NaN value or too few pairs, and a single point for 1 or -1, whose z is
+    infinite.
     """
     if math.isnan(value) or len(influences) < LEAST_PAIRS:
         return math.nan, math.nan
@@ -38,8 +38,7 @@ def get_correlation_interval(
 def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return Fisher's z of Pearson's r, and the effect of leaving each pair out.
 
-    With long tails, a single pair can determine the correlation, which a derivative at the whole
-    sample would miss.
+    A derivative at the whole sample would miss a single pair that determines the correlation.
 
     Args:
         x: Predictions, float64 (..., n).

@@ -123,7 +123,7 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
         what: The plural noun for the entries, for errors.
 
     Raises:
-        MetricInputError: See `as_list`, or the input is a single text or empty.
+        MetricInputError: See `as_list`, or the input is empty.
     """
     if isinstance(value, str):
         raise MetricInputError(f"`{name}` must be a list of {what}; got a single string")
@@ -144,7 +144,7 @@ def as_list(name: str, value: Any) -> list[Any]:
     """Return an iterable as a list.
 
     Raises:
-        MetricInputError: a single text.
+        MetricInputError: a single string.
     """
     if isinstance(value, str):
         raise not_allowed_error(name, value, "must be a list")

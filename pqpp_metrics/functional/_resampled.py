@@ -44,7 +44,7 @@ def run_sign_flip_test(
 
     Returns:
         Two-sided p-values, (columns,), and half the lengths of the intervals of the means by the
-        flips' t; NaN for a single query, infinite if so few queries set no bound.
+        flips' t; NaN for a single query, infinite if there are too few queries for a bound.
     """
     n, columns = differences.shape
     differences = np.sort(differences, axis=0)

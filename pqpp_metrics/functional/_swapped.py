@@ -47,7 +47,7 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
     Args:
         statistic: A key of `QPP_MEASURES`.
         a: The first predictor's predictions, (..., n); leading axes are pairs of predictors, of
-            which more than half must have longer tails for a reason.
+            which more than half must have longer tails.
         b: The second's, of a shape that broadcasts.
         y: References, (n,).
         influences: On the difference, (n,).

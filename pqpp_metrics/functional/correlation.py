@@ -57,8 +57,8 @@ def spearman_qpp(
 ) -> Result:
     """Return the Spearman rank correlation between predicted and true performance.
 
-    Pearson's r of the ranks; ties share their mean rank. The p-value is that of Student's t-test,
-    as in `scipy.stats.spearmanr`.
+    It is Pearson's r of the ranks; ties share their mean rank. The p-value is that of Student's
+    t-test, as in `scipy.stats.spearmanr`.
 
     Args:
         confidence: Level of the interval, between 0 and 1.

@@ -41,7 +41,7 @@ def evaluate_rankings(
         scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
         relevance: Same shape, grades; NaN or -1 if there is no judgment, which counts as not
             relevant.
-        measures: Names, as a list or one text with commas.
+        measures: Names, as a list or one string with commas.
         unretrieved: Relevance of documents that were not retrieved; NaN pads rows.
 
     Returns:

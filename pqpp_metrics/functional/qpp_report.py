@@ -33,9 +33,9 @@ def smare(
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
     Performance Prediction", ECIR 2021. Ties share the mean of their ranks.
 
-    The p-value is two-sided against random pairings of predictions and references: the error's
-    exact mean and variance over all pairings (Hoeffding, Annals of Mathematical
-    Statistics 22, 1951), and the normal distribution.
+    The p-value is two-sided against random pairings of predictions and references. It uses the
+    error's exact mean and variance over all pairings (Hoeffding, Annals of Mathematical Statistics
+    22, 1951), and the normal distribution.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
@@ -107,9 +107,9 @@ def rmse_qpp(
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default) or "none". A pair's influence is the effect
-            of leaving it out. Skewness is corrected as in `mean_intervals`, 2.5 times, because a
-            sample underestimates long tails; benchmarks/calibration.md has the coverage.
+        interval: "influence" (default) or "none". A pair's influence is the effect of leaving it
+            out. The correction for skewness is 2.5 times that of `mean_intervals`, because a sample
+            underestimates long tails; benchmarks/calibration.md has the coverage.
 
     Returns:
         `Result` with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",

@@ -154,7 +154,7 @@ def _resample_measure(measure, n, resamples, confidence, seed):
 
 
 def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
-    """Return shares and gains after each distinct score, of each resample's query counts."""
+    """Return each resample's shares and gains after each distinct score, given its query counts."""
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.diff(-scores[order], prepend=-np.inf))
     counts = counts[:, order].astype(np.float64)

@@ -57,8 +57,8 @@ def _to_unit(name, values):
 def scene_composition(coverage: Values, consistency: Values) -> Floats:
     """Return the compositional scene score: the geometric mean of coverage and consistency.
 
-    VISTAR, section 3.3.3 (CSE-Score). Both parts are mean cosine similarities; a negative one
-    counts as 0.
+    VISTAR, section 3.3.3 (CSE-Score). Both are mean cosine similarities; a negative one counts as
+    0.
 
     Args:
         coverage: CSE-Cov of each image, shape (images,), in [-1, 1]: over the sub-prompts, the

@@ -64,12 +64,12 @@ def make_entries(
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
     """Return the leaderboard entries of each predictor, and notes on results that are left out.
 
+    Undefined results, and results on rows that the predictor was fitted to, are left out.
+
     Args:
         run: A run of the main table.
         dataset: The benchmark's name on the Hub.
         revision: The commit of the benchmark.
-
-    Undefined results, and results on rows that the predictor was fitted to, are left out.
     """
     entries: dict[str, list[EvalResultEntry]] = {}
     refused: dict[str, str] = {}

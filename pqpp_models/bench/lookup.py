@@ -180,7 +180,7 @@ class FunctionPredictor(Predictor):
 
 
 class TablePredictor(FunctionPredictor):
-    r"""A predictor that looks up predictions in a table with `prompt_id` or `prompt`.
+    r"""A predictor that looks up predictions in a table with a column `prompt_id` or `prompt`.
 
     Predictions of duplicate rows are averaged.
 

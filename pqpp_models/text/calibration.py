@@ -47,7 +47,7 @@ Calibration = dict[str, Singles]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CalibratedPredictor(Predictor):
-    """A predictor with uncertainty, which detects prompts that it cannot read.
+    """A predictor that estimates its uncertainty, and detects prompts that it cannot read.
 
     Subclasses implement ``compute_raw_scores`` and set the attributes.
 

@@ -53,7 +53,7 @@ class WordPieces:
 
     Args:
         vocabulary: the pieces in order of their ids; ``##`` marks a piece inside a word.
-        max_pieces: length to which a prompt is truncated.
+        max_pieces: number of pieces to which a prompt is truncated.
 
     >>> pieces = WordPieces(["[PAD]", "[UNK]", "surf", "##board", "!"], max_pieces=8)
     >>> pieces.encode("Surfboard! Qqq")

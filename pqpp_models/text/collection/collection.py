@@ -140,7 +140,7 @@ class Collection:
         means: by layer, the mean subtracted from the encoder's output before scaling to length one.
         labelled: the number of labelled captions, which come first.
         tables: word counts of the captions.
-        postings: the index of words; without it, there are no features of scope and coherence.
+        postings: the index of words; without it, there are no scope and coherence features.
     """
 
     vectors: Mapping[int, NDArray[Any]]
@@ -239,7 +239,7 @@ class Collection:
         return np.concatenate(blocks, axis=1)
 
     def to_tensors(self) -> Arrays:
-        """Return the arrays of the collection, with vectors of 16 bits."""
+        """Return the arrays of the collection, with 16-bit vectors."""
         arrays = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
         arrays |= add_prefix("postings.", vars(self.postings)) if self.postings is not None else {}
         for layer, vectors in self.vectors.items():
@@ -287,7 +287,7 @@ def summarise_density(similarity: Singles) -> Singles:
 
 
 def average_labels(rows: Singles, references: Singles, labels: Singles) -> Singles:
-    """Return the mean labels of the nearest captions, shape ``(prompts, targets)``."""
+    """Return the mean labels of each prompt's nearest captions, shape ``(prompts, targets)``."""
     blocks = []
     for part in iterate_chunks(rows):
         index, values = _find_nearest(part, references, max(LABEL_NEIGHBOURS))

@@ -77,7 +77,7 @@ class WordReport(NamedTuple):
 
     Attributes:
         share: How well the words are known on average, from about 0 to 1.
-        language: The language of the text; None for English.
+        language: The language of the prompt; None for English.
         odd_share: The share of the letters that are in unknown words unlike English.
         unknown: The words in no word list.
     """
@@ -89,7 +89,7 @@ class WordReport(NamedTuple):
 
     @property
     def is_garbled(self) -> bool:
-        """Whether the text is garbled."""
+        """Whether the prompt is garbled."""
         return self.odd_share > _GARBLED_ABOVE
 
 

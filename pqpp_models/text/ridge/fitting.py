@@ -265,8 +265,8 @@ def fit(
             use with `static-train`, like "sentence-transformers/all-MiniLM-L6-v2". The encoder
             needs torch and is saved with the head. For other languages use a multilingual one.
         base: a target of the network to start from, such as `alignment` (with `static`): the fit
-            learns the differences between it and your scores. Best with 20 to 200 prompts, if
-            higher scores go with higher values of the base.
+            learns the differences between it and your scores. It helps most with 20 to 200 prompts,
+            if higher scores go with higher values of the base.
 
     Returns:
         The predictor. ``details["training"]`` has ``form``, the chosen form of each target, and

@@ -79,7 +79,7 @@ _UNLIKE = "no word in common with the prompts it was fitted to"
 
 @dataclass(eq=False, repr=False)
 class RidgePredictor(CalibratedPredictor):
-    """A predictor of any targets by ridge regression, see `pqpp_models.text.ridge.fitting.fit`.
+    """A predictor of any targets by ridge regression; see `pqpp_models.text.ridge.fitting.fit`.
 
     Predictions are in each target's own units and within its limits.
 

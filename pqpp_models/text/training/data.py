@@ -140,7 +140,7 @@ class TextData:
         learns_studies: whether the studies of `alignment` are needed even if no folder is named.
 
     Attributes:
-        train, validation: rows with all targets; prompts normalised.
+        train, validation: rows that have all targets, with normalised prompts.
         goals: the values to fit, one row per row of ``train``.
         captions: further captions of the collection, normalised.
         sources: the studies of `alignment`.
@@ -224,7 +224,7 @@ def read_captions(path: str, skip: Iterable[str]) -> list[str]:
 
     Args:
         path: a text file with one caption per line, or a table with a column ``caption``.
-        skip: the prompts; texts are compared by their words, in lower case.
+        skip: the prompts; captions are compared with them by their words, in lower case.
     """
     return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), skip)
 

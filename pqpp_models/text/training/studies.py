@@ -78,7 +78,7 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
 def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
     """Return the share of people who say that the images of new generators match each prompt.
 
-    These are the ratings 4 and 5 in GenAI-Bench for the `NEWEST_GENERATORS`.
+    They gave the rating 4 or 5 to the `NEWEST_GENERATORS` in GenAI-Bench.
 
     Args:
         data_dir: as for `read_studies`.

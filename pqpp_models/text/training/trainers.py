@@ -273,7 +273,7 @@ class StaticTraining:
 def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFeatures:
     """Return the features of a study's prompts, from the network of a predictor.
 
-    They are those of `compute_features`, and how plain and garbled each prompt is.
+    They are those of `compute_features`, and how plain and how garbled each prompt is.
     """
     texts, known = [normalise_prompt(prompt) for prompt in study.prompts], predictor.known_words
     assert known is not None
