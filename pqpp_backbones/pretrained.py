@@ -40,7 +40,7 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
     The files of repositories are downloaded first.
 
     Args:
-        what: The error message, like "x has no usable pipeline".
+        what: The start of the error message, like "x has no usable pipeline".
         fix: The remedy in the message.
         *names: The folders or repositories of the models.
         files: Patterns of the files to download; empty for no download.
@@ -318,7 +318,7 @@ def check_token_ids(ids: Any, model: Any) -> None:
     """Check that token ids are in a model's vocabulary.
 
     Raises:
-        ModelError: An id is not, as with the tokenizer of another model.
+        ModelError: An id is not in it, as with another model's tokenizer.
 
     Example:
         >>> from types import SimpleNamespace as Made

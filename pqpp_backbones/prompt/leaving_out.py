@@ -99,7 +99,7 @@ def _tokenize(content: str) -> Iterator[_Token]:
 
 
 def _join_names(content: str, tokens: list[_Token]) -> list[_Token]:
-    """Join adjacent capitalised words to one name, unless all words are capitalised."""
+    """Join adjacent capitalised words into one name, unless all words are capitalised."""
     if not any(token.kind == "word" and token.text.islower() for token in tokens):
         return tokens
     joined: list[_Token] = []
@@ -252,7 +252,7 @@ _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
 def _find_typed(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
-    """Yield the phrases with positions in the prompt as typed."""
+    """Yield the phrases with their positions in the typed prompt."""
     # The code below is cubic in the number of repeated words.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
     there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))

@@ -176,7 +176,7 @@ def autocorrelation(
     """Spatial autocorrelation: whether similar documents have similar scores.
 
     Pearson's correlation, over the top k, of each score with the mean of its neighbours' scores,
-    weighted by cosine: the ``neighbours`` most similar others of the top k with a cosine above 0.
+    weighted by cosine. Neighbours are the most similar others of the top k with a cosine above 0.
 
     Args:
         embeddings: embeddings of the documents, shape ``(documents, dimensions)``.

@@ -65,7 +65,7 @@ class ThingCount(NamedTuple):
 
 @lru_cache(1 << 12)
 def find_counts(text: str) -> tuple[ThingCount, ...]:
-    """Return the counts of things in a lower-case text, outside quotation marks.
+    """Return the counts of things in lower-case text, outside quotation marks.
 
     A number is a count if a plural follows within a few words; "1" is one before any word. "one",
     "a pair" and years are not counts.
