@@ -95,8 +95,8 @@ def penetration(
     difference of mean depths inside the overlap, divided by that outside of it plus epsilon; it is
     near 0 if one penetrates the other. C is weighted by the product of both confidences, and the
     score is the lowest. The paper does not print its epsilon; pqpp chose the default. The product
-    makes a bad mask look like a penetration, contrary to the paper's aim. pqpp adds "corrected": 1
-    - w (1 - min(C, 1)), with w the product of confidences.
+    makes a bad mask look like a penetration, contrary to the paper's aim. pqpp adds
+    "corrected": 1 - w (1 - min(C, 1)), with w the product of confidences.
 
     Args:
         overlap_depths: Mean depth of both objects inside their overlap, shape (pairs, 2).

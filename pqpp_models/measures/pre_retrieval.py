@@ -4,23 +4,27 @@ N is the number of captions, T the number of tokens in them, df(t) the captions 
 cf(t) its occurrences, Q the distinct terms of a prompt, qtf(t) how often the prompt contains one.
 
 ======================= =========================================================================
-name definition =======================
-========================================================================= ``avg_idf`` ``max_idf``
-over Q of idf(t) = ln(N / df(t)): Cronen-Townsend, Zhou and Croft, "Pre- ``sum_idf`` ``std_idf``
-dicting query performance", SIGIR 2002 (mean); Scholer, Williams and Turpin, "Query association
-surrogates for web search", JASIST 2004 (max); He and Ounis, "Inferring query performance using
-pre-retrieval predictors", SPIRE 2004 (their gamma1, the deviation; here population) ``avg_ictf``
-mean of ln(T / cf(t)): He and Ounis 2004 ``avg_scq`` ``max_scq`` over Q of (1 + ln cf(t)) ln(1 + N /
-df(t)): Zhao, Scholer and Tsegay, ``sum_scq`` "Effective pre-retrieval query performance prediction
-using similarity and variability evidence", ECIR 2008 ``avg_var`` ``max_var`` over Q of the
-population standard deviation, over the captions d that ``sum_var`` contain t, of w(d, t) = 1 + ln
-f(d, t) ln(1 + N / df(t)): Zhao et al. 2008. Captions seldom repeat a word, so that it is 0 for many
-terms ``scs`` simplified clarity score: sum of p(t) log2(p(t) T / cf(t)), where p(t) is qtf(t) over
-the sum of qtf: He and Ounis 2004 ``query_scope`` -ln(n / N), n being the captions with at least one
-of Q: He and Ounis 2004 ``avg_pmi`` ``max_pmi`` over pairs of Q of ln(N df(t, u) / (df(t) df(u))),
-df(t, u) being captions that contain both: Hauff, "Predicting the effectiveness of queries and
-retrieval systems", 2010. Pairs that never meet are left out =======================
-=========================================================================
+name                    definition
+======================= =========================================================================
+``avg_idf`` ``max_idf`` over Q of idf(t) = ln(N / df(t)): Cronen-Townsend, Zhou and Croft, "Pre-
+``sum_idf`` ``std_idf`` dicting query performance", SIGIR 2002 (mean); Scholer, Williams and
+                        Turpin, "Query association surrogates for web search", JASIST 2004 (max);
+                        He and Ounis, "Inferring query performance using pre-retrieval
+                        predictors", SPIRE 2004 (gamma1; here the population standard deviation)
+``avg_ictf``            mean of ln(T / cf(t)): He and Ounis 2004
+``avg_scq`` ``max_scq`` over Q of (1 + ln cf(t)) ln(1 + N / df(t)): Zhao, Scholer and Tsegay,
+``sum_scq``             "Effective pre-retrieval query performance prediction using similarity and
+                        variability evidence", ECIR 2008
+``avg_var`` ``max_var`` over Q of the population standard deviation, over the captions d that
+``sum_var``             contain t, of w(d, t) = 1 + ln f(d, t) ln(1 + N / df(t)): Zhao et al. 2008.
+                        Captions seldom repeat a word, so that it is 0 for many terms
+``scs``                 simplified clarity score: sum of p(t) log2(p(t) T / cf(t)), where p(t) is
+                        qtf(t) over the sum of qtf: He and Ounis 2004
+``query_scope``         -ln(n / N), n being the captions with at least one of Q: He and Ounis 2004
+``avg_pmi`` ``max_pmi`` over pairs of Q of ln(N df(t, u) / (df(t) df(u))), df(t, u) being captions
+                        that contain both: Hauff, "Predicting the effectiveness of queries and
+                        retrieval systems", 2010. Pairs that never co-occur are left out
+======================= =========================================================================
 
 Logarithms are natural if none is named. **Unknown terms** are left out of Q, as in the field's
 toolkits, since most measures are undefined for df = 0. **Without a known term** (or, for PMI, a
