@@ -129,7 +129,7 @@ class Metric:
 
     @classmethod
     def rename_inputs(cls, message: str) -> str:
-        """Replace the function's names of inputs in an error by the metric's names."""
+        """Replace the function's input names in an error message with the metric's."""
         theirs = inspect.signature(cls.function).parameters
         for their, our in zip(theirs, cls.forms[0], strict=False):
             message = message.replace(f"`{their}`", f"`{our}`")

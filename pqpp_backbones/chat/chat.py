@@ -94,7 +94,7 @@ class Reply:
 
     Attributes:
         probs: The probability of each of `Request.answers`; None if unknown.
-        why: The reason if the reply has no text.
+        why: Why the reply has no text, if it has none.
     """
 
     text: str
