@@ -43,7 +43,7 @@ from pqpp_models.text.training.recipe import StaticRecipe
 
 def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
-    recipe.check_output(StaticPredictor.name)
+    recipe.check_output_dir(StaticPredictor.name)
     data = trainers.StaticData(recipe)
     left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"

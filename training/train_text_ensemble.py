@@ -21,7 +21,7 @@ from pqpp_models.text.training.trainers import EnsembleData, train_ensemble
 
 def train(recipe: EnsembleRecipe) -> None:
     """Train the predictor of a recipe, and save it."""
-    recipe.check_output(TextEnsemblePredictor.name)
+    recipe.check_output_dir(TextEnsemblePredictor.name)
     data = EnsembleData(recipe)
     print(f"{len(data.train)} training prompts, {len(data.captions)} further captions")
     predictor = train_ensemble(recipe, data)

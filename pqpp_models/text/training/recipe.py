@@ -73,7 +73,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 f"{quote(name)}"
             )
 
-    def check_output(self, predictor_type: str) -> None:
+    def check_output_dir(self, predictor_type: str) -> None:
         """Check that the predictor can be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
         check_no_result(Path(self.output_dir), self)

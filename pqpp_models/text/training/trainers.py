@@ -366,7 +366,7 @@ def fit_alignment(
 
 def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
     """Refit only `alignment` of the predictor `network`, save it, and return its scores."""
-    recipe.check_output(StaticPredictor.name)
+    recipe.check_output_dir(StaticPredictor.name)
     assert recipe.network is not None
     predictor = Predictor.from_pretrained(recipe.network)
     if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
