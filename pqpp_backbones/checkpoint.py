@@ -122,7 +122,7 @@ def write_checkpoint(
         config: the configuration without ``format_version`` and ``weights_sha256``.
         tensors: the weights; if there are none, no file is written.
         card: the model card in Markdown.
-        files: further files by name, which are in ``EXTRA_FILES``.
+        files: further files by name, all of them in ``EXTRA_FILES``.
 
     Returns:
         The folder.

@@ -13,7 +13,6 @@ class ServiceError(ModelError):
     """A chat or image service gave no usable reply, or a call would exceed the budget.
 
     Args:
-        message: The error message.
         status: The HTTP status of a refusal, 200 for an empty reply, 0 for no usable reply.
         reply: The service's message.
     """

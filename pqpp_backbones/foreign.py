@@ -51,8 +51,8 @@ def check_foreign_folder(folder: Path) -> None:
     All files in the folder are checked, and those in the subfolders of a pipeline.
 
     Raises:
-        ModelError: A file is a link out of the folder, a pipe or a device, a JSON file or a header
-            of weights is too large, or a configuration refers to code.
+        ModelError: A file is a pipe, a device or a link out of the folder; a JSON file or the
+            header of a weights file is too large; or a configuration refers to code.
 
     Example:
         >>> import tempfile
@@ -185,7 +185,7 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def limit_model_size(*folders: Path) -> Iterator[None]:
-    """Return a context in which building a model larger than the weights in some folders fails.
+    """Make building a model in a block fail if it is larger than the weights in some folders.
 
     There is no limit if no folder has safetensors.
 

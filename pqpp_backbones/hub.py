@@ -23,11 +23,9 @@ def push_model(
     """Push the folder of a model, with its benchmark results, in one commit.
 
     Args:
-        folder: The folder.
         patterns: Patterns of the files to push; files of the repository that match and are not in
             the folder are removed.
         repo_id: ``owner/repository``.
-        commit_message: The commit message.
         extra_files: Further files or their content, by path in the repository.
         **options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
@@ -47,8 +45,8 @@ def push_model(
     )
 
 
-def find_model_folder(path: Any) -> Path:
-    """Return the path of a model's folder.
+def require_model_folder(path: Any) -> Path:
+    """Return the path of a model's folder, which must exist.
 
     Raises:
         ModelError: the path is not a folder.

@@ -35,12 +35,12 @@ _LACKS = re.compile(
 
 @contextlib.contextmanager
 def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
-    """Return a context that checks model files and converts errors of loading to `ModelError`.
+    """Check model files before a block, and convert its errors of loading to `ModelError`.
 
     The files of repositories are downloaded first.
 
     Args:
-        what: The error message, like "x has no usable pipeline".
+        what: The start of the error message, like "x has no usable pipeline".
         fix: The remedy in the message.
         *names: The folders or repositories of the models.
         files: Patterns of the files to download; empty for no download.
@@ -85,10 +85,9 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
 
 
 def explain_failure(error: Exception, *names: str) -> str:
-    """Explain why models could not be loaded; the text contains no token.
+    """Explain why models could not be loaded; the explanation contains no access token.
 
     Args:
-        error: The error of the library.
         *names: The folders or repositories of the models.
     """
     away = [name for name in names if not expand(name).is_dir()]
@@ -176,7 +175,7 @@ class LoadedModel:
 def fetch_model(
     name: str, what: str = "model", revision: str | None = None, **access: Any
 ) -> tuple[Path, ModelId]:
-    """Return the folder of a model, which is downloaded if needed, and the model's identity.
+    """Return a model's folder, downloaded if needed, and its identity.
 
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
@@ -205,10 +204,9 @@ def fetch_model(
 
 
 def hash_files(folder: Path, patterns: Sequence[str] = ()) -> str:
-    """Return a hash of the names and contents of a folder's files, without hidden ones.
+    """Return a hash of the names and contents of a folder's files, except hidden ones.
 
     Args:
-        folder: The folder.
         patterns: Patterns of the files; default: all.
 
     Example:
@@ -239,7 +237,6 @@ def load_model(
         model_class: A class of transformers, like `AutoModelForObjectDetection`, or a function that
             returns its name for a configuration.
         what: A name for the model in errors, like "text classifier".
-        device: The device; None for the default.
         dtype: One of `DTYPES`.
         revision: As in `fetch_model`.
 
@@ -321,7 +318,7 @@ def check_token_ids(ids: Any, model: Any) -> None:
     """Check that token ids are in a model's vocabulary.
 
     Raises:
-        ModelError: An id is not, as with the tokenizer of another model.
+        ModelError: An id is not in it, as with another model's tokenizer.
 
     Example:
         >>> from types import SimpleNamespace as Made

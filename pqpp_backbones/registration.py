@@ -21,8 +21,8 @@ class Registration:
     Args:
         models: "module:Class" of the configuration and of the model, by `model_type`.
         pipelines: "module:Class" of the pipeline and its transformers type, by task.
-        named: "module:function" by task. The function returns the shipped model of a name, the
-            default model for None, and None for other names.
+        named: "module:function" by task. The function accepts the name of a shipped model, or None
+            for the default one, and returns None for other names.
     """
 
     def __init__(

@@ -211,9 +211,9 @@ class BenchPredictors(ComparisonOptions):
     def _run(self) -> BenchRun:
         """Return the results of the predictors, with tests against a baseline if one is given."""
         from pqpp_models.bench.run import (
+            bench_split,
+            correlate_metrics,
             open_split,
-            run_automatic_metrics,
-            run_table,
             select_predictors,
         )
 
@@ -233,9 +233,9 @@ class BenchPredictors(ComparisonOptions):
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
             named = (self.metrics or "", self.metric, self.baseline)
-            return run_automatic_metrics(split, predictors, targets, *named, progress)
+            return correlate_metrics(split, predictors, targets, *named, progress)
         fitted_to = self.fitted_to or "mscoco"
-        run = run_table(split, predictors, targets, self.table, fitted_to, progress)
+        run = bench_split(split, predictors, targets, self.table, fitted_to, progress)
         if not self.baseline:
             return run
         train = None

@@ -169,7 +169,7 @@ class Build(
 
     def run(self) -> None:
         """Build, write the folder and print a summary."""
-        from pqpp_backbones.training.publish import check_unfinished
+        from pqpp_backbones.training.publish import check_no_result
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
         from pqpp_datasets.own_benchmark.trust.figures import plan_without_votes
         from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
@@ -178,7 +178,7 @@ class Build(
         from pqpp_models.text.reading.language import find_language_codes
 
         if self.output:
-            check_unfinished(Path(self.output), self)
+            check_no_result(Path(self.output), self)
         keeping = Extras(**self.get_arguments(Extras) | {"images": self.keep_images})
         options = BuildOptions(**self.get_arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
@@ -196,7 +196,7 @@ class Build(
             keeping = replace(keeping, language=codes)
         folder = None
         if self.output:
-            check_unfinished(Path(self.output), self)  # another run may have written it
+            check_no_result(Path(self.output), self)  # another run may have written it
             folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
         for line in _summarise(built, keeping, self.exclude, self.plan):

@@ -135,13 +135,13 @@ def _compare_predictors(rows: Any, folder: Path) -> None:
     from pqpp_models import Predictor
     from pqpp_models.bench.lookup import load_named_predictors
     from pqpp_models.bench.report import render_report
-    from pqpp_models.bench.run import run_table
+    from pqpp_models.bench.run import bench_split
     from pqpp_models.bench.split import Split
     from pqpp_models.bench.tables import format_results
 
     predictors = {name: Predictor.from_pretrained(name) for name in (_BUILD, "mean_word_length")}
     predictors |= load_named_predictors({"word_count": lambda ts: [len(t.split()) for t in ts]})
-    run = run_table(Split.from_rows(rows), predictors, _TARGETS)
+    run = bench_split(Split.from_rows(rows), predictors, _TARGETS)
     published = run.get_published()
     print(format_results("table", run.results, published))
     folder.mkdir(parents=True, exist_ok=True)

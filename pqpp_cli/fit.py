@@ -78,13 +78,13 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     def run(self) -> None:
         """Fit, save, and print the cross-validated results."""
         from pqpp_backbones.checkpoint import check_checkpoint_folder
-        from pqpp_backbones.training.publish import check_unfinished
+        from pqpp_backbones.training.publish import check_no_result
         from pqpp_models.llm.predictor import LlmPredictor
         from pqpp_models.text.ridge.fitting import fit
         from pqpp_models.text.ridge.scores import read_score_table
 
         check_checkpoint_folder(self.output, "llm" if self.chat_model else "ridge")
-        check_unfinished(Path(self.output), self)
+        check_no_result(Path(self.output), self)
         part = self.subset, self.split, self.data_dir, self.column
         data = read_score_table(self.dataset, self.targets, *part)
         values = list(zip(*data.columns.values(), strict=True))
@@ -97,7 +97,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
             told |= {"folds": self.folds, "ids": data.ids}
             fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
         fitted.details = {**fitted.details, "dataset": data.dataset}
-        check_unfinished(Path(self.output), self)  # another run may have written it
+        check_no_result(Path(self.output), self)  # another run may have written it
         folder = fitted.save_pretrained(self.output)  # before printing, which a closed pipe ends
         training = fitted.details["training"]
         if self.chat_model:

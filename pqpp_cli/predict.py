@@ -119,7 +119,7 @@ class Predict(
             self._write_table(source, predictor)
 
     def _explain(self, predictor: Predictor, prompts: list[Any]) -> list[Any]:
-        target = predictor.get_columns(None if predictor.is_scalar else self.targets)[0]
+        target = predictor.list_columns(None if predictor.is_scalar else self.targets)[0]
         is_shown = len(prompts) > _FEW and sys.stderr.isatty()
         return predictor.explain(prompts, target, progress=is_shown)
 
@@ -209,7 +209,7 @@ class Predict(
             text = answers.format_predictions(self.style, columns, domain_note, width) + hidden
             if judged:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
-        if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:
+        if others := len(predictor.list_columns(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} targets of single models are not shown; list them with --target"
         text += f"\n\n{predictor.direction}" if predictor.is_scalar else ""
         if self.explain:

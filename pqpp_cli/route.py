@@ -79,18 +79,18 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
     def run(self) -> None:
         """Fit a router, save it, and print the shares."""
-        from pqpp_backbones.training.publish import check_unfinished
+        from pqpp_backbones.training.publish import check_no_result
         from pqpp_engines.route import Route, Router, Rule
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        check_unfinished(Path(self.output), self)
+        check_no_result(Path(self.output), self)
         names = self.names or [target.rsplit("_", 1)[0] for target in self.targets]
         utilities = self.utility or [1.0] * len(self.targets)
         routes = list(map(Route, names, self.targets, self.cost, utilities))
         rule = Rule(**self.get_arguments(Rule))
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
-        check_unfinished(Path(self.output), self)  # another run may have written it
+        check_no_result(Path(self.output), self)  # another run may have written it
         folder = router.save_pretrained(self.output)
         errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
         rows = [

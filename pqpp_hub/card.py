@@ -21,7 +21,7 @@ def render_card(name: str, /, **facts: Any) -> str:
     - `yaml`: JSON on one line, for a value of the front matter
     - `block`: text with its line breaks, for a fenced block
     - `listed`: a mapping as "seed 0, rate 0.001"
-    - `figure`: a number as "0.500", None as an empty text
+    - `figure`: a number as "0.500", None as an empty string
 
     Args:
         name: The template's path without `.md`, like `datasets/conqa`.

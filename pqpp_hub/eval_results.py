@@ -36,7 +36,6 @@ class BenchmarkTask:
 
     Attributes:
         config: The configuration; None if it has no name.
-        split: The split.
         target: The column of true values.
     """
 
@@ -139,7 +138,7 @@ def render_results(entries: Sequence[EvalResultEntry]) -> str:
     return _to_yaml(_import_client().eval_result_entries_to_yaml(list(entries)))
 
 
-def make_result(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
+def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
     """Return the entry of a results file for one task.
 
     Args:
@@ -254,11 +253,7 @@ def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
 def _parse_files(
     files: Iterable[tuple[str, int | None, Path]],
 ) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in files, and a note on each damaged file.
-
-    Args:
-        files: The model, the pull request or None, and the path of each file.
-    """
+    """Return the results in files, and a note on each damaged file."""
     valid: list[ListedResult] = []
     lines: list[str] = []
     for model, number, path in files:
@@ -286,7 +281,6 @@ def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -
     Args:
         model: `OWNER/NAME`; the owner can be anyone.
         dataset: OWNER/DATASET.
-        text: The output of `render_results`.
         dry_run: Whether to report the changes without making them.
 
     Raises:

@@ -133,7 +133,6 @@ def download(url: str, path: Path, size: int | None = None) -> None:
     Temporary errors are retried.
 
     Args:
-        url: The address.
         path: The file to write.
         size: The number of bytes, if known.
 

@@ -26,8 +26,6 @@ class PushReport:
     """The changes that a push made or, in a dry run, would make.
 
     Attributes:
-        repo_id: The repository.
-        revision: The branch.
         url: The repository's address.
         dry_run: Whether nothing was written.
         new_repository: Whether the push creates the repository.
@@ -109,7 +107,6 @@ def push_files(
         kind: The repository's type, one of `KINDS`.
         is_ours: A function that returns whether an older push may have written a path. Such a file
             is removed if it is not in `files`.
-        message: The commit's message.
         private: Whether to make a new repository private, and to refuse an existing public one.
         revision: The branch, which is created from main if it does not exist; default: main.
         dry_run: Whether to report the changes without making them.
@@ -197,7 +194,7 @@ def push_files(
 
 
 def require_repository_id(repo_id: str) -> None:
-    """Raise an error unless a text has the form `OWNER/REPOSITORY`.
+    """Check that a repository name has the form `OWNER/REPOSITORY`.
 
     >>> require_repository_id("mine")
     Traceback (most recent call last):
@@ -211,10 +208,7 @@ def require_repository_id(repo_id: str) -> None:
 def _read_branch_files(
     api: Any, report: PushReport, kind: str, private: bool, may_make: bool
 ) -> tuple[str | None, dict[str, str]]:
-    """Return the last commit of the branch, or None, and the hashes of its files by path.
-
-    The report's `new_repository` and `new_branch` are set.
-    """
+    """Return the branch's last commit and hashes by path; record in the report what is new."""
     from huggingface_hub import errors
 
     if not is_reachable(api.endpoint):

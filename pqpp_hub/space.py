@@ -28,17 +28,14 @@ _MONO = ("ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace")
 _CSS = Path(__file__).with_name("space.css")
 
 
-def make_page(title: str) -> Any:
+def make_blocks(title: str) -> Any:
     """Return an empty gradio `Blocks` without telemetry.
-
-    Args:
-        title: The title of the browser's tab.
 
     Raises:
         MissingExtraError: gradio is not installed.
 
     Example:
-        >>> with make_page("Toy") as page:  # doctest: +SKIP
+        >>> with make_blocks("Toy") as page:  # doctest: +SKIP
         ...     gradio.Markdown("# Toy")
     """
     with require_extra("this page", "demo"):
@@ -46,7 +43,7 @@ def make_page(title: str) -> Any:
     return gradio.Blocks(title=title, analytics_enabled=False)
 
 
-def make_status() -> Any:
+def make_status_box() -> Any:
     """Return an empty gradio `HTML` for messages, which screen readers announce."""
     import gradio
 
@@ -62,7 +59,6 @@ def add_message(
     only, since their messages may contain the visitor's text.
 
     Args:
-        function: A function that returns a value.
         refusals: Further errors whose messages are shown.
 
     Example:
@@ -149,7 +145,7 @@ def serve_page(
 
 @contextlib.contextmanager
 def _log_errors_without_content() -> Iterator[None]:
-    """Let gradio and uvicorn log only the type and location of errors in a block."""
+    """Make gradio and uvicorn log only the type and location of errors in a block."""
 
     def remove_content(record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
@@ -174,7 +170,7 @@ def _describe_error(error: BaseException | None) -> str:
     return f"{type(error).__name__}{where}"
 
 
-def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
+def make_space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     """Return the content of a Space's files by name.
 
     Args:
@@ -183,7 +179,7 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
         *extras: The extras of pqpp to install.
 
     Example:
-        >>> list(make_files("# Toy", "print()"))
+        >>> list(make_space_files("# Toy", "print()"))
         ['README.md', 'app.py', 'requirements.txt']
     """
     requirements = "".join(f"{line}\n" for line in list_pins(*extras))
@@ -191,16 +187,11 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
-def make_script(module: str, function: str, argument: str) -> str:
+def make_app(module: str, function: str, argument: str) -> str:
     """Return the content of an `app.py` that serves a page by calling a function of pqpp.
 
-    Args:
-        module: The module of the function.
-        function: The function's name.
-        argument: The function's argument.
-
     Example:
-        >>> print(make_script("pqpp_models.demo", "serve_demo", "static"), end="")
+        >>> print(make_app("pqpp_models.demo", "serve_demo", "static"), end="")
         from pqpp_models.demo import serve_demo
         <BLANKLINE>
         serve_demo("static")

@@ -22,11 +22,7 @@ def find_site_packages() -> Path:
 
 
 def describe_autoload(folder: Path) -> str:
-    """Return a line that says whether autoload is on, and one per module that cannot be imported.
-
-    Args:
-        folder: The site-packages folder.
-    """
+    """Return lines that say whether autoload is on, and which modules cannot be imported."""
     there = [name for name in START_UP_FILES if (folder / name).exists()]
     is_off = not there or (folder / OFF_MARKER).exists()
     state = "off" if is_off else "on" if len(there) == len(START_UP_FILES) else "incomplete"

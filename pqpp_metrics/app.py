@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_hub.space import add_message, make_files, make_page, make_script, make_status, serve_page
+from pqpp_hub import space
 from pqpp_metrics.registration import get_metric_path, read_metric_card
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def make_metric_page(name: str) -> gradio.Blocks:
         MissingExtraError: the extra `demo` is not installed.
     """
     card = read_metric_card(name)[1]
-    with make_page(name) as page:
+    with space.make_blocks(name) as page:
         import evaluate
         import gradio
 
@@ -59,20 +59,16 @@ def make_metric_page(name: str) -> gradio.Blocks:
         gradio.Markdown(card)
         boxes = [gradio.Textbox(example.get(key, ""), label=f"{key} (JSON)") for key in arguments]
         button = gradio.Button("Compute", variant="primary")
-        said = make_status()
+        said = space.make_status_box()
         result = gradio.JSON(label="Result")
-        told = add_message(compute, refusals=(ValueError, TypeError))
+        told = space.add_message(compute, refusals=(ValueError, TypeError))
         button.click(told, inputs=boxes, outputs=[result, said], api_name="compute")
     return page
 
 
 def serve_metric(name: str) -> None:
-    """Serve the page of a metric until stopped, as its Space does.
-
-    Args:
-        name: The metric, as in `list_metrics`.
-    """
-    serve_page(make_metric_page(name))
+    """Serve the page of a metric until stopped, as its Space does."""
+    space.serve_page(make_metric_page(name))
 
 
 def push_metric(
@@ -83,7 +79,7 @@ def push_metric(
     dry_run: bool = False,
     token: str | None = None,
 ) -> pqpp_hub.PushReport:
-    """Publish a metric as a Space on the Hub, in one commit: whole or not at all.
+    """Publish a metric as a Space on the Hub, in one commit.
 
     The Space contains the module, its card, a page for trying the metric, and its requirements.
     `evaluate.load("OWNER/NAME")` requires that module and Space have the same name. Other files in
@@ -130,5 +126,5 @@ def make_metric_files(name: str) -> dict[str, Path | bytes]:
     """
     module = get_metric_path(name)
     card = module.with_name("README.md").read_text(encoding="utf-8")
-    app = make_script("pqpp_metrics.app", "serve_metric", name)
-    return {module.name: module, **make_files(card, app)}
+    app = space.make_app("pqpp_metrics.app", "serve_metric", name)
+    return {module.name: module, **space.make_space_files(card, app)}

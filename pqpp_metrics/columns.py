@@ -18,11 +18,11 @@ from pqpp_metrics.functional._containers import Floats, Integers
 
 
 @dataclass
-class Columns:
+class RunTable:
     """A run or judgments, one row per document of a query.
 
     Attributes:
-        queries: The names, by first appearance.
+        queries: Names of queries, in order of first appearance.
         query: The index of each row's query.
         values: Scores or grades, finite.
         names: The distinct names of documents as Arrow large strings, and each row's index in them.
@@ -52,7 +52,7 @@ class Columns:
         return nested
 
 
-def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) -> Columns:
+def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) -> RunTable:
     """Convert a dict {query: {document: value}} to columns.
 
     Raises:
@@ -63,7 +63,7 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
     query = np.repeat(np.arange(len(nested)), sizes)
     values = np.fromiter(chain.from_iterable(of.values() for of in by_query), np.float64)
     if {*map(type, chain(nested, *by_query))} <= {str}:
-        return Columns([*nested], query, values, nested=nested)
+        return RunTable([*nested], query, values, nested=nested)
     queries = chain.from_iterable(map(repeat, map(str, nested), sizes))
     documents = chain.from_iterable(by_query)
     return encode_rows([*queries], [*documents], values, lambda row: f"`{side}`")
@@ -71,8 +71,8 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
 
 def columns_from_rows(
     rows: Iterable[tuple[str, str, float]], locate: Callable[[int], str]
-) -> Columns:
-    """Convert rows of query, document and value (at least one) to columns.
+) -> RunTable:
+    """Convert one or more rows (query, document, value) to columns.
 
     Raises:
         MetricInputError: As `encode_rows`.
@@ -83,8 +83,8 @@ def columns_from_rows(
 
 def encode_rows(
     query_ids: Any, document_ids: Any, values: Floats, locate: Callable[[int], str]
-) -> Columns:
-    """Encode queries and documents, which are lists of texts or Arrow columns, as integers.
+) -> RunTable:
+    """Encode queries and documents, as lists of strings or Arrow columns, as integers.
 
     Args:
         locate: Returns the location of a row.
@@ -99,7 +99,7 @@ def encode_rows(
         row = int(np.setdiff1d(np.arange(len(keys)), firsts)[0])
         twice = f"document {documents[document[row]]} appears twice in query {queries[query[row]]}"
         raise MetricInputError(f"{locate(row)}: {twice}; remove one of the rows")
-    return Columns(queries.to_pylist(), query, values, (documents, document))
+    return RunTable(queries.to_pylist(), query, values, (documents, document))
 
 
 def _encode_names(names: Any) -> tuple[Any, Integers]:
@@ -122,13 +122,13 @@ def _encode_names(names: Any) -> tuple[Any, Integers]:
 
 def columns_from_text(
     text: bytes, names: list[str], value: str, bound: float, locate: Callable[[int], str]
-) -> Columns | None:
+) -> RunTable | None:
     """Parse all lines of space-separated words at once.
 
     Args:
         names: The names of a line's words, including `query` and `document`.
-        value: The name of the word that is a number.
-        bound: Exclusive upper bound of its absolute value.
+        value: The one of `names` that is a number.
+        bound: Exclusive upper bound of the number's absolute value.
         locate: As for `encode_rows`.
 
     Returns:
@@ -169,7 +169,7 @@ def tidy_whitespace(text: bytes) -> bytes:
 
 def columns_from_table(
     table: Any, names: list[str | None], locate: Callable[[int], str]
-) -> Columns | None:
+) -> RunTable | None:
     """Convert a table of queries, documents and values in memory to columns.
 
     Returns:
@@ -196,12 +196,9 @@ def columns_from_table(
 
 
 def join_grades(
-    run: Columns, judgments: Columns, queries: list[str]
+    run: RunTable, judgments: RunTable, queries: list[str]
 ) -> tuple[Integers, Integers, Floats, Integers, Floats]:
     """Find the grade of each document of a run.
-
-    Args:
-        queries: The queries to score.
 
     Returns:
         The rows of the run for these queries, sorted by query; the index of each row's query; its

@@ -25,15 +25,15 @@ _TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": Fal
 
 
 @dataclass
-class Inputs:
+class MetricInputs:
     """The inputs of a metric, one value per row.
 
     Attributes:
         columns: The values of each input by name: numbers, texts, or lists of them.
         notes: How rows of the files were joined, and how many were left out.
-        ids: A text that names each row; None if there are no ids.
+        ids: The id of each row; None if there are none.
         options: Further options from a run and qrels.
-        locate: Returns the location of a cell from an input and a row.
+        locate: A function of an input and a row, which returns the cell's location.
     """
 
     columns: Mapping[str, Any]
@@ -53,7 +53,6 @@ def compute_files(
         files: Maps each input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`; or to a table
             of pandas, polars, Arrow or datasets or a dict of columns, alone or with its column or
             columns, `(table, "score")`.
-        options: Options of the metric.
         reading: How the files are read.
 
     Returns:
@@ -106,7 +105,7 @@ def compute_files(
 
 def _read_inputs(
     called: str, metric: Any, files: Mapping[str, Any], options: Mapping[str, Any], how: Reading
-) -> Inputs:
+) -> MetricInputs:
     """Read every input, and join rows of different files by id, or by position without ids."""
     from pqpp_metrics.forms import RANKINGS
 
@@ -138,13 +137,13 @@ def _read_inputs(
         drop = how.nan == "drop"  # columns that are one entry each are not paired by row
         kept = {n: [c for c in own if not (drop and has_missing(c))] for n, own in cells.items()}
         left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
-        return Inputs({name: [own] for name, own in kept.items()}, [describe_dropped(left)])
+        return MetricInputs({name: [own] for name, own in kept.items()}, [describe_dropped(left)])
     return _join_rows(sources, columns, cells, how)
 
 
 def _read_rankings(
     sources: Mapping[str, Source], how: Reading, metric: Any, options: Mapping[str, Any]
-) -> Inputs:
+) -> MetricInputs:
     from pqpp_metrics.runs import join_rankings, read_input
 
     run, qrels = sources["predictions"], sources["references"]
@@ -157,7 +156,7 @@ def _read_rankings(
     if options.get("ties") == "docno":
         of_run["document_ids"] = judged.document_numbers
     columns = {"predictions": judged.scores, "references": judged.relevance}
-    return Inputs(columns, [describe_dropped(left + more)], judged.query_ids, of_run)
+    return MetricInputs(columns, [describe_dropped(left + more)], judged.query_ids, of_run)
 
 
 def _join_rows(
@@ -165,7 +164,7 @@ def _join_rows(
     columns: Mapping[str, list[str]],
     cells: Mapping[str, list],
     how: Reading,
-) -> Inputs:
+) -> MetricInputs:
     tables = {source.path: source.table for source in sources.values()}
     used: dict[str, set[str]] = {path: set() for path in tables}
     for name, source in sources.items():
@@ -186,10 +185,10 @@ def _join_rows(
     def locate(name: str, row: int) -> str:
         return sources[name].table.locate(rows[name][row])
 
-    return Inputs(values, [note, describe_dropped(left)], ids, locate=locate)
+    return MetricInputs(values, [note, describe_dropped(left)], ids, locate=locate)
 
 
-def _find_invalid_cell(inputs: Inputs) -> str:
+def _find_invalid_cell(inputs: MetricInputs) -> str:
     """Describe an empty or non-numeric cell that may explain an error; empty if there is none."""
     if inputs.locate is None:
         return ""

@@ -129,7 +129,7 @@ class Metric:
 
     @classmethod
     def rename_inputs(cls, message: str) -> str:
-        """Replace the function's names of inputs in an error by the metric's names."""
+        """Replace the function's input names in an error message with the metric's."""
         theirs = inspect.signature(cls.function).parameters
         for their, our in zip(theirs, cls.forms[0], strict=False):
             message = message.replace(f"`{their}`", f"`{our}`")
@@ -148,10 +148,9 @@ def summarise_items(name: str, scores: Values, **companions: Any) -> dict[str, A
 
 
 def get_base() -> type[Metric]:
-    """Return the class that a metric's module derives its class from.
+    """Return the base of a metric's class: `EvaluateMetric` if evaluate is imported, else `Metric`.
 
-    That is an `evaluate.Metric` where evaluate is imported, as it is when it reads the module, and
-    `Metric` alone elsewhere: importing evaluate takes many times as long as computing.
+    Importing evaluate takes much longer than computing a metric.
     """
     if "evaluate" not in sys.modules:
         return Metric

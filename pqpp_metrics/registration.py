@@ -31,7 +31,7 @@ _lock = threading.Lock()
 
 
 def register() -> None:
-    """Arrange for evaluate's loader to be wrapped: now if it is imported, else when it is.
+    """Wrap evaluate's loader, now or as soon as evaluate is imported.
 
     Calling it again, from any thread, changes nothing.
     """
@@ -106,9 +106,6 @@ def read_card_section(name: str, heading: str) -> str:
 
 def load_metric(name: str) -> type[Metric]:
     """Return the class of a metric, which computes it without evaluate.
-
-    Args:
-        name: A name of `list_metrics`.
 
     Raises:
         FileNotFoundError: there is no such metric.

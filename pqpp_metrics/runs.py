@@ -26,7 +26,7 @@ from pqpp_files.names import did_you_mean
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import Table
 from pqpp_metrics.columns import (
-    Columns,
+    RunTable,
     columns_from_nested,
     columns_from_rows,
     columns_from_table,
@@ -149,7 +149,7 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
 def read_trec(
     path: str | Path, side: str
 ) -> tuple[list[tuple[str, str, float]], list[int], Callable[[int], str]]:
-    """Read the rows of a TREC file, a query, a document and a score or grade each.
+    """Read the rows of a TREC file: query, document, and score or grade.
 
     Args:
         path: As in `read_run`.
@@ -165,7 +165,7 @@ def read_trec(
     return _read_rows(source.name, source.read().removeprefix(codecs.BOM_UTF8), side)
 
 
-def _read_columns(path: str | Path, side: str) -> Columns:
+def _read_columns(path: str | Path, side: str) -> RunTable:
     """Read a TREC file into columns; raise if a document appears twice in a query."""
     source = Input(path)
     text, names = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side].split()
@@ -223,7 +223,7 @@ def has_row_per_document(table: Table, how: Reading) -> bool:
     return None not in _find_ids(table, how) and not has_lists
 
 
-def read_input(side: str, source: Source, how: Reading, both: bool = False) -> tuple[Columns, int]:
+def read_input(side: str, source: Source, how: Reading, both: bool = False) -> tuple[RunTable, int]:
     """Read a run or relevance judgments.
 
     Args:
@@ -234,7 +234,7 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
             retrieved, and one without relevance not judged.
 
     Returns:
-        Its columns, and how many rows were left out because of NaN.
+        The columns, and how many rows were left out because of NaN.
 
     Raises:
         MetricInputError: The input is invalid; the message names file and line.
@@ -242,7 +242,7 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
     """
     if (table := source.table) is None:
         return _read_columns(source.path, side), 0
-    columns = [*_find_ids(table, how), source.columns or _pick(table, side)]
+    columns = [*_find_ids(table, how), source.columns or _find_column(table, side)]
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
         came = f"{table.path}: no column {known[0]!r} (columns: {', '.join(table.columns)[:200]})"
@@ -270,17 +270,18 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
 
 
 def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
-    """Return the columns of queries and documents; None for a missing one."""
-    return how.ids if len(how.ids) == 2 else [_pick(table, "query"), _pick(table, "document")]
+    """Return the names of the query and the document column; None for a missing one."""
+    names = [_find_column(table, kind) for kind in ("query", "document")]
+    return how.ids if len(how.ids) == 2 else names
 
 
-def _pick(table: Table | Sequence[str], kind: str) -> str | None:
+def _find_column(table: Table | Sequence[str], kind: str) -> str | None:
     return next((name for name in NAMES[kind] if name in table), None)
 
 
-def _as_columns(side: str, data: RunLike) -> Columns:
+def _as_columns(side: str, data: RunLike) -> RunTable:
     """Convert a run or judgments in any form to checked columns."""
-    if isinstance(data, Columns):
+    if isinstance(data, RunTable):
         return data
     if isinstance(data, (str, Path)):
         return _read_columns(data, side)
@@ -300,13 +301,12 @@ def _as_columns(side: str, data: RunLike) -> Columns:
     return columns
 
 
-def _encode_in_memory(side: str, data: Any) -> Columns:
-    """Convert a dict of dicts, a table in memory or triples to columns."""
+def _encode_in_memory(side: str, data: Any) -> RunTable:
     if isinstance(data, Mapping) and all(isinstance(of, Mapping) for of in data.values()):
         return columns_from_nested(side, {query: of for query, of in data.items() if of})
     if hasattr(data, "columns") or hasattr(data, "column_names") or isinstance(data, Mapping):
         names = list(getattr(data, "column_names", getattr(data, "columns", data)))
-        picked = [_pick(names, kind) for kind in ("query", "document", side)]
+        picked = [_find_column(names, kind) for kind in ("query", "document", side)]
         columns = columns_from_table(data, picked, lambda row: f"`{side}`, row {row + 1}")
         if columns is not None:
             return columns
@@ -354,7 +354,7 @@ def join_rankings(
     return _to_arrays(_as_columns("run", run), _as_columns("qrels", qrels), missing, keep_unjudged)
 
 
-def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) -> Rankings:
+def _to_arrays(run: RunTable, qrels: RunTable, missing: str, keep_unjudged: bool) -> Rankings:
     kept = _select_queries(run.queries, qrels.queries, missing)
     of_run, rows, grades, left_rows, left_grades = join_grades(run, qrels, kept)
     scores, sizes = run.values[of_run], np.bincount(rows, minlength=len(kept))
@@ -410,7 +410,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
 
 
 def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
-    """Return values, in the order of their rows, as a table with padded rows."""
+    """Return values, given in the order of their rows, as a table with padded rows."""
     sizes = np.bincount(rows, minlength=number)
     if len(set(sizes.tolist())) == 1:
         return values.reshape(number, -1)
@@ -434,7 +434,7 @@ def evaluate_run(
     Args:
         run: A run in any form that this module reads.
         qrels: Judgments in any form that this module reads.
-        measures: Names, a list or one text with commas, see `functional.evaluate_rankings`; other
+        measures: Names, a list or one string with commas, see `functional.evaluate_rankings`; other
             names are those of the package ir_measures, if it is installed.
         missing: The rule for a query on one side only, see `join_rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
@@ -539,7 +539,7 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
     """Return the distinct names of measures, and which of them ir_measures computes.
 
     Raises:
-        MetricInputError: a name that neither knows.
+        MetricInputError: a name is unknown to both.
     """
     names = split_measure_names(measures)
     theirs = [name for name in names if not is_own_measure(name) and find_ir_measure(name)]
@@ -559,7 +559,6 @@ def find_ir_measure(name: str) -> Any:
 
 
 def _compute_by_ir_measures(names, run, qrels, queries):
-    """Return the values of measures for each query, computed by ir_measures."""
     import ir_measures
 
     run, grades = run.as_nested(), qrels.as_nested(are_grades=True)

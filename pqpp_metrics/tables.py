@@ -35,7 +35,7 @@ class Reading:
 
 
 class Source(NamedTuple):
-    """A file or a table, the columns of it that were named, and its rows.
+    """A file or table, its named columns, and its rows.
 
     Attributes:
         path: The file, or the name of a table in memory.
@@ -57,7 +57,7 @@ def load_source(
         name: The input.
         source: `FILE` or `FILE:COLUMNS`, a table, or a pair of a table and its column or columns.
         how: How tables are read.
-        are_trec: The files that are runs or judgments of TREC.
+        are_trec: The paths of TREC files, which are read later.
         known: The tables read so far, so that each is read once.
 
     Raises:
@@ -152,7 +152,6 @@ def join_tables(
     ids in the same order.
 
     Args:
-        tables: The tables by file.
         used: The scored columns by file, which cannot be ids.
         id_columns: The columns that together are the id; default: `KEYS` and indexes.
         missing: `drop` leaves out ids that not every file has, anything else refuses them.

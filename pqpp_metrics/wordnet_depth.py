@@ -18,7 +18,8 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
     ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are separated by whitespace. The
     depth of a word is the mean over its synsets of the shortest path up to a synset without
     hypernyms, which itself counts 1; instance hypernyms are not followed. Words without a synset
-    are left out. The paper does not state its rule; of those we tried, this one gives its numbers.
+    are left out. The paper does not state its rule; of those we tried, this one reproduces its
+    numbers.
 
     Needs NLTK and its WordNet (`python -m nltk.downloader wordnet`).
 
@@ -45,8 +46,8 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
 def load_english_wordnet() -> Any:
     """Return NLTK's loaded WordNet reader, for English only.
 
-    NLTK's own maps all meanings to those of other languages, and reads its tables line by line:
-    that takes four times as long.
+    NLTK's own reader maps all meanings to those of other languages, and reads its tables line by
+    line, which takes four times as long.
 
     Raises:
         LookupError: WordNet is not installed.

@@ -1,6 +1,6 @@
 """Predictors of how well a prompt will do in image generation and in image retrieval.
 
-Names are imported at first use, so that importing the package costs nothing.
+Names are imported at first use, so that importing the package is fast.
 """
 
 import importlib

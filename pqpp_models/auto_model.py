@@ -49,9 +49,6 @@ class PromptPerformanceModel(PreTrainedModel):
 
     It accepts prompts instead of tokens, and computes on the CPU. It has no parameters to train.
 
-    Args:
-        predictor: The predictor.
-
     Raises:
         PredictorError: `predictor` is missing.
 
@@ -74,7 +71,7 @@ class PromptPerformanceModel(PreTrainedModel):
 
     @property
     def device(self) -> torch.device:
-        """The device: the CPU."""
+        """The device, which is always the CPU."""
         return torch.device("cpu")
 
     @property
@@ -114,7 +111,7 @@ class PromptPerformanceModel(PreTrainedModel):
         Args:
             pretrained_model_name_or_path: A shipped name, a folder or OWNER/REPOSITORY.
             config: The configuration; default: the model's own.
-            revision, cache_dir, token: Options of a repository.
+            revision, cache_dir, token: Options for a repository.
 
         Raises:
             ModelError, PredictorError: The predictor cannot be loaded.
@@ -137,7 +134,7 @@ class PromptPerformanceModel(PreTrainedModel):
 
 
 def load_shipped_model(name: str | None) -> PromptPerformanceModel | None:
-    """Load the shipped model of a name, the default one for None; return None for other names.
+    """Load a shipped model, or the default one without a name; return None for other names.
 
     Example:
         >>> load_shipped_model("n_words").predictor.name, load_shipped_model("OWNER/REPOSITORY")

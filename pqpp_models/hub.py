@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pqpp_backbones.checkpoint import FILES
-from pqpp_backbones.hub import find_model_folder, push_model
+from pqpp_backbones.hub import push_model, require_model_folder
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import list_pins
 from pqpp_hub import HubError as HubError
@@ -40,7 +40,6 @@ def push_to_hub(
         revision: the branch to push to, created from main if missing; default: main.
         dry_run: only report what would change.
         token: an access token with write permission; default: the stored one.
-        commit_message: the commit message.
         anyway: whether to push a predictor that is not clearly better than chance.
         extra_files: further local files, by path in the repository.
 
@@ -60,7 +59,7 @@ def push_to_hub(
         if isinstance(predictor, Predictor):
             folder = predictor.save_pretrained(Path(beside_it) / "checkpoint")
         else:
-            folder = find_model_folder(predictor)
+            folder = require_model_folder(predictor)
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
             raise PredictorError(
@@ -72,7 +71,7 @@ def push_to_hub(
 
 
 def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
-    """List the files of an Inference Endpoint for a text predictor; empty for others."""
+    """Return the Inference Endpoint files of a text predictor by name; others have none."""
     if predictor.inputs != "text":
         return {}
     try:

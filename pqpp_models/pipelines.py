@@ -67,7 +67,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
         return rows[0] if single else rows
 
     def _predict_values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
-        names = self.predictor.get_columns(targets)
+        names = self.predictor.list_columns(targets)
         values = self.predictor.predict(rows, targets)
         return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 

@@ -46,7 +46,7 @@ def predict(
         (whether the prompt is not plain English and so has no prediction) and `ignored` (syntax
         like weights and flags, and tails like "4k"). HBPP is -1 to 2, P@10 and RR are 0 to 1;
         higher is better. A training-free predictor returns one column `score` without a unit; its
-        `higher_is` is the direction. A blank prompt has NaN.
+        `higher_is` gives the direction. A blank prompt has NaN.
 
     Raises:
         PredictorError: The prompts cannot be read, or the predictor has no such target.
@@ -90,9 +90,9 @@ def predict_columns(
         >>> list(predict_columns(static, rows, "mean_rr", uncertainty=True))
         ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'out_of_domain', 'ignored']
     """
-    chosen = predictor.get_columns(targets)
+    chosen = predictor.list_columns(targets)
     if predictor.is_scalar:
-        chosen = predictor.get_columns(None)
+        chosen = predictor.list_columns(None)
     sure = predictor.has_uncertainty
     answer = predictor.estimate(rows, chosen, progress, uncertainty=uncertainty or sure)
     if unread == "empty":
@@ -117,7 +117,7 @@ def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> 
         >>> order_targets(static, "mean_rr"), order_targets(static, None)[:2]
         (('mean_rr',), ('alignment', 'glide_hbpp'))
     """
-    chosen = predictor.get_columns(targets)
+    chosen = predictor.list_columns(targets)
     return (
         chosen if targets is not None else tuple(sorted(chosen, key=lambda name: name != ALIGNMENT))
     )
@@ -143,7 +143,6 @@ class ShardPredictor:
         predictor: Name or path, for `Predictor.from_pretrained`; loaded before the first shard.
         targets: As for `predict`.
         uncertainty: As for `predict`.
-        column: The prompt column.
         revision: Branch, tag or commit of a predictor on the Hub.
         unread: As for `predict`.
 
@@ -177,7 +176,6 @@ class ShardPredictor:
         return predictor
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the loaded predictor."""
         return {name: value for name, value in vars(self).items() if name != "loaded_predictor"}
 
     def __call__(self, table: pa.Table) -> pa.Table:

@@ -52,7 +52,7 @@ class Estimates(NamedTuple):
             1.645 of them. NaN for `alignment`, whose errors cannot be predicted.
         distance: distance of each prompt to the training prompts, from 0 to slightly above 1.
         out_of_domain: whether each prompt is not plain English. Its prediction is then the average
-            of all prompts, or one deviation lower if the words are garbled.
+            of all prompts, or one standard deviation lower if the words are garbled.
         ignored: a description of the ignored parts of each prompt; empty if there are none.
     """
 
@@ -78,7 +78,7 @@ class Predictor(ABC):
         supervised: whether it was fitted to targets. Only then, predictions are in the units of the
             targets.
         is_scalar: whether it predicts one score for all targets.
-        has_image_means: whether it averages predictions for images.
+        has_image_means: whether a prediction is the mean over a prompt's images.
         made_by: the command that creates such a predictor, if none is shipped.
         higher_is: whether higher predictions mean ``"easier"`` or ``"harder"`` prompts, or
             ``"unknown"``.
@@ -203,7 +203,6 @@ class Predictor(ABC):
         return {}
 
     def _render_card(self) -> str:
-        """Render the template of the card, without handling errors."""
         from pqpp_hub.card import render_card
 
         return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
@@ -228,7 +227,7 @@ class Predictor(ABC):
     @classmethod
     @abstractmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read."""
+        """Return the predictor of a checkpoint, given its parsed files."""
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Save the configuration, the weights and the model card.
@@ -265,10 +264,10 @@ class Predictor(ABC):
                     f"{remedy}"
                 )
 
-    def get_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
+    def list_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the names of the columns of ``predict``.
 
-        >>> Predictor.from_pretrained("n_words").get_columns(None)
+        >>> Predictor.from_pretrained("n_words").list_columns(None)
         ('score',)
         """
         names = targets if targets is None or isinstance(targets, str) else tuple(targets)
@@ -325,7 +324,7 @@ class Predictor(ABC):
     ) -> Estimates:
         """Predict the performance of rows from ``read_rows``.
 
-        Deviations and distances are NaN unless ``uncertainty`` is set.
+        Standard deviations and distances are NaN unless ``uncertainty`` is set.
 
         >>> predictor = Predictor.from_pretrained("n_words")
         >>> predictor.estimate(predictor.read_rows(["a red cat"])).values.tolist()
@@ -333,7 +332,7 @@ class Predictor(ABC):
         """
         if uncertainty and not self.has_uncertainty:
             raise PredictorError(f"{self.title} does not estimate uncertainty; use static or ridge")
-        chosen = self.get_columns(targets)
+        chosen = self.list_columns(targets)
         shape = (len(rows), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
         ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
@@ -448,7 +447,7 @@ class Predictor(ABC):
                 f"{self.title} needs {self.inputs}, but only text can be explained; use a text "
                 "predictor such as static"
             )
-        chosen = self.get_columns(target)
+        chosen = self.list_columns(target)
         if target is not None and len(chosen) > 1:
             raise PredictorError(f"`target` must be one target; got {len(chosen)}")
         read = parse_prompts(prompts)
@@ -483,7 +482,7 @@ class Predictor(ABC):
         raise PredictorError(f"{self.title} does not embed prompts; use static or ridge")
 
     @property
-    def has_space(self) -> bool:
+    def can_embed(self) -> bool:
         """Whether ``embed`` is available."""
         return type(self).embed is not Predictor.embed
 
@@ -492,11 +491,11 @@ class Predictor(ABC):
         """Return an array of shape ``(rows, targets)`` for 1 to ``chunk_size`` rows, none blank."""
 
     def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
-        """Return the estimates of rows, with deviations and distances if available."""
+        """Return the estimates of rows, with standard deviations and distances if available."""
         raise NotImplementedError
 
     def run_smoke_test(self) -> None:  # noqa: B027
-        """Run the loaded model once, to find errors that loading alone does not."""
+        """Predict once, to find errors that loading does not reveal."""
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:

@@ -14,7 +14,7 @@ def read_prompts_and_ids(
         The prompts and the ids, which are row numbers without an id column.
 
     Raises:
-        FileError: The file cannot be read, or has no such column of texts, or no prompt.
+        FileError: The file cannot be read, or has no such text column, or has no prompts.
 
     Example:
         >>> import pathlib, tempfile
@@ -34,6 +34,6 @@ def read_texts(path: str, column: str = "prompt") -> list[str]:
     """Read the texts of a file; `-` is standard input, and `-.csv` a CSV table from it.
 
     Raises:
-        FileError: The file cannot be read, or has no such column of texts.
+        FileError: The file cannot be read, or has no such text column.
     """
     return read_prompts_and_ids(path, column)[0]

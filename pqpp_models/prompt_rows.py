@@ -46,7 +46,7 @@ class PromptSource:
         """Create a source from a table or text file; `-` is standard input.
 
         Raises:
-            FileError: The file cannot be read, or has no such column of texts, or no prompt.
+            FileError: The file cannot be read, or has no such text column, or has no prompts.
         """
         from pqpp_files.errors import FileError
         from pqpp_files.open_input import Input
@@ -93,7 +93,6 @@ def load_dataset_rows(
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
         subset: As in `load_benchmark`, like `data_dir` and `image_dir`.
         split: The split; default: the first of `usual_splits` that exists, or the only split.
-        column: The prompt column.
         usual_splits: Splits to choose from, in order.
         keeps_images: Whether to load the images of a benchmark built by pqpp.
 
@@ -198,7 +197,6 @@ def refuse_split_options(dataset: str, parts: dict[str, str | None]) -> None:
 
 
 def _read_prompt_table(dataset: str, column: str) -> Any:
-    """Read a table of prompts as a dataset."""
     import datasets
     import pyarrow as pa
 

@@ -93,7 +93,6 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
 
     Args:
         rows: mappings, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
-        columns: the required columns.
         reader: the name of the predictor in messages.
 
     Raises:

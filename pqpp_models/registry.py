@@ -49,7 +49,7 @@ def register_predictor(
         target: ``"module:Class"`` of a subclass of ``Predictor``.
         about: a description in one line.
         needs: a description of the input besides prompts.
-        shipped: whether the name loads a predictor, and is not only a type of checkpoints.
+        shipped: whether the name loads a shipped predictor, or is only a type of checkpoints.
         group: a group of predictors to add it to.
 
     Raises:
@@ -119,7 +119,7 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def unknown_predictor_error(name: str) -> PredictorError:
-    """Return the error for the name of an unknown predictor."""
+    """Return the error for an unknown predictor name."""
     otherwise = "`pqpp models list` lists all"
     if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
         otherwise = f"{targets[0]} is a target; use a predictor such as {DEFAULT_PREDICTOR}"

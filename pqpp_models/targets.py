@@ -1,8 +1,8 @@
 """Targets of predictors: names, ranges and scaling.
 
 A target's name is the same in the datasets, the predictors, the command line and the tables:
-`<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has no model. What the
-measures are is in `pqpp_datasets.target_columns`. Of any benchmark:
+`<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has no model.
+`pqpp_datasets.target_columns` describes the measures. In any benchmark:
 
 ============= ======== ===============================================================
 name ending   range    what it is
@@ -39,7 +39,7 @@ TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
 """Lowest and highest value by target."""
 Z90 = 1.6449
-"""The number of deviations around a prediction within which nine in ten true values are."""
+"""The number of standard deviations around a prediction that contain nine in ten true values."""
 
 
 def get_target_range(target: str) -> tuple[float, float]:
@@ -78,7 +78,6 @@ def get_limits(
     """Return the lowest and highest values of targets as two arrays.
 
     Args:
-        targets: the targets.
         limits: the limits of some targets; default: those of their measures.
 
     >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
@@ -144,7 +143,6 @@ def scale_targets(
 
     Args:
         values: shape ``(..., targets)``; NaN stays NaN.
-        targets: the names of the targets.
         limits: as for `get_limits`; needed for ratings and scores.
 
     Returns:

@@ -100,7 +100,6 @@ def _read_json(value: Any) -> list[Any]:
 
 
 def _to_api_graph(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
-    """Convert a graph that ComfyUI saved to the format of its API."""
     origins: dict[Any, Any] = {link[0]: [str(link[1]), link[2]] for link in links}
     graph = {}
     for node in nodes:
@@ -128,7 +127,7 @@ def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
-    """Return a text, or the first text that a link in a graph leads to."""
+    """Return the value if it is text, or the first text that a link in a graph leads to."""
     if isinstance(value, str):
         return value.strip() or None
     if not isinstance(value, list) or not value or str(value[0]) in seen:

@@ -72,7 +72,7 @@ class TorchPredictor(Predictor):
         return f"{count / 1e6:.1f} million parameters"
 
     @classmethod
-    def model_class(cls) -> type[PreTrainedModel]:
+    def get_model_class(cls) -> type[PreTrainedModel]:
         """Return the class of the model."""
         module, _, name = registration.MODELS[cls.model_type][1].partition(":")
         return getattr(importlib.import_module(module), name)
@@ -99,7 +99,7 @@ class TorchPredictor(Predictor):
         with require_extra(f"the predictor {cls.name!r}", "models"):
             import torch
 
-            model_class = cls.model_class()
+            model_class = cls.get_model_class()
         safe: dict[str, Any] = {"local_files_only": True, "dtype": torch.float32}
         model = model_class.from_pretrained(
             folder, use_safetensors=True, trust_remote_code=False, **safe
@@ -117,7 +117,6 @@ class TorchPredictor(Predictor):
         return config, {k: v.detach().float().cpu().numpy() for k, v in weights.items()}
 
     def _get_files(self) -> dict[str, bytes]:
-        """Return the files of the tokenizer or processor, if there is one."""
         return {} if self.processor is None else read_processor_files(self.processor)
 
     def _render_card(self) -> str:

@@ -30,7 +30,7 @@ from pqpp_models.clip.modeling_clip_predictor import (
     prepare_tuning,
 )
 from pqpp_models.clip.predictor import ClipPredictor
-from pqpp_models.images.pairs import Pairs, aggregate, get_task, read_mappings, read_pairs
+from pqpp_models.images.pairs import Pairs, get_task, read_mappings, read_pairs, score_rows
 from pqpp_models.training.data import Rows, correlate_targets, load_rows
 from pqpp_models.training.save import save_predictor
 
@@ -107,7 +107,7 @@ def train(recipe: ClipRecipe) -> Outcome:
 
     def compute_metrics(prediction: EvalPrediction):
         scores = prediction.predictions[:, 0].astype(float)
-        predicted = aggregate(scores, held_out, recipe.targets, recipe.aggregation, rows.limits)
+        predicted = score_rows(scores, held_out, recipe.targets, recipe.aggregation, rows.limits)
         return correlate_targets(predicted, held_out_rows.targets, recipe.targets)
 
     trainer = PerformanceTrainer(

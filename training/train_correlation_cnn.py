@@ -49,7 +49,7 @@ def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
 def compute_image_similarities(
     recipe: CnnRecipe, mappings: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, np.ndarray]]:
-    """Embed the rows' images; one channel per retrieval model, or one for all generated images."""
+    """Return similarities of the rows' images, by retrieval model or for all generated images."""
     retrieves = recipe.channels > 1 or {*map(get_task, recipe.targets)} == {"retrieval"}
     task = "retrieval" if retrieves else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)

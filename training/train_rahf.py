@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from pqpp_backbones.pretrained import safe_load
-from pqpp_backbones.training.publish import check_unfinished, describe_run, push_if_requested
+from pqpp_backbones.training.publish import check_no_result, describe_run, push_if_requested
 from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_feedback.rahf import bench
@@ -114,7 +114,7 @@ class OptimizerResetCallback(TrainerCallback):
 def train(recipe: RahfRecipe) -> Outcome:
     """Train and save a model, and return the outcome."""
     folder = Path(recipe.output_dir) / "model"
-    check_unfinished(folder, recipe, RAHF_FILES)
+    check_no_result(folder, recipe, RAHF_FILES)
     arguments = to_training_arguments(recipe)
     where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)

@@ -36,18 +36,18 @@ from pqpp_files.atomic_write import write_file
 from pqpp_files.paths import check_output
 from pqpp_models import Predictor
 from pqpp_models.text.static import StaticPredictor
-from pqpp_models.text.training import builds
+from pqpp_models.text.training import trainers
 from pqpp_models.text.training.data import format_studies
 from pqpp_models.text.training.recipe import StaticRecipe
 
 
 def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
-    recipe.check_output(StaticPredictor.name)
-    data = builds.StaticData(recipe)
+    recipe.check_output_dir(StaticPredictor.name)
+    data = trainers.StaticData(recipe)
     left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"
-    predictor = builds.StaticTraining(recipe, data).build_predictor()
+    predictor = trainers.StaticTraining(recipe, data).build_predictor()
     # The rounded predictor is scored as it is saved; the output folder never has it without scores.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
@@ -62,10 +62,10 @@ def train(recipe: StaticRecipe) -> None:
     torch.use_deterministic_algorithms(True)
     if recipe.leave_one_out is not None:
         check_output(recipe.leave_one_out)
-        facts = builds.score_left_out_studies(recipe)
+        facts = trainers.score_left_out_studies(recipe)
         print(format_studies(facts["studies"]))
         return write_file(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
-    learn = train_static if recipe.network is None else builds.refit_alignment
+    learn = train_static if recipe.network is None else trainers.refit_alignment
     print(json.dumps(learn(recipe), indent=1))
     print(f"saved to {recipe.output_dir}")
 

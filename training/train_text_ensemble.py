@@ -15,13 +15,13 @@ from functools import partial
 
 from pqpp_backbones.training.script import run_or_exit, run_script
 from pqpp_models.text.text_ensemble import TextEnsemblePredictor
-from pqpp_models.text.training.builds import EnsembleData, train_ensemble
 from pqpp_models.text.training.recipe import EnsembleRecipe
+from pqpp_models.text.training.trainers import EnsembleData, train_ensemble
 
 
 def train(recipe: EnsembleRecipe) -> None:
     """Train the predictor of a recipe, and save it."""
-    recipe.check_output(TextEnsemblePredictor.name)
+    recipe.check_output_dir(TextEnsemblePredictor.name)
     data = EnsembleData(recipe)
     print(f"{len(data.train)} training prompts, {len(data.captions)} further captions")
     predictor = train_ensemble(recipe, data)

@@ -30,10 +30,8 @@ class Request:
 
     Attributes:
         text: The question.
-        system: The system message.
         image: An image to send with the question.
         schema: JSON schema of the reply; a service may ignore it.
-        seed: Sampling seed.
         temperature: Sampling temperature; 0 chooses the most likely token.
         max_tokens: Maximum length of the reply.
         answers: Possible first words of the reply, whose probabilities are requested.
@@ -96,7 +94,7 @@ class Reply:
 
     Attributes:
         probs: The probability of each of `Request.answers`; None if unknown.
-        why: The reason if the reply has no text.
+        why: Why the reply has no text, if it has none.
     """
 
     text: str

@@ -79,7 +79,7 @@ class Ledger:
     def record_call(self, max_cost: float, **fields: Any) -> int:
         """Record a call before it is made, and return its index in `lines`.
 
-        The caller holds `lock`.
+        The caller must have locked the ledger with `lock`.
         """
         self._write({"call": len(self.lines), "most": max_cost, **fields})
         return len(self.lines) - 1

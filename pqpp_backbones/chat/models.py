@@ -166,10 +166,9 @@ def load_local_chat(
     """Load a chat model from a folder or the Hub.
 
     Args:
-        name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; safetensors, no code.
+        name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; only safetensors are
+            read, and no code is run.
         budget: The limit on spending; default: no limit.
-        device: The device; None for the default.
-        dtype: The number format.
         images: Whether the model must accept images.
 
     Raises:
@@ -258,7 +257,6 @@ class ChatOptions(Options):
         """Return the model at the endpoint, or a local model if no endpoint is set.
 
         Args:
-            name: The name of the model.
             budget: The limit on spending.
             *device: The device and number format of a local model.
             **options: `images` of `load_local_chat`.

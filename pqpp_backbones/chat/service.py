@@ -128,7 +128,7 @@ class Service:
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
     def drop_refused_parameters(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a body without the parameters in `refused`."""
+        """Return the body without the parameters in `refused`."""
         sent = {name: value for name, value in body.items() if name not in self.refused}
         if "max_tokens" in self.refused and "max_tokens" in body:
             sent["max_completion_tokens"] = body["max_tokens"]
@@ -149,7 +149,7 @@ class Service:
         return bool(named)
 
     def make_error(self, error: openai.APIError, model: Any = None) -> ServiceError:
-        """Convert an error of the client to one of pqpp."""
+        """Convert an error of the client to a `ServiceError`."""
         if isinstance(error, openai.APIStatusError):
             status, message = error.status_code, error.message.partition(" - ")[2]
             parts = map(str, filter(None, (message or error.body, error.code, error.param)))
@@ -162,7 +162,7 @@ class Service:
         return ServiceError(f"{self.url}: no reply in {tries} ({why}); try again later")
 
     def hide_key(self, text: str) -> str:
-        """Replace the key in a text by stars."""
+        """Replace the key in text with stars."""
         return text.replace(self._key, "***") if self._key else text
 
 
@@ -198,7 +198,6 @@ class _LedgerClient(BoundedClient):
         self.budget, self.now = budget, threading.local()
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Record a call, and send the request."""
         call = self.now.call = self.budget.record_call(self.now.most, **self.now.fields)
         try:
             response = super().send(request, **options)

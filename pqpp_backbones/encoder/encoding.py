@@ -44,8 +44,6 @@ def score_encoded(
         model: a model whose output has `scores`.
         encoded: the token ids of each prompt.
         pad_id: the id of the padding token.
-        batch_size: the maximum number of prompts per batch.
-        n_targets: the number of targets.
     """
     found = _run_batches(
         model, lambda **inputs: model(**inputs).scores, (n_targets,), encoded, pad_id, batch_size

@@ -134,7 +134,6 @@ def resolve_max_length(encoder: nn.Module, max_length: int | None) -> int:
     """Return the number of tokens to which prompts are truncated.
 
     Args:
-        encoder: the encoder.
         max_length: the requested length; default: `MAX_LENGTH`, or the encoder's limit if lower.
 
     Raises:

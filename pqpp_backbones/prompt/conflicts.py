@@ -21,7 +21,7 @@ _PARTS = "stripes|spots|fur|feathers|skin|wings|mane|petals|peel|leaves"
 
 
 class Conflict(NamedTuple):
-    """A thing in an unusual colour: the words, the colour's position, and the usual colour.
+    """A thing in an unusual colour, the colour's position, and the usual colour.
 
     The usual colour is empty for a pattern such as stripes.
     """
@@ -46,7 +46,7 @@ def _read_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
 
 
 def find_conflicts(text: str) -> list[Conflict]:
-    """Find the things in an unusual colour in a lower-case text, in order.
+    """Find the things in an unusual colour in lower-case text, in order.
 
     >>> [found[0::3] for found in find_conflicts("a red apple beside a blue banana")]
     [('blue banana', 'yellow')]

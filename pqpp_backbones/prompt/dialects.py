@@ -73,7 +73,7 @@ def cut_settings(text: str, removed: Removed) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Split a text at commas, without empty parts."""
+    """Split text at commas, without empty parts."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -174,7 +174,7 @@ Instead = str | Callable[[re.Match[str]], str]
 
 
 def substitute(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
-    """Replace each match, and append the replaced text to `marks`, with ``…`` for what stays."""
+    """Replace each match, and append it to `marks`, with ``…`` for the words that are kept."""
 
     def record(match: re.Match[str]) -> str:
         stays = match.expand(instead) if isinstance(instead, str) else instead(match)

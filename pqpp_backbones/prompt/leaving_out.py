@@ -1,6 +1,6 @@
 """Remove single words or phrases from a prompt, such that the rest is still English.
 
-No parser is used: function words split a text into noun phrases, with articles, numbers and
+No parser is used: function words split text into noun phrases, with articles, numbers and
 modifiers, and the words that link them.
 """
 
@@ -77,7 +77,7 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
         rest = _apply_edits(content, edits)
         if any(letter.isalnum() for letter in rest) and rest != content:
             found.append(Omission(content[first:last], first, last, rest))
-    return found if typed is None or typed == content else list(_locate(found, content, typed))
+    return found if typed is None or typed == content else list(_find_typed(found, content, typed))
 
 
 def _tokenize(content: str) -> Iterator[_Token]:
@@ -99,7 +99,7 @@ def _tokenize(content: str) -> Iterator[_Token]:
 
 
 def _join_names(content: str, tokens: list[_Token]) -> list[_Token]:
-    """Join adjacent capitalised words to one name, unless all words are capitalised."""
+    """Join adjacent capitalised words into one name, unless all words are capitalised."""
     if not any(token.kind == "word" and token.text.islower() for token in tokens):
         return tokens
     joined: list[_Token] = []
@@ -133,7 +133,6 @@ def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool
 
 
 def _find_noun_phrases(tokens: list[_Token]) -> Iterator[range]:
-    """Yield the token ranges of the noun phrases."""
     at = 0
     while at < len(tokens):
         end = at
@@ -179,7 +178,6 @@ def _find_removable_phrases(
 
 
 def _get_removal_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
-    """Return the edits that remove the noun phrase at an index."""
     thing = things[at]
     begins, last = tokens[thing[0]], tokens[thing[-1]]
     follows = tokens[things[at + 1][0]] if at + 1 < len(things) else None
@@ -210,7 +208,6 @@ def _get_removal_edits(tokens: list[_Token], things: list[range], at: int) -> li
 def _find_modifiers(
     content: str, tokens: list[_Token], thing: range
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    """Yield the removable modifiers before the noun of a noun phrase."""
     article = tokens[thing[0]] if tokens[thing[0]].text.lower() in ("a", "an") else None
     for place in thing[:-1]:
         token = tokens[place]
@@ -237,7 +234,7 @@ def _find_modifiers(
 
 
 def _apply_edits(content: str, edits: list[_Edit]) -> str:
-    """Apply edits to a text, and remove stray spaces, punctuation and conjunctions."""
+    """Apply the edits, and remove stray spaces, punctuation and conjunctions."""
     for start, end, put in sorted(edits, reverse=True):
         if put and content[start : start + 1].isupper():
             put = put.capitalize()
@@ -254,8 +251,8 @@ def _apply_edits(content: str, edits: list[_Edit]) -> str:
 _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
-def _locate(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
-    """Yield the phrases with positions in the prompt as typed."""
+def _find_typed(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
+    """Yield the phrases with their positions in the typed prompt."""
     # The code below is cubic in the number of repeated words.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
     there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))

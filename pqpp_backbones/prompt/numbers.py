@@ -24,7 +24,7 @@ _MOST_DIGITS = 30
 
 
 class Number(NamedTuple):
-    """A number in a text: its value, start and end."""
+    """A number with its value, start and end in text."""
 
     value: int
     start: int
@@ -32,7 +32,7 @@ class Number(NamedTuple):
 
 
 def find_numbers(text: str) -> tuple[Number, ...]:
-    """Find the numbers of things in a text, with their positions.
+    """Find the numbers of things in text, with their positions.
 
     Times, decades, ordinals, fractions and the "one" in "one of the dogs" are not numbers of
     things. An article before "dozen" or "hundred" is part of the number.

@@ -133,7 +133,7 @@ class Prompt:
 
     @classmethod
     def read(cls, text: str) -> Prompt:
-        """Read a prompt.
+        """Split a prompt into its content and its ignored parts.
 
         Args:
             text: The prompt as typed; only the first 20,000 characters are read.
@@ -233,7 +233,7 @@ def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
 
 
 def _cut_request(text: str, removed: Removed) -> str:
-    """Remove a request such as ``Please draw me``; "An image of" alone is kept."""
+    """Remove a request such as ``Please draw me``, but not "An image of" alone."""
     match = _REQUEST.match(text.lstrip())
     if match:
         removed["request"].append(match[0].strip())
@@ -247,10 +247,7 @@ def _cut_request(text: str, removed: Removed) -> str:
 
 
 def _cut_tails(text: str, removed: Removed) -> str:
-    """Remove comma-separated parts about quality, artists, or what not to show.
-
-    A prompt that has only such parts is unchanged.
-    """
+    """Remove parts about quality, artists, or what not to show, unless nothing else is left."""
     pieces = _BETWEEN.split(text)
     endings: Removed = defaultdict(list)
     kept: list[str] = []
@@ -294,7 +291,7 @@ def _remove_ending(part: str, endings: Removed) -> str:
 
 @cache
 def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns for a style at the end of a part, and for a part that is a style."""
+    """Return patterns for a style at the end of a part, and for a part that is all style."""
     artist = rf"(?:(?i:{to_word_regex(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
     apart = to_word_regex(way for way in _WAYS if " " in way or "-" in way)
@@ -314,11 +311,7 @@ def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _split_style(part: str, is_later: bool) -> tuple[str, str]:
-    """Return the content of a comma-separated part, and the style at its end.
-
-    Args:
-        part: A part of a prompt, as typed.
-        is_later: Whether it is not the first part; only then the whole part may be a style.
+    """Split a comma-separated part into content and style; only a later part may be all style.
 
     >>> _split_style("a fox in the style of Monet", False)
     ('a fox', ' in the style of Monet')

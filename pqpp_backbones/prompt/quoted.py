@@ -12,7 +12,6 @@ _MOST = 400
 
 
 def _make_regex(pair: str, length: str) -> str:
-    """Return a pattern for text between two quotation marks."""
     inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
 
@@ -66,7 +65,7 @@ def get_quote(match: re.Match[str]) -> str:
 
 
 def mask_quotations(text: str) -> str:
-    r"""Replace the quotations in a text with placeholders of the same length.
+    r"""Replace quotations with placeholders of the same length.
 
     >>> mask_quotations("a 'no' sign").replace("\ue000", "_")
     'a ____ sign'
@@ -85,7 +84,7 @@ class TextToDraw(NamedTuple):
 def find_texts_to_draw(prompt: str) -> list[TextToDraw]:
     """Return the texts that a prompt asks to draw, quoted or introduced by words like "that says".
 
-    Without quotation marks, a text needs capitals, or a thing like a sign or a shirt before it.
+    Without quotation marks, the text needs capitals, or a thing like a sign or a shirt before it.
     What a person or an animal says is not a text to draw.
 
     >>> find_texts_to_draw("a cake with the words Happy 40th")

@@ -30,14 +30,13 @@ def check_model_folder(recipe: RunOptions, predictor_type: str) -> None:
     """
     folder = Path(recipe.output_dir) / "model"
     check_checkpoint_folder(folder, predictor_type)
-    check_unfinished(folder, recipe)
+    check_no_result(folder, recipe)
 
 
-def check_unfinished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
+def check_no_result(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
     """Check that a folder has no earlier result, unless it is to be overwritten or resumed.
 
     Args:
-        folder: The folder.
         recipe: Options, with or without `overwrite` and `resume_from_checkpoint`.
         patterns: Patterns of the files that the folder may contain; None for any.
 
@@ -72,8 +71,6 @@ def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., Push
     """Push a saved model to the Hub if the recipe says so, and print its address.
 
     Args:
-        folder: the folder of the model.
-        recipe: the options of the training.
         push: a function of the folder, the repository and ``private``.
     """
     if recipe.push_to_hub:

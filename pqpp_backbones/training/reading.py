@@ -12,7 +12,7 @@ from pqpp_hub.reasons import find_hub_reason
 
 @contextlib.contextmanager
 def explain_load_errors(dataset: str, remedy: str) -> Iterator[None]:
-    """Return a context that converts errors of loading a dataset to `PqppError`.
+    """Convert errors of loading a dataset in a block to `PqppError`.
 
     Example:
         >>> with explain_load_errors("poems", "check `dataset`"):

@@ -48,7 +48,7 @@ def run_script(
 
 @contextlib.contextmanager
 def explain_crash() -> Iterator[None]:
-    """Return a context that explains a lack of memory or disk space, and how to resume.
+    """Convert a lack of memory or disk space in a block to an error that says how to resume.
 
     Raises:
         ModelError: The memory or the disk is full.

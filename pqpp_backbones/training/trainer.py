@@ -80,7 +80,6 @@ class PerformanceTrainer(Trainer):
     """A `Trainer` that keeps the weights of the best epoch and stops if training diverges.
 
     Args:
-        recipe: The options.
         model: The model; after `fit` it has the best epoch's weights, in the main process.
         arguments: The output of `to_training_arguments`.
         head: Name of the new layers, which may have their own learning rate.

@@ -130,7 +130,7 @@ class Judge:
     ) -> None:
         self.margin, self.confidence = margin, confidence
         self.predictor = Predictor.from_pretrained(predictor)
-        self.target, *others = self.predictor.get_columns(target)
+        self.target, *others = self.predictor.list_columns(target)
         if others:
             raise EngineError(f"`target` must be a single target; got {target!r}")
         if confidence > 0.5:
@@ -140,7 +140,7 @@ class Judge:
         self.entailment = None if entailment is None else Entailment(entailment)
         measure = get_measure(self.target)
         self.is_query = measure is not None and measure.task == "retrieval"
-        self._is_own_space = encoder is None and self.predictor.has_space
+        self._is_own_space = encoder is None and self.predictor.can_embed
         if encoder is not None:
             from pqpp_models.text.saved_encoder import SentenceEncoder
 

@@ -58,7 +58,7 @@ class Router:
         rules.check_routes(self.routes, rule)
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
-        targets = self.predictor.get_columns([route.target for route in self.routes])
+        targets = self.predictor.list_columns([route.target for route in self.routes])
         if rule.confidence != 0.5:
             rules.require_deviations(self.predictor, targets)
 

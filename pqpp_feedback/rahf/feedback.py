@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CARD
-from pqpp_backbones.hub import find_model_folder, push_model
+from pqpp_backbones.hub import push_model, require_model_folder
 from pqpp_backbones.pretrained import ModelId, fetch_model, get_device, move_model, safe_load
 from pqpp_feedback.errors import check_prompt_count
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
@@ -193,6 +193,6 @@ def push_feedback_model(
         HubError: The Hub cannot be reached, or refuses the files.
     """
     require_repository_id(repo_id)
-    place = find_model_folder(folder)
+    place = require_model_folder(folder)
     FeedbackModel.from_pretrained(place, device="cpu")
     return push_model(place, RAHF_FILES, repo_id, commit_message, **options)

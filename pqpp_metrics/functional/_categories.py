@@ -23,7 +23,7 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
         ndim: Required number of dimensions; None for any.
 
     Raises:
-        MetricInputError: wrong dimensions, empty, missing labels (None, NaN), mixed kinds.
+        MetricInputError: wrong dimensions, empty, missing labels (None, NaN), mixed types.
     """
     array = to_label_array(name, values)
     if ndim is not None and array.ndim != ndim:
@@ -54,44 +54,35 @@ def _unify_type(name, labels):
     """Return labels as an array of the smallest type that preserves them."""
     kinds, fractions = set(map(type, labels)), (float, np.floating)
 
-    def are(*allowed):
+    def all_are(*allowed):
         return all(issubclass(kind, allowed) for kind in kinds)
 
-    if are(str):
-        return to_objects(labels)
-    if are(bool, np.bool_):
+    if all_are(str):
+        return to_object_array(labels)
+    if all_are(bool, np.bool_):
         return np.array(labels, dtype=bool)
-    if are(numbers.Integral, np.bool_):
+    if all_are(numbers.Integral, np.bool_):
         return np.array(labels, dtype=np.int64)
-    if not are(numbers.Integral, np.bool_, *fractions):
+    if not all_are(numbers.Integral, np.bool_, *fractions):
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise MetricInputError(f"`{name}` must be only text or only numbers; got {came}")
     return np.array(labels, dtype=np.float64)
 
 
 def describe_type(labels: NDArray[Any]) -> str:
-    """Return the type of labels from `as_labels`: "text" or "numbers"."""
     return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
 
 
-def to_objects(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Return values as an object array, with numpy's numbers as Python's."""
+def to_object_array(values: Sequence[Any]) -> NDArray[np.object_]:
     if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
-    """Check labels, and encode the categories of all arrays together.
-
-    Returns:
-        As `encode_categories`.
-
-    Raises:
-        MetricInputError: See `as_labels`, or shapes or types differ.
-    """
+    """Check labels, and encode their categories as `encode_categories` does."""
     arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
-    _inputs.require_alike(True, **arrays)
+    _inputs.require_same_library(True, **arrays)
     kinds = [describe_type(array) for array in arrays.values()]
     if len(set(kinds)) > 1:
         came = " and ".join(f"`{n}` has {kind}" for n, kind in zip(arrays, kinds, strict=True))
@@ -128,14 +119,7 @@ class EncodedIds(NamedTuple):
 
 
 def encode_ids(name: str, ids: Any) -> EncodedIds:
-    """Encode ids, all strings or all integers, as indices into the distinct ids.
-
-    Returns:
-        The distinct ids in order of first appearance, and the index of each row's id.
-
-    Raises:
-        MetricInputError: no ids, more than one dimension, or ids of mixed or other types.
-    """
+    """Encode ids, all strings or all integers, as indices of the distinct ids."""
     labels = as_labels(name, ids, ndim=1)
     if labels.dtype.kind in "iu":
         return _encode_integers(labels)
@@ -147,7 +131,6 @@ def encode_ids(name: str, ids: Any) -> EncodedIds:
 
 
 def _encode_integers(ids: Integers) -> EncodedIds:
-    """Encode integers as indices into the distinct ones, in order of first appearance."""
     distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return EncodedIds(distinct[order], np.argsort(order)[codes])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_metrics.errors import MetricInputError
 
 Values: TypeAlias = ArrayLike | Sequence[Any]
-"""What contains values: lists, arrays, tensors, frames, columns; see `unwrap`."""
+"""A container of values: lists, arrays, tensors, frames, columns; see `unwrap`."""
 
 Array: TypeAlias = Any
 """A numpy array, or a torch tensor on its device: no type of Python names both."""

@@ -24,8 +24,8 @@ def get_correlation_interval(
 ) -> tuple[float, float]:
     """Return the interval of a correlation from the influences on Fisher's z.
 
-    (NaN, NaN) for a NaN value or too few pairs. A value of 1 or -1 has an infinite z, and the
-    interval is that single point.
+    It is (NaN, NaN) for a NaN value or too few pairs, and a single point for 1 or -1, whose z is
+    infinite.
     """
     if math.isnan(value) or len(influences) < LEAST_PAIRS:
         return math.nan, math.nan
@@ -38,8 +38,7 @@ def get_correlation_interval(
 def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return Fisher's z of Pearson's r, and the effect of leaving each pair out.
 
-    With long tails, a single pair can determine the correlation, which a derivative at the whole
-    sample would miss.
+    A derivative at the whole sample would miss a single pair that determines the correlation.
 
     Args:
         x: Predictions, float64 (..., n).
@@ -70,7 +69,7 @@ def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def to_fisher_z(r: Floats) -> Floats:
-    """Return Fisher's z of correlations; finite for 1 and -1, which are moved slightly to 0."""
+    """Return Fisher's z of correlations, after moving 1 and -1 slightly towards 0."""
     return np.arctanh(np.clip(r, -_LINE, _LINE))
 
 
@@ -110,7 +109,6 @@ def compute_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, 
 
 
 def _to_fisher_z_influence(influence, r):
-    """Return the influence on Fisher's z from that on the correlation."""
     return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
 
@@ -153,11 +151,9 @@ def sum_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
 
 
 def _count_lower(places):
-    """Return how many lower numbers precede each in a permutation of 0 to n - 1, int64 (n,).
-
-    The count is made bit by bit from the highest: numbers that agree in all higher bits form a
-    group, in their original order; in a group, numbers with the bit are above those without it.
-    """
+    """Return how many lower numbers precede each in a permutation of 0 to n - 1, int64 (n,)."""
+    # Bit by bit from the highest: numbers that agree in all higher bits form a group, in which
+    # those with the bit are above those without it.
     n, count, order = len(places), np.zeros_like(places), np.arange(len(places))
     for bit in reversed(range(n.bit_length())):
         start = places[order] >> (bit + 1) << (bit + 1)  # of the group

@@ -73,12 +73,11 @@ def as_same_shape(ndim: int, finite: bool = True, **values: object) -> list[Floa
     arrays: dict[str, Any] = {}
     for name, value in values.items():
         arrays[name] = as_floats(name, value, ndim, finite)
-    require_alike(**arrays)
+    require_same_library(**arrays)
     return list(arrays.values())
 
 
 def _convert_none(name, array):
-    """Return an object array of numbers and None as floats, with NaN for None."""
     kind = str(array.dtype)
     if isinstance(array, np.ndarray) and array.dtype == object:
         if all(isinstance(item, (numbers.Real, type(None))) for item in array.flat):
@@ -99,8 +98,8 @@ def require_finite(name: str, array: Array) -> None:
         raise MetricInputError(f"{came}, the first at [{where}]; drop or replace these values")
 
 
-def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
-    """Return the namespace of arrays; raise unless library and shape are the same."""
+def require_same_library(same_shape: bool = True, **arrays: Array) -> ModuleType:
+    """Return the array namespace; raise unless library and, if requested, shape are the same."""
     xp = array_api_compat.array_namespace(*arrays.values())
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
     if same_shape and len(set(shapes.values())) > 1:
@@ -124,7 +123,7 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
         what: The plural noun for the entries, for errors.
 
     Raises:
-        MetricInputError: See `as_list`, or the input is a single text or empty.
+        MetricInputError: See `as_list`, or the input is empty.
     """
     if isinstance(value, str):
         raise MetricInputError(f"`{name}` must be a list of {what}; got a single string")
@@ -135,7 +134,6 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
 
 
 def as_texts(name: str, value: Any) -> list[str]:
-    """Return texts as a non-empty list; refuse other values in it."""
     texts = as_entries(name, value, "texts")
     if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
         raise MetricInputError(f"`{name}` must contain only strings; got {', '.join(others)}")
@@ -146,7 +144,7 @@ def as_list(name: str, value: Any) -> list[Any]:
     """Return an iterable as a list.
 
     Raises:
-        MetricInputError: a single text.
+        MetricInputError: a single string.
     """
     if isinstance(value, str):
         raise not_allowed_error(name, value, "must be a list")
@@ -155,23 +153,16 @@ def as_list(name: str, value: Any) -> list[Any]:
     return value.tolist() if flat else list(value)
 
 
-def shorten_value(value: object) -> str:
-    """Return a short description of a value on one line."""
-    return " ".join(repr(value)[:200].split())[:80]
-
-
 def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError:
-    """Return the error for an argument that is not allowed."""
-    return MetricInputError(f"`{name}` {wanted}; got {shorten_value(value)}")
+    came = " ".join(repr(value)[:200].split())[:80]
+    return MetricInputError(f"`{name}` {wanted}; got {came}")
 
 
 def ragged_error(name: str) -> MetricInputError:
-    """Return the error for rows of different lengths."""
     return MetricInputError(f"`{name}` has rows of different lengths; make all rows equally long")
 
 
 def shape_error(name: str, array: Array, wanted: str) -> MetricInputError:
-    """Return the error for an array whose shape is not allowed."""
     return MetricInputError(f"`{name}` {wanted}; got shape {tuple(array.shape)}")
 
 

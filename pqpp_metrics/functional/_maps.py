@@ -24,10 +24,8 @@ SCALE_ERROR = "the values of a map are too large or too small to square and sum;
 
 
 def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
-    """Return the sum of the products of pairs of bands.
-
-    Each row is a dot product: it needs no temporary array and is too short to start threads.
-    """
+    """Return the summed products of pairs of bands."""
+    # Each dot product of a row needs no temporary array and is too short to start threads.
     return math.fsum(float(xp.sum(xp.vecdot(*pair))) for pair in pairs)
 
 
@@ -48,12 +46,10 @@ class SaliencyMap:
 
     @functools.cached_property
     def lowest(self) -> float:
-        """The lowest value."""
         return min(float(self.xp.min(band)) for band in self.bands)
 
     @functools.cached_property
     def highest(self) -> float:
-        """The highest value."""
         return max(float(self.xp.max(band)) for band in self.bands)
 
     @functools.cached_property
@@ -120,7 +116,7 @@ def convert_maps(
         raise _inputs.shape_error("predictions", predictions, "must have a height and a width")
     predictions = _inputs.as_numbers("predictions", predictions, ndim=predictions.ndim)
     references = _inputs.as_numbers(name, references, ndim=predictions.ndim)
-    xp = _inputs.require_alike(**{"predictions": predictions, name: references})
+    xp = _inputs.require_same_library(**{"predictions": predictions, name: references})
     shape = tuple(predictions.shape)
     stacks = (xp.reshape(stack, (-1, *shape[-2:])) for stack in (predictions, references))
     return xp, *stacks, shape[:-2]
@@ -161,7 +157,6 @@ def pair_maps(xp: ModuleType, prediction: Array, reference: Array, counts: bool 
 
 
 def as_map(xp: ModuleType, values: Array) -> Array:
-    """Return a map as float64."""
     return xp.astype(values, xp.float64, copy=False)
 
 

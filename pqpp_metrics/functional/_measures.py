@@ -56,7 +56,7 @@ class RankingMeasure:
 
 
 def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
-    """Parse the names of measures, a list or one text with commas.
+    """Parse the names of measures, a list or one string with commas.
 
     Returns:
         The measures, without duplicates.

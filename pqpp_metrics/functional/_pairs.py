@@ -26,11 +26,10 @@ def as_merged_pairs(predictions: Values, references: Values, tie_tolerance: floa
 
 
 def is_constant(values: NDArray[Any]) -> bool:
-    """Return whether all values of a numpy array are equal."""
     return bool((values == values[0]).all())
 
 
-def pearson_correlation(x: Floats, y: Floats) -> float:
+def compute_pearson_r(x: Floats, y: Floats) -> float:
     """Return Pearson's r of two float64 arrays (n,); NaN if one is constant."""
     if is_constant(x) or is_constant(y):
         return math.nan
@@ -45,8 +44,9 @@ def pearson_correlation(x: Floats, y: Floats) -> float:
 def get_t_test_p_value(r: float, n: int) -> float:
     """Return the two-sided p-value of a correlation of n pairs, by Student's t-test.
 
-    With n - 2 degrees of freedom; the test of PQPP, section 3.3. It is exact for Pearson's r of
-    bivariate normal data. NaN for a NaN correlation, 1.0 for two pairs, which are always on a line.
+    The test has n - 2 degrees of freedom (PQPP, section 3.3), and is exact for Pearson's r of
+    bivariate normal data. The p-value is NaN for a NaN correlation, and 1.0 for two pairs, which
+    are always on a line.
     """
     from scipy.special import betainc
 
@@ -60,7 +60,7 @@ def get_t_test_p_value(r: float, n: int) -> float:
 
 
 def centre_to_unit_length(values: Floats) -> Floats:
-    """Return deviations from the mean along the last axis as unit vectors; 0 for a constant."""
+    """Subtract the mean along the last axis, and scale to length one; a constant becomes 0."""
     deviations = _subtract_mean(values)
     length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]
     deviations /= np.where(length > 0, length, 1.0)
@@ -68,7 +68,7 @@ def centre_to_unit_length(values: Floats) -> Floats:
 
 
 def _subtract_mean(values):
-    """Return deviations from the mean along the last axis, scaled by a power of two."""
+    """Subtract the mean along the last axis, and scale by a power of two."""
     # Powers of two rescale exactly, so no sum or square can overflow or vanish.
     deviations = _to_unit_range(values)
     deviations -= deviations.mean(axis=-1, keepdims=True)
@@ -79,7 +79,7 @@ def _subtract_mean(values):
 
 
 def standardise(values: Floats) -> Floats:
-    """Return deviations from the median, divided by the mean absolute deviation."""
+    """Subtract the median, and divide by the mean absolute deviation from it."""
     values = _to_unit_range(values)
     deviations = _to_unit_range(values - np.median(values, axis=-1, keepdims=True))
     size = np.abs(deviations).mean(axis=-1, keepdims=True)

@@ -41,11 +41,10 @@ def run_sign_flip_test(
         differences: float64 (queries, columns).
         permutations: Number of random flips.
         confidence: Level of the intervals.
-        seed: Seed of the flips.
 
     Returns:
         Two-sided p-values, (columns,), and half the lengths of the intervals of the means by the
-        flips' t; NaN for a single query, infinite if so few queries set no bound.
+        flips' t; NaN for a single query, infinite if there are too few queries for a bound.
     """
     n, columns = differences.shape
     differences = np.sort(differences, axis=0)

@@ -18,7 +18,6 @@ _PYSALIENCY_FLOOR = 1e-20
 
 
 def compute_nss(maps: MapPair, convention: str) -> float:
-    """Return NSS of a `MapPair` whose truth counts fixations."""
     xp, pixels, mean = maps.p.xp, maps.p.pixels, maps.p.total / maps.p.pixels
     repeated = convention in OF_PYSALIENCY
     hits = above = 0.0
@@ -40,7 +39,6 @@ def compute_nss(maps: MapPair, convention: str) -> float:
 
 
 def compute_cc(maps: MapPair, convention: str) -> float:
-    """Return the correlation coefficient of a `MapPair`."""
     if maps.q.is_flat or (maps.p.is_flat and convention in ("mit", "unisal")):
         return math.nan
     if maps.p.is_flat:
@@ -52,7 +50,6 @@ def compute_cc(maps: MapPair, convention: str) -> float:
 
 
 def compute_kld(maps: MapPair, convention: str) -> float:
-    """Return the Kullback-Leibler divergence of a `MapPair`."""
     xp, (p_sum, moved) = maps.p.xp, _get_density(maps, convention)
     if maps.q.total == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
@@ -80,16 +77,13 @@ def compute_kld(maps: MapPair, convention: str) -> float:
 
 
 def _get_density(maps, convention):
-    """Return the sum that makes predictions a density, and a function to apply first, or None.
-
-    pysaliency shifts a map with negative values so that its lowest value is 0, and replaces an
-    all-zero map by a uniform one.
-    """
+    """Return the mass of the predictions, and a function to apply before dividing, or None."""
     if convention not in OF_PYSALIENCY:
         if maps.p.lowest < 0:
             came = f"`predictions` contains {maps.p.lowest:g}, and a density must not be negative"
             raise MetricInputError(f"{came}; apply exp, or use convention='tuebingen'")
         return maps.p.total, None
+    # pysaliency shifts a map with negative values, and replaces an all-zero map by a uniform one.
     lift = -min(maps.p.lowest, 0.0)
     # Summed anew: the rounding of sum and lift apart would leave a constant map some mass.
     p_sum = maps.sum_over(lambda p, q: p + lift) if lift else maps.p.total
@@ -101,7 +95,6 @@ def _get_density(maps, convention):
 
 
 def compute_sim(maps: MapPair, convention: str) -> float:
-    """Return SIM of a `MapPair`."""
     xp = maps.p.xp
     if convention == "mit":
         # Of maps that were stretched to [0, 1] first.
@@ -123,7 +116,6 @@ def compute_sim(maps: MapPair, convention: str) -> float:
 
 
 def compute_mse(maps: MapPair, convention: str) -> float:
-    """Return the mean squared error of a `MapPair`; the same in every convention."""
     return maps.sum_over(lambda p, q: (p - q) ** 2) / maps.p.pixels
 
 

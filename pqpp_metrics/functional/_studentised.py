@@ -90,7 +90,7 @@ def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
 
 
 def _get_curvature(se, weight):
-    """Return the curvature of the cubic: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
+    """Return `bend` of the cubic t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
     return weight * se.skewness / (3 * math.sqrt(se.n))
 
 
@@ -118,7 +118,7 @@ def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tup
 
 
 def make_warning(share: float) -> str:
-    """Return a warning if one query has a large share of the variance, else an empty text."""
+    """Return a warning if one query has a large share of the variance, else an empty string."""
     return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
 
@@ -126,7 +126,7 @@ def get_tail_length(errors: Floats) -> Floats:
     """Return the tail length of errors (..., n): L-kurtosis plus the size of L-skewness, (...,).
 
     Hosking, "L-Moments: Analysis and Estimation of Distributions Using Linear Combinations of Order
-    Statistics", Journal of the Royal Statistical Society B 52, 1990: of normal errors .12.
+    Statistics", Journal of the Royal Statistical Society B 52, 1990. Normal errors have .12.
     """
     place, n = np.arange(errors.shape[-1]), errors.shape[-1]
     weights = np.cumprod(

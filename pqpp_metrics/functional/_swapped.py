@@ -47,7 +47,7 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
     Args:
         statistic: A key of `QPP_MEASURES`.
         a: The first predictor's predictions, (..., n); leading axes are pairs of predictors, of
-            which more than half must have longer tails for a reason.
+            which more than half must have longer tails.
         b: The second's, of a shape that broadcasts.
         y: References, (n,).
         influences: On the difference, (n,).
@@ -188,19 +188,16 @@ def measure_after_swaps(
 
 
 def _compute_log_rmse(errors):
-    """Return the logarithm of the RMSE, whose error does not grow with it, and its influences."""
+    """Return the logarithm of the RMSE, and the influences on it."""
     value, influences = _influence.compute_rmse(errors)
     value = np.maximum(value, np.finfo(float).tiny)
     return np.log(value), influences / value[..., None]
 
 
 def _compute_agreements(swaps, a, b, y):
-    """Return `sum_agreements` of both predictors with y after each swap, (..., swaps, n) each.
-
-    The predictions that a query is compared with depend on the swaps of all others: one product of
-    matrices for those that keep theirs, and one for those that exchange them. Sums of signs stay
-    far below 2**24, up to which single precision contains each integer.
-    """
+    """Return `sum_agreements` of both predictors with y after each swap, (..., swaps, n) each."""
+    # One product of matrices is for the queries that keep their predictions, one for the others.
+    # Sums of signs stay far below 2**24, up to which float32 contains each integer.
     keep, n = swaps.astype(np.float32), y.shape[-1]
     totals = np.zeros((2, 2, *keep.shape), np.float32)
     for start in range(0, n, _COLUMNS):

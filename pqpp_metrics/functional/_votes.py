@@ -96,7 +96,7 @@ def as_votes(name: str, labels: Values) -> RaterVotes:
     """Check labels, (images, annotators).
 
     Raises:
-        MetricInputError: wrong dimensions, no images or annotators, another label than 2, 1, 0, -1
+        MetricInputError: wrong dimensions, no images or annotators, a label other than 2, 1, 0, -1
             and NaN.
     """
     labels = _inputs.as_floats(name, labels, ndim=2, finite=False)

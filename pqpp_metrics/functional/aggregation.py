@@ -42,7 +42,6 @@ def image_relevance(labels: Values, ties: str = "mean") -> Floats:
 
 
 def _get_relevance(votes, ties):
-    """Return `image_relevance` of checked votes."""
     positive = votes.labels > 0
     count, total = _sum_columns(votes.present), _sum_columns(votes.labels)
     positives, positive_total = _sum_columns(positive), _sum_columns(votes.labels * positive)
@@ -62,7 +61,7 @@ def _get_relevance(votes, ties):
 
 
 def _sum_columns(rows):
-    """Sum (annotators, images) over the annotators, in the smallest type that contains it."""
+    """Sum (annotators, images) over the annotators, in the smallest sufficient type."""
     return rows.sum(axis=0, dtype=np.int8 if len(rows) <= _FIT_INT8 else np.int32)
 
 

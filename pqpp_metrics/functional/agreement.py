@@ -115,7 +115,7 @@ def cohen_kappa(
 
 
 def _compute_kappa(left, right, weights):
-    """Return weighted kappa of two raters' category numbers, and each item's influence."""
+    """Return weighted kappa of two raters' category codes, and each item's influence on it."""
     n, codes = len(left), np.unique(np.concatenate([left, right]), return_inverse=True)[1]
     left, right = codes[:n], codes[n:]
     places, apart = np.arange(int(codes.max()) + 1), np.abs(left - right).astype(np.float64)
@@ -177,7 +177,7 @@ def krippendorff_alpha(
 
 
 def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
-    """Return the given ratings, each with its item, of items that have enough."""
+    """Return the item and the value of each rating, of items with at least `ge` ratings."""
     labels = to_label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":
@@ -238,14 +238,14 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
 
 
 def icc(ratings: Values, confidence: float = 0.95) -> Result:
-    """Return the intraclass correlation of raters of all items: two-way random, absolute agreement.
+    """Return the intraclass correlation of raters who all rated the same items.
 
     ICC(2,1) and ICC(2,k) of Shrout and Fleiss, "Intraclass Correlations: Uses in Assessing Rater
     Reliability", Psychological Bulletin 86, 1979; the interval is theirs, by Satterthwaite's
-    degrees of freedom. Items and raters are both random. With few raters the intervals are too
-    narrow if raters differ much: in 4,000 simulated studies of 50 items and three raters, 95%
-    intervals covered the true value in 95% if the variance of raters' means was a tenth of the
-    items', in 90% if equal, and in 86% if twice as large.
+    degrees of freedom. The model is two-way random, with absolute agreement. With few raters the
+    intervals are too narrow if raters differ much: in 4,000 simulated studies of 50 items and three
+    raters, 95% intervals covered the true value in 95% if the variance of raters' means was a tenth
+    of the items', in 90% if equal, and in 86% if twice as large.
 
     Args:
         ratings: Numbers, shape (items, raters), at least 2 of each, none missing.
@@ -253,8 +253,8 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
 
     Returns:
         `Result` with "icc" of a single rater, -1 to 1, "ci_low" and "ci_high"; "n", the number of
-        items; "average" of the mean of all raters, minus infinity to 1, with "average_low" and
-        "average_high". NaN if all ratings are equal.
+        items; "average", that of the mean of all raters, minus infinity to 1, with "average_low"
+        and "average_high". NaN if all ratings are equal.
 
     Example:
         >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]])

@@ -39,13 +39,12 @@ def pearson_qpp(
         (0.8, 0.2, 4)
     """
     x, y = _pairs.as_pairs(predictions, references)
-    r, n = _pairs.pearson_correlation(x, y), len(x)
+    r, n = _pairs.compute_pearson_r(x, y), len(x)
     ends = _make_interval(r, lambda: _influence.compute_pearson(x, y)[1])
     return Result("pearson_qpp", r, _pairs.get_t_test_p_value(r, n), n, confidence, interval, ends)
 
 
 def _make_interval(value, influences):
-    """Return a function from a confidence level to a correlation's interval."""
     return lambda confidence: _influence.get_correlation_interval(value, influences(), confidence)
 
 
@@ -58,8 +57,8 @@ def spearman_qpp(
 ) -> Result:
     """Return the Spearman rank correlation between predicted and true performance.
 
-    Pearson's r of the ranks; ties share their mean rank. The p-value is that of Student's t-test,
-    as in `scipy.stats.spearmanr`.
+    It is Pearson's r of the ranks; ties share their mean rank. The p-value is that of Student's
+    t-test, as in `scipy.stats.spearmanr`.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
@@ -79,7 +78,7 @@ def spearman_qpp(
     """
     sides = _pairs.as_merged_pairs(predictions, references, tie_tolerance)
     x, y = (_pairs.PairOrder(side) for side in sides)
-    r, n = _pairs.pearson_correlation(x.ranks, y.ranks), len(x.ranks)
+    r, n = _pairs.compute_pearson_r(x.ranks, y.ranks), len(x.ranks)
     ends = _make_interval(r, lambda: _influence.compute_spearman(x, y)[1])
     return Result("spearman_qpp", r, _pairs.get_t_test_p_value(r, n), n, confidence, interval, ends)
 

@@ -41,7 +41,7 @@ def evaluate_rankings(
         scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
         relevance: Same shape, grades; NaN or -1 if there is no judgment, which counts as not
             relevant.
-        measures: Names, as a list or one text with commas.
+        measures: Names, as a list or one string with commas.
         unretrieved: Relevance of documents that were not retrieved; NaN pads rows.
 
     Returns:
@@ -98,7 +98,7 @@ def _summarise(values, confidence):
 
 
 def _to_table(name, values):
-    """Return values by measure as float64 (queries, measures), and the measures."""
+    """Return values by measure as float64 (queries, measures), and the measures' names."""
     if not isinstance(values, Mapping) or not values:
         wanted = "must be a dict from a measure's name to one value per query"
         raise _inputs.not_allowed_error(name, values, wanted)

@@ -47,7 +47,8 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     Returns:
         dict: "keyword_f1", "precision", "recall", each in [0, 1]; "n_predicted", "n_marked" and
         "n_hits", how many tokens are misaligned by the prediction, by the marks, and by both.
-        Precision is NaN if nothing is predicted, recall if nothing is marked, F1 if both hold.
+        Precision is NaN if nothing is predicted, recall if nothing is marked, and F1 if both are
+        NaN.
 
     Example:
         >>> result = keyword_f1(["a yellow_0 cat_0"], ["a yellow_0 cat"])

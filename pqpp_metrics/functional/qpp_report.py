@@ -33,9 +33,9 @@ def smare(
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
     Performance Prediction", ECIR 2021. Ties share the mean of their ranks.
 
-    The p-value is two-sided against random pairings of predictions and references: the error's
-    exact mean and variance over all pairings (Hoeffding, Annals of Mathematical
-    Statistics 22, 1951), and the normal distribution.
+    The p-value is two-sided against random pairings of predictions and references. It uses the
+    error's exact mean and variance over all pairings (Hoeffding, Annals of Mathematical Statistics
+    22, 1951), and the normal distribution.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
@@ -62,7 +62,7 @@ def smare(
     if _pairs.is_constant(x) or _pairs.is_constant(y):
         scores[:] = math.nan
     value = float(scores.mean())
-    mean, variance = _get_moments(x, y)
+    mean, variance = _get_pairing_moments(x, y)
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
 
     def get_ends(confidence):
@@ -73,7 +73,7 @@ def smare(
     return Result("smare", value, p, n, confidence, interval, get_ends, scores)
 
 
-def _get_moments(x, y):
+def _get_pairing_moments(x, y):
     """Return mean and variance, over all pairings, of two rankings' summed absolute difference."""
     n = len(x)
     (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))
@@ -107,9 +107,9 @@ def rmse_qpp(
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default) or "none". A pair's influence is the effect
-            of leaving it out. Skewness is corrected as in `mean_intervals`, 2.5 times, because a
-            sample underestimates long tails; benchmarks/calibration.md has the coverage.
+        interval: "influence" (default) or "none". A pair's influence is the effect of leaving it
+            out. The correction for skewness is 2.5 times that of `mean_intervals`, because a sample
+            underestimates long tails; benchmarks/calibration.md has the coverage.
 
     Returns:
         `Result` with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
@@ -137,7 +137,7 @@ def rmse_qpp(
 
     p = math.nan
     if n > 1:
-        p = _pairs.get_t_test_p_value(_pairs.pearson_correlation(x, y), n)
+        p = _pairs.get_t_test_p_value(_pairs.compute_pearson_r(x, y), n)
     return Result("rmse_qpp", value, p, n, confidence, interval, get_ends)
 
 

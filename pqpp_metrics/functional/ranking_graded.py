@@ -88,14 +88,14 @@ def ndcg(
         came = f"`relevance` contains {highest:g}, which is too large for exponential gains"
         raise MetricInputError(f"{came}; use smaller grades or gains='linear'")
 
-    def gain(grades):
+    def get_gain(grades):
         return 2.0 ** xp.astype(grades, xp.float64) - 1.0 if exponential else grades
 
     ranks = _get_ranks(given, given.scores.shape[1] + given.missing.shape[1])
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
-    ranked = get_mean_gains(given, gain)
+    ranked = get_mean_gains(given, get_gain)
     gained = order.sum_weighted_rows(xp, ranked, discount[: ranked.shape[1]])
-    ideal = xp.astype(gain(xp.flip(xp.sort(grades, axis=1, stable=False), axis=1)), xp.float64)
+    ideal = xp.astype(get_gain(xp.flip(xp.sort(grades, axis=1, stable=False), axis=1)), xp.float64)
     values = order.divide(xp, gained, order.sum_weighted_rows(xp, ideal, discount))
     # Rounding may lift a perfect ranking over 1 in the last digit.
     return xp.clip(values, 0.0, 1.0)

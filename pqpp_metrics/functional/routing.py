@@ -60,10 +60,10 @@ def routing_gain(
         seed: An integer of at least 0.
 
     Returns:
-        dict: "routing_gain", the area, negative where random routing is better; "ci_low",
-        "ci_high"; "oracle", the oracle's area; "oracle_share", the ratio of the two, NaN if the
-        oracle gains nothing; "qualities", one per share; "share_for_80", the least share of the
-        strong model that keeps 80% of its whole gain, NaN without a gain; "n".
+        dict: "routing_gain", the area, negative if random routing is better; "ci_low", "ci_high";
+        "oracle", the oracle's area; "oracle_share", the ratio of the two, NaN if the oracle gains
+        nothing; "qualities", one per share; "share_for_80", the least share of the strong model
+        that keeps 80% of its whole gain, NaN without a gain; "n".
 
     Example:
         >>> found = routing_gain([3, 2, 1, 0], weak=[0, 1, 1, 1], strong=[2, 2, 1, 1])
@@ -136,7 +136,7 @@ def compare_routings(
 
 
 def _convert_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
-    """Return the three as float64; scores that differ by float noise only are equal."""
+    """Return the inputs as float64, with scores that differ only by float noise made equal."""
     scores, *qualities = _inputs.as_same_shape(1, scores=scores, weak=weak, strong=strong)
     for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
         _inputs.require_each(name, values, np.abs(values) < 1e290, "must be below 1e290 in size")
@@ -154,10 +154,7 @@ def _resample_measure(measure, n, resamples, confidence, seed):
 
 
 def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
-    """Return shares and gains after each distinct score, each of shape (resamples, points).
-
-    `counts` is how often each query was drawn, (resamples, n).
-    """
+    """Return each resample's shares and gains after each distinct score, given its query counts."""
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.diff(-scores[order], prepend=-np.inf))
     counts = counts[:, order].astype(np.float64)
@@ -168,6 +165,5 @@ def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, F
 
 
 def _get_areas(counts: Floats, scores: Floats, gain: Floats) -> Floats:
-    """Return the area over random routing of each resample."""
     shares, gains = _get_curves(counts, scores, gain)
     return np.trapezoid(gains, shares, axis=1) - gains[:, -1] / 2

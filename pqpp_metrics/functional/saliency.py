@@ -173,8 +173,6 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
 
     Args:
         points: Fixated pixels as [row, column], shape (points, 2), whole numbers; may be empty.
-        height: Height in pixels.
-        width: Width in pixels.
 
     Returns:
         numpy float64 array (height, width) of counts.
@@ -210,8 +208,8 @@ def richhf_heatmap(
     """Compute RichHF's heatmap metrics: MSE for all and for empty truths, others for the rest.
 
     Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, section 5.1:
-    saliency metrics are undefined for an image without a marked region. For NSS and AUC-Judd a
-    pixel counts as fixated where the true heatmap is above 0.
+    saliency metrics are undefined for an image without a marked region. For NSS and AUC-Judd, a
+    pixel counts as fixated if the true heatmap is above 0.
 
     Args:
         predictions: Predicted heatmaps, shape (images, height, width), in [0, 1] for values that

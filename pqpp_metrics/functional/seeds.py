@@ -143,7 +143,7 @@ def _compute_correlation(statistic, x, y, tolerance):
 
 
 def _get_seed_variance(values, influences):
-    """Return the variance of a mean over seeds beyond what queries explain, and their number."""
+    """Return the variance of a mean that is due to seeds alone, and the number of seeds."""
     seeds, n = influences.shape
     if seeds < 2:
         return 0.0, seeds

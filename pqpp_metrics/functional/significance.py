@@ -33,11 +33,11 @@ def mann_whitney(
         tie_tolerance: As in `kendall_qpp`, over the values of both groups.
 
     Returns:
-        `Result` with "mann_whitney", U of x, pairs where x is higher plus half of the ties, without
-        interval; "p_value" as that of `scipy.stats.mannwhitneyu` (exact for small groups without
-        ties, else normal with corrections for ties and continuity), 1 if all values are equal; "n",
-        all queries; "relative_improvement", infinite if only the mean of x is 0, NaN if both means
-        are; "n_x", "n_y".
+        `Result` with "mann_whitney", U of x (the number of pairs in which x is higher, plus half of
+        the ties), without interval; "p_value" as that of `scipy.stats.mannwhitneyu` (exact for
+        small groups without ties, else normal with corrections for ties and continuity), 1 if all
+        values are equal; "n", all queries; "relative_improvement", infinite if only the mean of x
+        is 0, NaN if both means are; "n_x", "n_y".
 
     Example:
         >>> result = mann_whitney([0.1, 0.2, 0.3], [0.4, 0.5, 0.9])

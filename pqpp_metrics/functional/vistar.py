@@ -34,7 +34,7 @@ def light_direction(predictions: Values, references: Values) -> Floats:
         [1.0, 0.5]
     """
     inferred, wanted = _to_unit("predictions", predictions), _to_unit("references", references)
-    _inputs.require_alike(predictions=inferred, references=wanted)
+    _inputs.require_same_library(predictions=inferred, references=wanted)
     # Half-angle form: exact for directions that are almost equal, where arccos is not.
     apart = np.linalg.norm(inferred - wanted, axis=1)
     together = np.linalg.norm(inferred + wanted, axis=1)
@@ -43,7 +43,6 @@ def light_direction(predictions: Values, references: Values) -> Floats:
 
 
 def _to_unit(name, values):
-    """Return unit vectors in the given directions."""
     vectors = _inputs.as_floats(name, values, ndim=2)
     if vectors.shape[1] != 3:
         raise _inputs.shape_error(name, vectors, "must have shape (images, 3)")
@@ -58,8 +57,8 @@ def _to_unit(name, values):
 def scene_composition(coverage: Values, consistency: Values) -> Floats:
     """Return the compositional scene score: the geometric mean of coverage and consistency.
 
-    VISTAR, section 3.3.3 (CSE-Score). Both parts are mean cosine similarities; a negative one
-    counts as 0.
+    VISTAR, section 3.3.3 (CSE-Score). Both are mean cosine similarities; a negative one counts as
+    0.
 
     Args:
         coverage: CSE-Cov of each image, shape (images,), in [-1, 1]: over the sub-prompts, the
@@ -92,12 +91,12 @@ def penetration(
 ) -> dict[str, Any]:
     """Return the spatial consistency of one image: the worst sign of one solid inside another.
 
-    VISTAR, section 3.3.5 (PSC): for each pair of objects with overlapping masks
-    C = the absolute difference of mean depths inside the overlap, over that outside of it plus
-    epsilon, near 0 where one penetrates the other; weighted by the product of both confidences;
-    the score is the lowest. The paper does not print its epsilon; pqpp chose
-    the default. The product makes a bad mask look like a penetration, contrary to the paper's aim.
-    pqpp adds "corrected": 1 - w (1 - min(C, 1)), with w the product of confidences.
+    VISTAR, section 3.3.5 (PSC). For each pair of objects with overlapping masks, C is the absolute
+    difference of mean depths inside the overlap, divided by that outside of it plus epsilon; it is
+    near 0 if one penetrates the other. C is weighted by the product of both confidences, and the
+    score is the lowest. The paper does not print its epsilon; pqpp chose the default. The product
+    makes a bad mask look like a penetration, contrary to the paper's aim. pqpp adds
+    "corrected": 1 - w (1 - min(C, 1)), with w the product of confidences.
 
     Args:
         overlap_depths: Mean depth of both objects inside their overlap, shape (pairs, 2).
@@ -234,7 +233,6 @@ def hwpq(
 
 
 def _is_confirmed(name, answers, ties):
-    """Return whether most of the k answers to each question are yes."""
     answers = _inputs.to_numpy(_inputs.as_numbers(name, answers, ndim=2))
     _inputs.require_values(name, answers, (0, 1), "must be true (1) or false (0)")
     twice = 2 * (answers != 0).sum(axis=1)
@@ -268,8 +266,8 @@ def text_rendering(
         weights: Weights of characters and of tokens, not negative, summing to 1.
 
     Returns:
-        dict: "text_rendering", "characters" and "tokens", float64 arrays (images,) in [0, 1].
-        Two empty texts are equal: 1.
+        dict: "text_rendering", "characters" and "tokens", float64 arrays (images,) in [0, 1]. Two
+        empty texts score 1.
 
     Example:
         >>> result = text_rendering(["Grand Canyn"], ["Grand Canyon"])
@@ -292,7 +290,6 @@ def text_rendering(
 
 
 def _levenshtein(left, right):
-    """Return the fewest insertions, deletions and replacements between two texts."""
     if len(left) < len(right):
         left, right = right, left
     letters = np.array([ord(letter) for letter in right], dtype=np.int64)

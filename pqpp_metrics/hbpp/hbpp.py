@@ -10,6 +10,6 @@ class Hbpp(metric.get_base(), inputs=forms.LABELS_BY_PROMPT):
 
     @classmethod
     def shape_result(cls, result: Any) -> dict[str, Any]:
-        """Return the mean over prompts, with their ids and scores."""
+        """Return the mean over prompts, with the prompts' ids and scores."""
         ids, scores = result
         return metric.summarise_items("hbpp", scores, prompt_ids=ids)

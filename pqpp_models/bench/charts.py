@@ -1,4 +1,4 @@
-"""The data of a report's charts: scatter plots, embeddings and the ranking."""
+"""Data for a report's charts: scatter plots, embeddings and the ranking."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -94,9 +94,7 @@ def make_scatter_panel(
     """Return the template data for a scatter plot of true against predicted values.
 
     Args:
-        predictions: The predictions.
-        result: The result, which names the columns of both values.
-        title: The title of the plot.
+        result: The result whose columns are plotted.
         references: The true values by target, one per prompt; None if missing.
         sources: The source of each prompt, if the result is for one source.
         in_units: Whether predictions are in the target's units, so that a line of equal values is
@@ -140,11 +138,7 @@ def make_scatter_panel(
 
 
 def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
-    """Split prompts into ten equal groups by predicted value, or none for fewer than 20.
-
-    Args:
-        predicted: One value per prompt.
-        true: One value per prompt.
+    """Split prompts into ten groups by predicted value; return none for fewer than 20 prompts.
 
     Returns:
         For each group, the mean predicted value, the mean true value, and the 95% interval of the
@@ -236,11 +230,10 @@ def select_same_release(
 
 
 def find_main_column(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
-    """Return the label of the column that most rows have; of several, a mean is preferred.
+    """Return the label of the column that most rows have; if several tie, prefer a mean.
 
     Args:
         results: Results of pqpp; without any, the label is empty.
-        published: Published results.
     """
     rows: list[Figure] = [*results, *select_same_release(results, published)]
     labels = list_columns(results)
@@ -260,7 +253,6 @@ def rank_rows(
     Args:
         results: Results; unranked ones are left out.
         published: Published results; those on other releases are left out.
-        label: The label of the column.
         coefficient: `pearson` or `kendall`.
     """
     ours = [result for result in results if result.label == label and result.ranked]

@@ -1,6 +1,6 @@
 """Retrieval runs on ConQA's conceptual and descriptive queries.
 
-Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. Recall@k there is whether
+Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. There, Recall@k is whether
 any of the first k images is relevant. An image without votes is not relevant; a query without a
 relevant image is left out.
 """
@@ -66,7 +66,7 @@ def bench_runs(
 
     Args:
         queries: The rows of `conqa` by type of query.
-        runs: For each run by name, the scores of images by query id and image id.
+        runs: Scores by run name, query id and image id.
 
     Returns:
         The means with intervals by run and type of query, one-sided Mann-Whitney tests of whether

@@ -29,7 +29,7 @@ from pqpp_hub.eval_results import (
     get_commit,
     get_results_path,
     load_tasks,
-    make_result,
+    make_entry,
     pull_results,
     read_results,
     render_results,
@@ -44,7 +44,7 @@ from pqpp_models.bench.protocol import (
     read_published,
 )
 from pqpp_models.bench.report import render_report
-from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
+from pqpp_models.bench.run import BenchRun, bench_split, load_predictors, open_split
 from pqpp_models.bench.split import ALL_ROWS, ComparedPredictors, Split
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
@@ -64,12 +64,12 @@ def make_entries(
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
     """Return the leaderboard entries of each predictor, and notes on results that are left out.
 
+    Undefined results, and results on rows that the predictor was fitted to, are left out.
+
     Args:
         run: A run of the main table.
         dataset: The benchmark's name on the Hub.
         revision: The commit of the benchmark.
-
-    Results on rows that the predictor was fitted to and undefined results are left out.
     """
     entries: dict[str, list[EvalResultEntry]] = {}
     refused: dict[str, str] = {}
@@ -95,7 +95,7 @@ def make_entries(
             elif result.fitted_on:
                 parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
             task = BenchmarkTask(config, result.split, result.target)
-            kept = make_result(task, dataset, result.kendall, notes="; ".join(parts), **about)
+            kept = make_entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
             entries.setdefault(result.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
     return entries, lines
@@ -140,7 +140,7 @@ def write_results(
 
     Args:
         run: A run of the main table.
-        folder: The folder; NAME is the last part of a predictor's name.
+        folder: The output folder; NAME is the end of a predictor's name or path.
         dataset: The benchmark's name on the Hub, OWNER/DATASET.
         from_hub: Whether the rows are from the Hub, so that their commit is recorded.
 
@@ -148,8 +148,8 @@ def write_results(
         The paths of the files, and a note on each predictor without a file.
 
     Raises:
-        PredictorError: No predictor has results, two have the same folder, or the split has no
-            name.
+        PredictorError: No predictor has results, two of them have the same folder name, or the
+            split has no name.
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
@@ -184,7 +184,6 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     Args:
         model: The predictor's name, for `load_any_predictor`.
         dataset: OWNER/DATASET; its `eval.yaml` lists the tasks.
-        progress: Show progress bars on standard error.
 
     Returns:
         The content of the results file, and a note on each split without results.
@@ -218,16 +217,15 @@ def iterate_runs(
     """Yield one run of the predictors for each configuration and split of the tasks.
 
     Args:
-        models: The predictors by name, for `load_named_predictors`.
-        dataset: The benchmark, for `open_split`.
-        tasks: Tasks, grouped by split.
-        progress: Show progress bars on standard error.
+        models: As for `load_named_predictors`.
+        dataset: As for `open_split`.
+        tasks: The tasks; those on one split are adjacent.
     """
     for (config, split), group in groupby(tasks, lambda task: (task.config, task.split)):
         rows = open_split(dataset, config, split)
         predictors, _ = load_predictors(models)
         targets = [task.target for task in group if task.target in rows.rows.column_names]
-        yield run_table(rows, predictors, targets, progress=progress)
+        yield bench_split(rows, predictors, targets, progress=progress)
 
 
 _SAME = 1e-3  # of Kendall's tau: machines may break ties differently
@@ -298,7 +296,6 @@ def read_leaderboard(
         models: Models on the Hub to read, with their open pull requests; default: those of the
             Hub's leaderboard.
         verify: Compute all predictions again, and report differences.
-        progress: Show progress bars on standard error.
 
     Raises:
         PredictorError: There are no results, or a folder has results on several benchmarks.
@@ -346,10 +343,7 @@ def read_leaderboard(
 def _select_entries(
     listed: Sequence[ListedResult], subset: str | None, split: str | None
 ) -> list[tuple[str, ListedResult, BenchmarkTask]]:
-    """Return the entries of one configuration and split by name.
-
-    The name is the model's; further results of a model on one task are numbered.
-    """
+    """Return the entries of one configuration and split, with their models' names and tasks."""
     known = [(one, task) for one in listed if (task := BenchmarkTask.parse(one.entry.task_id))]
     subset = subset or min((task.config or "" for _, task in known), default="")
     known = [(one, task) for one, task in known if (task.config or "") == subset]
@@ -380,7 +374,7 @@ def _recompute_results(
     task: BenchmarkTask,
     progress: bool,
 ) -> tuple[BenchRun, list[str]]:
-    """Return the run with recomputed results, and a note on each difference."""
+    """Return the run with recomputed results, and a note on each result that differs."""
     targets = list(dict.fromkeys(result.target for result in claimed_run.results))
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}

@@ -131,7 +131,7 @@ KEYS = ("prompt_id", "prompt")
 
 
 class FunctionPredictor(Predictor):
-    """A predictor for any target whose scores are the output of a function of prompts.
+    """A predictor of any target that calls a function of prompts.
 
     Args:
         function: Accepts a list of prompts and returns one number per prompt.
@@ -180,13 +180,12 @@ class FunctionPredictor(Predictor):
 
 
 class TablePredictor(FunctionPredictor):
-    r"""A predictor that looks up predictions in a table with `prompt_id` or `prompt`.
+    r"""A predictor that looks up predictions in a table with a column `prompt_id` or `prompt`.
 
     Predictions of duplicate rows are averaged.
 
     Args:
         path: CSV, TSV, JSON, JSONL or Parquet.
-        column: The prediction column.
 
     Raises:
         FileError: The table cannot be read, or a prediction is not a number.
@@ -269,15 +268,13 @@ def join_by_prompt(
     Args:
         table: The columns of the table, including `prompt_id` or `prompt`.
         rows: The columns of the benchmark.
-        columns: The names of the columns to align.
-        table_name: The name of the table in messages.
 
     Returns:
         One value per row of the benchmark, by column; None if missing.
 
     Raises:
-        PredictorError: The table shares no id or prompt column with the benchmark, or has no value
-            for its prompts.
+        PredictorError: The table shares no id or prompt column with the benchmark, or has values
+            for none of its prompts.
 
     Example:
         >>> table = {"prompt": ["a cat", "a cat"], "glide_hpsv2": [0.2, 0.4]}

@@ -1,9 +1,9 @@
 """The evaluation protocol of the PQPP paper: Pearson's and Kendall's correlations on a split.
 
-PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
-split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
-own distribution, exact for few prompts, for which Student's t has far less power. The paper does
-not define its marks; here † is p < .01 and ‡ is p < .001.
+The quality of a predictor is the correlation of predicted and true performance over the prompts of
+a split (PQPP paper, section 3.3). Pearson's r is tested against chance by Student's t, as in the
+paper; Kendall's tau-b by its own distribution, exact for few prompts, for which Student's t has far
+less power. The paper does not define its marks; here † is p < .01 and ‡ is p < .001.
 """
 
 import functools
@@ -39,7 +39,7 @@ class Column:
     Attributes:
         label: The column's heading; the target's own name in the main table.
         predicted: The target that the predictor predicts.
-        target: The target whose true values it is compared with.
+        target: The target whose true values the predictions are compared with.
         source: Only rows of this source, or None for all.
     """
 
@@ -57,12 +57,11 @@ class Result:
         predictor: The predictor's name.
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
-        predicted: The predicted target; another one in a cross-model or cross-task table.
+        predicted: The predicted target, which is not `target` in a cross-model or cross-task table.
         stands_in: The target that was predicted instead; None if the predictor has `predicted`.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
         release: The version of the benchmark, None if unknown.
-        split: The split.
         n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
         pearson_p: The p-value of Pearson's r from Student's t.
@@ -75,9 +74,9 @@ class Result:
         generated: Whether the data are generated rather than rated by people.
         trained_on: The PQPP configuration that the predictor was fitted to, if known.
         fitted_on: The split of that configuration, like `train + validation`, if known.
-        fitted_rows: Number of the `n` prompts that the predictor was fitted to; None if unknown.
+        fitted_rows: How many of the `n` prompts the predictor was fitted to; None if unknown.
         ranked: Whether the predictor was fitted to no row of the table.
-        stands_for: The predictor that this one replaces, since it was fitted to the rows.
+        stands_for: The predictor, fitted to the rows, that this one replaces.
         baseline: The predictor that this one was tested against, if any.
         oriented: How the sign of the predictions was chosen such that higher ones mean higher true
             values: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; it ends
@@ -134,8 +133,8 @@ class Predictions:
         higher_is: Whether prompts with higher values are `easier`, `harder` or `unknown`.
         trained_on: The PQPP configuration that it was fitted to, if known.
         fitted_on: The split that it was fitted to, if known.
-        fitted: Whether it was fitted to each prompt, one bool per prompt, or False for none; None
-            if unknown.
+        fitted: Which prompts it was fitted to, as one bool per prompt or False for none; None if
+            unknown.
         stand_ins: The target used instead, for each of `targets` that it does not predict.
     """
 
@@ -156,14 +155,11 @@ def predict_all(
     progress: bool = False,
     use_stand_ins: bool = False,
 ) -> list[Predictions]:
-    """Predict targets with every predictor that has them.
+    """Predict the targets with each predictor.
 
     Prompts missing from a prediction table are excluded for all predictors.
 
     Args:
-        predictors: Predictor by name.
-        rows: Rows that the predictors accept.
-        progress: Show a progress bar on standard error.
         use_stand_ins: Whether a predictor without the targets may predict another one, by
             `find_stand_in`.
 
@@ -214,7 +210,6 @@ def evaluate_predictions(
     Args:
         predictions: Predictions in the order of the references.
         references: The true values by target, one per prompt; None or NaN if missing.
-        split: The split of the predictions.
         cells: The columns to compare; by default, each target with itself.
         stands_for: The replaced predictor, by name of its substitute.
 
@@ -294,7 +289,7 @@ def _make_result(
 
 
 def mark_p_value(p: float) -> str:
-    """Return the mark of a p-value: ‡ below .001, † below .01, else an empty text.
+    """Return the mark of a p-value: ‡ below .001, † below .01, else an empty string.
 
     Example:
         >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
@@ -355,8 +350,6 @@ def compare_with_baseline(
         references: The true values by target, one per prompt.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results of one source.
-        permutations: The number of permutations.
-        progress: Show a progress bar on standard error.
         known_signs: The sign of the correlation on other rows, by predictor and target.
 
     Returns:
@@ -421,7 +414,7 @@ def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> 
 
 
 def format_arrow(difference: float, p: float) -> str:
-    """Return ↑ or ↓ for a significant difference from the baseline, else an empty text.
+    """Return ↑ or ↓ for a significant difference from the baseline, else an empty string.
 
     Example:
         >>> format_arrow(0.1, 0.01), format_arrow(-0.1, 0.01), format_arrow(0.1, 0.2)
@@ -443,11 +436,9 @@ def list_experiment_columns(
 
     Args:
         name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
-        targets: The reference targets.
-        sources: The sources of the rows.
         fitted_to: The source of the predictors' training data, for the cross-dataset table.
-        predicted: Targets of the predictors, for cross-model and cross-task tables; default: the
-            reference targets.
+        predicted: The predictors' targets, for cross-model and cross-task tables; default:
+            `targets`.
 
     Raises:
         PredictorError: No column is left for these targets.
@@ -506,13 +497,10 @@ class PublishedResult:
 
     Attributes:
         predictor: The predictor's name in the published table.
-        target: The target.
         config: The release of the benchmark.
-        split: The split of the benchmark.
         n: The number of prompts in the split.
         pearson: Pearson's r.
         kendall: Kendall's tau.
-        source: The publication.
     """
 
     predictor: str

@@ -52,7 +52,6 @@ def render_report(
 
     Args:
         run: The results of one split.
-        published: Published results to add.
         spaces: Two-dimensional embeddings by predictor, one point per prompt.
         coefficient: The coefficient of the ranking, `pearson` or `kendall`.
         summary: Sentences at the top; default: sentences on the best predictors.
@@ -180,10 +179,9 @@ def list_extremes(
 def summarise(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[str]:
-    """Return sentences on the best predictors and the rows.
+    """Return sentences that name the best predictor of each measure and describe the split.
 
     Args:
-        results: Results of one split.
         titles: Title by column.
     """
     if not results:

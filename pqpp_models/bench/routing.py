@@ -31,7 +31,7 @@ class RoutingRow:
 
     Attributes:
         rule: The rule that chooses the prompts for the stronger model.
-        predictor: The predictor that the rule uses; otherwise the rule's name.
+        predictor: The predictor that the rule uses, or the rule's name if it uses none.
         figures: The output of `routing_gain`, and the `difference` from the best predictor's row
             with its `p_value`, None for that row.
         fitted_rows: The number of prompts that the predictor was fitted to; None if unknown.
@@ -104,7 +104,7 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
 
     Args:
         split: The rows.
-        targets: Two targets, or more, of which the first two of one measure are used.
+        targets: Two targets, or more; the first two of one measure are used.
 
     Raises:
         PredictorError: The targets contain no such pair.
@@ -133,7 +133,6 @@ def run_routing(
     Args:
         predictors: Predictor by name; one with a single score routes hard prompts first.
         targets: As for `choose_pair`.
-        progress: Show a bar on standard error.
 
     Raises:
         PredictorError: The targets are not of two models, or no row has values of both.
@@ -145,10 +144,10 @@ def run_routing(
         raise PredictorError(f"no row has values of both {weak} and {strong}; choose other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
-    builds = replace_fitted_predictors(predictors, rows, (weak, strong))
+    replaced = replace_fitted_predictors(predictors, rows, (weak, strong))
     rules = [
         (rule, scores, predictions)
-        for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
+        for predictions in predict_all(replaced.predictors, rows, (weak, strong), progress)
         for rule, scores in _make_rules(predictions, weak, strong)
     ]
     bounds = [
@@ -161,20 +160,17 @@ def run_routing(
         compared = {name: other.get(name) for name in ("difference", "p_value")}
         figures = routing_gain(scores, low, high, (0.25, 0.5)) | compared
         fitted = None if said.fitted is None else int(said.fitted.sum())
-        stands_for = builds.stands_for.get(said.predictor)
+        stands_for = replaced.stands_for.get(said.predictor)
         rows.append(RoutingRow(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
-    notes = [*builds.notes, *note_fitted_rows(rows[: len(rules)])]
+    notes = [*replaced.notes, *note_fitted_rows(rows[: len(rules)])]
     means = (float(low.mean()), float(high.mean()))
     return RoutingTable(weak, strong, means, rows, curves, notes)
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Yield the routing rules of a predictor, and each rule's scores of the prompts.
-
-    Blank prompts, which have no prediction, are sent to the strong model.
-    """
+    """Yield each routing rule of a predictor with its scores, highest for blank prompts."""
 
     def fill_missing(scores: Floats) -> Floats:
         known = scores[~np.isnan(scores)]

@@ -1,9 +1,9 @@
 """Runs of the evaluation protocol for the tables of the PQPP paper.
 
-Table 10 (section 12) has automatic metrics instead of human ratings. The paper lets its predictors
-predict a model's HBPP and correlates the result with HPSv2 of that model's images, and predict P@10
-and RR and correlates them with those by CLIP's similarity. The user chooses the metric of a target;
-a separate row shows its agreement with people.
+Table 10 (section 12) has automatic metrics instead of human ratings. In the paper, a model's
+predicted HBPP is correlated with the HPSv2 of its images, and predicted P@10 and RR with those
+computed from CLIP's similarity. The user chooses the metric of a target; a separate row shows its
+agreement with people.
 """
 
 import logging
@@ -48,7 +48,6 @@ class BenchRun:
     """The results of a benchmark run and their inputs.
 
     Attributes:
-        predictors: Predictor by name.
         results: The cells of the table.
         references: The true values by column, one per row.
         compared: The compared predictors, after those fitted to the rows were replaced.
@@ -66,7 +65,6 @@ class BenchRun:
 
         Args:
             baseline: The baseline's name.
-            progress: Show progress bars on standard error.
             train: Rows that set the sign of unsupervised predictors of texts.
         """
         taken = {name: build for build, name in self.compared.stands_for.items()}
@@ -110,7 +108,7 @@ class BenchRun:
         """
         if len(self.split.prompts) < 5:
             return {}, ""
-        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
+        spaced = {name: one for name, one in self.predictors.items() if one.can_embed}
         try:
             return {n: project_to_2d(p.embed(self.split.prompts)) for n, p in spaced.items()}, ""
         except MissingExtraError as error:
@@ -122,10 +120,9 @@ def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
 
     Args:
         points: shape ``(rows, size)``.
-        seed: the random seed.
 
     Returns:
-        Points of shape ``(rows, 2)``. Only neighbourhoods have a meaning.
+        Points of shape ``(rows, 2)``. Only neighbourhoods are meaningful.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -140,7 +137,7 @@ def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     return model.fit_transform(array).astype(np.float64)
 
 
-def run_table(
+def bench_split(
     split: Split,
     predictors: Mapping[str, Predictor],
     targets: Sequence[str],
@@ -153,11 +150,9 @@ def run_table(
     On other data than PQPP, a predictor without a target may use another one (`find_stand_in`).
 
     Args:
-        predictors: Predictor by name.
         targets: Columns of true values.
         table: The table's name, for `list_experiment_columns`.
         fitted_to: The source of the predictors' training data, for `cross-dataset`.
-        progress: Show progress bars on standard error.
     """
     sources = list(dict.fromkeys(split.sources or ()))
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.is_scalar)
@@ -182,28 +177,25 @@ def correlate_columns(
     """Correlate predictions with references, replacing predictors that were fitted to the rows.
 
     Args:
-        predictors: Predictor by name.
         cells: The columns of the table.
         references: The reference values by column, one per row.
         use_stand_ins: Whether a predictor without the targets may predict another one, except on
             PQPP.
-        progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    builds = replace_fitted_predictors(predictors, split.rows, asked)
+    compared = replace_fitted_predictors(predictors, split.rows, asked)
     use_stand_ins = use_stand_ins and not split.is_pqpp
-    predictions = predict_all(builds.predictors, split.rows, asked, progress, use_stand_ins)
-    results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
-    return BenchRun(split, builds.predictors, results, predictions, references, builds)
+    predictions = predict_all(compared.predictors, split.rows, asked, progress, use_stand_ins)
+    results = evaluate_predictions(predictions, references, split, cells, compared.stands_for)
+    return BenchRun(split, compared.predictors, results, predictions, references, compared)
 
 
 def select_predictors(
     predictors: Mapping[str, Predictor], targets: Sequence[str], use_stand_ins: bool = True
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Return the predictors that predict some targets, and a note on each of the others.
+    """Return the predictors that predict any of the targets, and a note on each other one.
 
     Args:
-        predictors: Predictor by name.
         use_stand_ins: Whether a replacement by `find_stand_in` is allowed.
     """
 
@@ -304,8 +296,7 @@ def bench(
             number per prompt of a list. Default: the shipped predictor and the linguistic features.
         targets: Names separated by commas; default: all targets in the rows.
         rows: A dataset or DataFrame with the columns `prompt` and the targets, or a name as in
-            `open_split`.
-            Default: PQPP v1.0.
+            `open_split`. Default: PQPP v1.0.
         split: As for `open_split`.
         options: Arguments of `open_split`, such as `dataset` or `data_dir`; not together with rows.
 
@@ -348,7 +339,7 @@ def bench(
         warnings.warn(line, stacklevel=2)
     if not predictors:
         loaded, _ = select_predictors(loaded, wanted, not data.is_pqpp)
-    table = run_table(data, loaded, wanted)
+    table = bench_split(data, loaded, wanted)
     for line in table.compared.notes:
         warnings.warn(line, stacklevel=2)
     return BenchTable([vars(result) for result in table.results])
@@ -359,7 +350,7 @@ NOTE = "Columns: metric [predicted target], as in the paper's Table 10; last row
 
 
 def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
-    """Return the target that the name of a metric refers to, if there is one.
+    """Return the target that a metric's name refers to; None if there is none.
 
     Args:
         column: A target's name, or model and metric like `sdxl_hpsv2`. Names without a word for
@@ -417,7 +408,7 @@ def list_metric_columns(
     return cells
 
 
-def run_automatic_metrics(
+def correlate_metrics(
     split: Split,
     predictors: Mapping[str, Predictor],
     targets: Sequence[str],
@@ -429,12 +420,10 @@ def run_automatic_metrics(
     """Correlate predictions and human ratings with automatic metrics.
 
     Args:
-        predictors: Predictor by name.
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
         named: Target by column, for metrics whose names do not identify it.
         baseline: A predictor to test the others against.
-        progress: Show progress bars on standard error.
     """
     table = read_table(path)
     columns = {name: table.values(name) for name in table.columns}

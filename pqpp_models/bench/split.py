@@ -81,7 +81,7 @@ class Split:
 
     @cached_property
     def known_targets(self) -> list[str]:
-        """The targets of the rows, in the order of tables."""
+        """The targets of the rows, in the order of the tables."""
         return list(sort_targets(self.targets))
 
     @property
@@ -125,7 +125,6 @@ class ComparedPredictors:
     """The predictors to compare on some rows.
 
     Attributes:
-        predictors: Predictor by name.
         stands_for: The replaced predictor, by name of its substitute.
         notes: A note on each substitute that is unavailable.
     """
@@ -157,9 +156,10 @@ def replace_fitted_predictors(
     """Replace predictors that were fitted to some of the rows.
 
     The substitute is the version of the predictor that was fitted to the train split only. It is
-    not used if it was fitted to as many of the rows, is itself compared, or predicts no target.
+    not used if it was fitted to as many of the rows, is itself compared, or predicts none of the
+    targets.
     """
-    builds = ComparedPredictors({}, {}, [])
+    compared = ComparedPredictors({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
         if build is not None and build not in predictors and known:
@@ -168,14 +168,14 @@ def replace_fitted_predictors(
                 other = Predictor.from_pretrained(repository, revision=revision or None)
             except PqppError as error:
                 reason = f"was fitted to rows of this split, and {build} is not available: {error}"
-                builds.notes.append(f"{name} {reason}")
+                compared.notes.append(f"{name} {reason}")
             else:
                 has_some = not targets or any(find_stand_in(one, other.targets) for one in targets)
                 if has_some and _count_fitted_rows(other, rows) < known:
-                    builds.stands_for[build] = name
+                    compared.stands_for[build] = name
                     name, predictor = build, other
-        builds.predictors[name] = predictor
-    return builds
+        compared.predictors[name] = predictor
+    return compared
 
 
 def _count_fitted_rows(predictor: Predictor, rows: Any) -> int:

@@ -60,7 +60,6 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        name: The displayed name.
         title: The name without marks.
         key: Empty for new results, the key of the publication for published ones, `FITTED` for
             predictors that were fitted to rows of the table.
@@ -74,7 +73,7 @@ class TableRow:
 
     @property
     def group(self) -> str:
-        """The group of the row; rules separate the groups."""
+        """The group of the row; lines separate the groups."""
         return "published" if self.key.startswith("[") else self.key
 
 
@@ -85,7 +84,6 @@ class Table:
     Attributes:
         measure: A key of `headings`.
         title: The table's heading.
-        labels: The column labels.
         rows: New results, published ones, then unranked ones.
     """
 
@@ -128,7 +126,7 @@ def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
 
 
 def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
-    """Format a coefficient of a result, and compare it with the others in the column."""
+    """Format a coefficient, and record whether it is the best in its column."""
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
     if name == "kendall" and isinstance(figure, Result) and figure.baseline:
@@ -151,7 +149,7 @@ def format_name(name: str, fitted: int | None) -> str:
 
 
 def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
-    """Return the interval of a coefficient, like `pearson`; None if it is missing."""
+    """Return the 95% interval of a coefficient, like `pearson`; None if it is missing."""
     low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
@@ -170,7 +168,6 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
     """Return the heading of a result's column.
 
     Args:
-        result: A result of the column.
         described: The description of the target, if the dataset has one.
         short: Whether to name only the model.
 
@@ -200,7 +197,7 @@ def list_headings(results: Sequence[Result]) -> dict[str, str]:
 
 
 def list_columns(results: Sequence[Figure], measure: str | None = None) -> list[str]:
-    """Return the labels of the columns, in the order of the longest row.
+    """Return the labels of the columns, in the order of the row with the most columns.
 
     Args:
         measure: Only columns whose true values are of this measure, a key of `headings`.
@@ -321,7 +318,7 @@ def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
 
 
 def note_fitted_rows(results: Iterable[Any]) -> list[str]:
-    """Return notes on the fitted rows and the substitutes of predictors."""
+    """Return notes on predictors that were fitted to the rows, and on their substitutes."""
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
     lines = [
@@ -418,7 +415,6 @@ def format_results(
 
     Args:
         style: `table`, `markdown`, `latex`, `csv` or `json`.
-        results: Results of one split.
         published: The published results for the same targets.
         with_intervals: Whether a `table` or `markdown` shows 95% intervals; data always has them.
 
@@ -493,7 +489,6 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
     explain the figures, captions summarise them.
 
     Args:
-        results: Results of one split.
         published: The published results for the same targets.
     """
     tasks: dict[str, list[Table]] = {}
@@ -505,7 +500,8 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
     lines = [f"% {note}" for note in notes]
     lines.append(r"% \usepackage{booktabs,graphicx}")
     for task, blocks in tasks.items():
-        at = f"{_slugify(results[0].config)}-{_slugify(results[0].split)}-{task}"
+        names = (results[0].config, results[0].split, task)
+        at = "-".join(re.sub(r"[^0-9A-Za-z]", "-", name).strip("-") for name in names)
         lines += [
             r"\begin{table}[tp]",
             r"\centering\footnotesize",
@@ -564,10 +560,6 @@ def _format_caption(task: str, blocks: Sequence[Table], results, published) -> s
     if first.generated:
         parts.insert(0, f"{_escape(GENERATED_NOTE)}.")
     return " ".join(parts)
-
-
-def _slugify(text: str) -> str:
-    return re.sub(r"[^0-9A-Za-z]", "-", text).strip("-")
 
 
 def _escape(text: str) -> str:

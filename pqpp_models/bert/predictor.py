@@ -34,7 +34,7 @@ class BertPredictor(TorchPredictor):
         return embed(self.model, encoded, self.processor.pad_token_id or 0, self.batch_size)
 
     def run_smoke_test(self) -> None:
-        """Run the loaded model once, to find errors that loading alone does not."""
+        """Predict once, to find errors that loading does not reveal."""
         self.predict(["a cat"])
 
     def _encode(self, prompts: Sequence[Prompt]) -> list[list[int]]:

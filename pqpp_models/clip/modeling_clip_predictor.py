@@ -67,7 +67,6 @@ class ClipPredictorConfig(PredictorConfig):
     predictor_type: str = "clip"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Check the options."""
         for name, allowed in (("task", TASKS), ("aggregation", AGGREGATIONS)):
             if getattr(self, name) not in allowed:
                 raise ValueError(
@@ -180,13 +179,12 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
 
 
 def prepare_tuning(model: Any, tuning: str, rank: int, alpha: int) -> None:
-    """Prepare a model for training only the head, low-rank adapters too, or all weights.
+    """Prepare a model for training its head only, its head and low-rank adapters, or all weights.
 
     Args:
         model: A model with `backbone` and `head`.
         tuning: One of `TUNINGS`.
-        rank: The rank of the adapters.
-        alpha: The scale of the adapters.
+        alpha: The numerator of the adapters' scale, alpha / rank.
 
     Raises:
         MissingExtraError: Adapters are requested and peft is not installed.
@@ -202,7 +200,7 @@ def prepare_tuning(model: Any, tuning: str, rank: int, alpha: int) -> None:
 
 
 def merge_adapters(model: Any, tuning: str) -> None:
-    """Merge trained adapters into the weights, and return the model."""
+    """Merge trained adapters, if any, into the weights, and make all weights trainable."""
     if tuning == "lora":
         model.backbone = model.backbone.merge_and_unload()
     model.requires_grad_(True)

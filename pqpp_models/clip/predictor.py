@@ -10,7 +10,7 @@ from pqpp_models.torch_predictor import TorchPredictor
 
 
 class ClipPredictor(TorchPredictor):
-    """A predictor from a prompt and the images generated or retrieved for it.
+    """A predictor whose input is a prompt with the images generated or retrieved for it.
 
     PQPP, sections 5.2 and 11. The columns are those of `pqpp_models.images.pairs.read_pairs`.
     """
@@ -25,7 +25,7 @@ class ClipPredictor(TorchPredictor):
     chunk_size = 64  # rows, each with up to fifty images
 
     def run_smoke_test(self) -> None:
-        """Run the loaded model once, to find errors that loading alone does not."""
+        """Predict once, to find errors that loading does not reveal."""
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
         embed_prompts(self.model.backbone, self.processor, ["a cat"], 1)
@@ -35,9 +35,9 @@ class ClipPredictor(TorchPredictor):
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.clip.modeling_clip_predictor import score_pairs
-        from pqpp_models.images.pairs import aggregate, read_pairs
+        from pqpp_models.images.pairs import read_pairs, score_rows
 
         config = self.model.config
         pairs = read_pairs(rows, config.task, config.first_k)
         scores = score_pairs(self.model, self.processor, pairs, self.batch_size)
-        return aggregate(scores, pairs, targets, config.aggregation, self.limits)
+        return score_rows(scores, pairs, targets, config.aggregation, self.limits)

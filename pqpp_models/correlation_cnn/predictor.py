@@ -33,7 +33,7 @@ class CorrelationCnnPredictor(TorchPredictor):
     chunk_size = 1024
 
     def run_smoke_test(self) -> None:
-        """Run the loaded model once, to find errors that loading alone does not."""
+        """Predict once, to find errors that loading does not reveal."""
         config = self.model.config
         nothing = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
         score_matrices(self.model, nothing, 1)

@@ -49,7 +49,7 @@ class Bar:
     limits: tuple[float, float] | None
 
     def to_percent(self, value: float) -> float:
-        """Return the position of a value within the range, in percent.
+        """Return the position of a value within `limits`, in percent.
 
         >>> Bar("mean_hbpp", "a score", 0.5, 0.2, 0.8, (-1.0, 2.0)).to_percent(0.5)
         50.0
@@ -159,19 +159,18 @@ class AnswerRenderer:
         name = "list.html"
         if len(prompts) <= SIDE_BY_SIDE:
             name = "cards.html"
-            facts |= self._compare_prompts(prompts, columns, verdicts, target or self.targets[0])
+            facts |= self._make_cards(prompts, columns, verdicts, target or self.targets[0])
         else:
             facts |= _make_table(columns, verdicts, self.targets)
         return render_page(Path(__file__).with_name(name), **facts)
 
-    def _compare_prompts(
+    def _make_cards(
         self,
         prompts: Sequence[Any],
         columns: Mapping[str, Sequence[Any]],
         verdicts: Sequence[PromptVerdict],
         target: str,
     ) -> dict[str, Any]:
-        """Return the template data for a card per prompt."""
         explained = self.predictor.explain(prompts, target)
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):

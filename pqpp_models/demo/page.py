@@ -16,10 +16,10 @@ from pqpp_hub.card import render_card
 from pqpp_hub.space import (
     SDK_VERSION,
     add_message,
-    make_files,
-    make_page,
-    make_script,
-    make_status,
+    make_app,
+    make_blocks,
+    make_space_files,
+    make_status_box,
     serve_page,
 )
 from pqpp_models.demo.answer import (
@@ -73,7 +73,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     def render_if_opened(text: str | None, target: str) -> tuple[Any, ...]:
         return (gradio.skip(), gradio.skip()) if text is None else render(text, target)
 
-    with make_page("pqpp: how well will this prompt do?") as page:
+    with make_blocks("pqpp: how well will this prompt do?") as page:
         gradio.Markdown(_ABOUT.format(name=predictor.title))
         box = gradio.Textbox(
             label="Prompts", info=_INFO, placeholder=_EXAMPLE, lines=3, max_lines=12, elem_id="box"
@@ -88,7 +88,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         with gradio.Row():
             button = gradio.Button("Predict", variant="primary", elem_id="ask")
             link = gradio.Button("Copy the link to these prompts", elem_id="link")
-        said = make_status()
+        said = make_status_box()
         answer = gradio.HTML(elem_id="answer")
         gradio.on(
             [button.click, box.submit],
@@ -121,9 +121,7 @@ def serve_demo(
     """Serve the demo page of a predictor until it is stopped.
 
     Args:
-        predictor: As in `build_demo_page`.
-        host: As in `serve_page`.
-        port: As in `serve_page`.
+        host, port: As in `serve_page`.
 
     Raises:
         PredictorError: The predictor needs more than texts.
@@ -178,8 +176,7 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
     """Build the files of a predictor's Space, by name.
 
     Args:
-        name: As in `push_space`.
-        folder: As in `push_space`.
+        name, folder: As in `push_space`.
 
     Raises:
         PredictorError: The predictor needs more than texts, or there is none.
@@ -201,4 +198,4 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         sdk_version=SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return make_files(card, make_script("pqpp_models.demo", "serve_demo", name), *extras)
+    return make_space_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)

@@ -26,10 +26,10 @@ class EndpointHandler:
         self.predictor = Predictor.from_pretrained(path)
 
     def __call__(self, data: dict[str, Any]) -> list[dict[str, float | None]]:
-        """Return a mapping of targets to values for each prompt, None for a blank one."""
+        """Return each prompt's values by target, which are None for a blank prompt."""
         inputs, targets = data["inputs"], (data.get("parameters") or {}).get("targets")
         prompts = [inputs] if isinstance(inputs, str) else inputs
-        names = self.predictor.get_columns(targets)
+        names = self.predictor.list_columns(targets)
         values = self.predictor.predict(prompts, targets).tolist()
         # JSON has no NaN; only NaN differs from itself.
         rows = ([value if value == value else None for value in row] for row in values)

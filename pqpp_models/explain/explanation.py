@@ -29,7 +29,6 @@ class Change(NamedTuple):
     """A phrase of a prompt, and its effect on the prediction.
 
     Attributes:
-        phrase: The word or phrase.
         start: Index of its first character in the prompt as typed.
         end: Index after its last character.
         change: The prediction of the prompt minus that of the rest, in the target's unit; positive
@@ -48,7 +47,6 @@ class Explanation:
 
     Attributes:
         prompt: The prompt as typed.
-        target: The predicted target.
         prediction: The prediction; NaN if the prompt is blank or cannot be read.
         changes: One per phrase, in order. There are none for a single word, for a prompt that
             cannot be read, or for ignored text.

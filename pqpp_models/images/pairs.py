@@ -108,9 +108,9 @@ def read_pairs(
     """Return the (prompt, image) pairs of rows.
 
     A row has `prompt` and lists of images, `<model>_images` (for retrieval in their order of
-    relevance), or `images` if the model is unknown. Labels, if there are any: for generation
-    `<model>_hbpp`, or another measure, for each of that model's images (`mean_hbpp` for `images`),
-    for retrieval the list `<model>_relevance` of 0 and 1 (`relevance` for `images`).
+    relevance), or `images` if the model is unknown. Labels are optional: for generation,
+    `<model>_hbpp` or another measure is the label of all images of the model (`mean_hbpp` for
+    `images`); for retrieval, `<model>_relevance` is a list of 0 and 1 (`relevance` for `images`).
 
     Args:
         task: `generation` or `retrieval`.
@@ -159,7 +159,7 @@ def read_pairs(
     )
 
 
-def aggregate(
+def score_rows(
     scores: NDArray[np.float64],
     pairs: Pairs,
     targets: Sequence[str],

@@ -54,7 +54,6 @@ class LlmPredictor(Predictor):
 
     Args:
         chat_model: The name of the model.
-        prompts: The rated prompts.
         values: Shape `(prompts, targets)`, NaN if missing.
         scales: By target: the lowest and the highest value, the value of rating 0, and the step per
             rating.
@@ -105,12 +104,10 @@ class LlmPredictor(Predictor):
             chat: The model; it receives one request for each calibrated prompt and target.
             prompts: The prompts; the values of duplicates are averaged.
             values: Shape `(prompts, targets)`, NaN if missing.
-            targets: Names of the columns.
             data: The name of the data on the card.
             limits: Lowest and highest value of targets; default: those of their measures or values.
             examples: Number of examples in a request.
             calibrated: Number of prompts that each target is calibrated on.
-            progress: Show a progress bar on standard error.
 
         Raises:
             PredictorError: A target has too few prompts, or the model gives fewer than two ratings.
@@ -172,7 +169,7 @@ class LlmPredictor(Predictor):
 
     def estimate(self, rows: Any, targets: Any = None, *args: Any, **kwargs: Any) -> Estimates:
         """Check the budget, then predict as `Predictor.estimate` does."""
-        columns = self.get_columns(targets)
+        columns = self.list_columns(targets)
         asked = {(text, target) for text in rows if text.strip() for target in columns}
         self.chat.prepare(self._to_request(*pair) for pair in asked if pair not in self._known)
         return super().estimate(rows, columns, *args, **kwargs)
@@ -223,7 +220,7 @@ class LlmPredictor(Predictor):
         return Request(text, system, max_tokens=8, answers=_DIGITS)
 
     def run_smoke_test(self) -> None:
-        """Run the loaded model once, to find errors that loading alone does not."""
+        """Predict once, to find errors that loading does not reveal."""
         if not isinstance(self.chat_model, str):
             raise TypeError("'chat_model' must be a string")
         for target, scale in self.scales.items():
@@ -242,7 +239,7 @@ class LlmPredictor(Predictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read."""
+        """Return the predictor of a checkpoint, given its parsed files."""
         scales = dict(zip(config["targets"], config["scales"], strict=True))
         values = np.array(config["values"], dtype=np.float64)
         examples = int(config["examples"])

@@ -20,7 +20,7 @@ _LONGEST_TEXT = 2000
 
 
 def split_terms(text: str) -> list[str]:
-    """Split a text into terms: lower-case words and numbers, without punctuation, in order.
+    """Split text into terms: lower-case words and numbers, without punctuation, in order.
 
     Unicode is normalised to NFKC and typographic apostrophes to plain ones. Only the first 2,000
     characters count.
@@ -39,13 +39,13 @@ class CaptionStatistics:
     """Term statistics of a collection of captions.
 
     Attributes:
-        terms: distinct terms.
         document_frequency: number of captions with each term (at least 1).
         collection_frequency: occurrences of each term in all captions.
         log_deviation: for each term, the standard deviation of its log count in the captions that
             contain it.
         n_documents: number of captions with at least one term.
-        postings: where each term's captions begin, with the end; and the indices of the captions.
+        postings: two arrays: the start of each term's captions, with the end of the last, and the
+            indices of these captions.
 
     >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
     >>> statistics.n_documents, statistics.n_tokens

@@ -96,7 +96,6 @@ class EgoNetworks:
     def _find_neighbours(
         self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
-        """Return the neighbours of each word, and their similarities."""
         near = {index: self._near[index] for index in indices if index in self._near}
         for index, similar in self.vectors.iterate_blocks([at for at in indices if at not in near]):
             similar[index] = -np.inf
@@ -134,7 +133,7 @@ class EgoNetworks:
             level = list(reached)
         return graph
 
-    def get_value(self, word: str, measure: Callable[[Any, str], float]) -> float:
+    def measure_word(self, word: str, measure: Callable[[Any, str], float]) -> float:
         """Return a measure of a word's network, which is cached."""
         # Words without a vector have equal networks, so they share one entry.
         key = (None if self.vectors.get_index(word) is None else word, measure)
@@ -199,7 +198,7 @@ def score_prompts(
     aggregate = getattr(np, aggregation)
     rows = [split_network_words(prompt) for prompt in prompts]
     networks.cache_neighbours({word for row in rows for word in row})
-    values = (np.array([networks.get_value(word, measure) for word in row]) for row in rows)
+    values = (np.array([networks.measure_word(word, measure) for word in row]) for row in rows)
     return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)
 
 

@@ -84,7 +84,7 @@ def _compute_mean(counts: Sequence[int]) -> float:
 
 
 def _make_token_ratio(count: Callable[[str], int]) -> Callable[[str], float]:
-    """Return a feature of prompts: the mean count over the tokens."""
+    """Return a function that computes the mean count over a prompt's tokens."""
     return lambda prompt: _compute_mean([count(word) for word in tokenize(prompt)])
 
 

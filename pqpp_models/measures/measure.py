@@ -53,11 +53,9 @@ class Measure(NamedTuple):
             agree on the validation split of v1.0 (p < .01) without a contradiction. For result
             lists, the publication decides.
         about: a description in one line.
-        source: the publication.
         nltk: the NLTK data that it reads.
         columns: required columns besides the prompt.
         evidence: the data that it needs, or None.
-        options: its options with their defaults.
     """
 
     compute: Callable[..., Any]
@@ -86,7 +84,6 @@ def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) ->
     """Combine functions with their entries in `measures.json`.
 
     Args:
-        functions: functions by name.
         shared: common fields of all `Measure` objects.
     """
     lists = ("nltk", "columns")

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def _guard_reading(resource: str) -> Iterator[None]:
-    """Return a context that reads NLTK data in one thread, and reports missing data."""
+    """Lock NLTK's readers in a block, and convert their errors to `PredictorError`."""
     import zipfile
 
     with _lock, warnings.catch_warnings():
@@ -50,8 +50,8 @@ def _guard_reading(resource: str) -> Iterator[None]:
 def load_tokenizer() -> Callable[[str], list[str]]:
     """Return ``nltk.word_tokenize``, or a simpler tokeniser if its data is missing.
 
-    The data is for sentence ends. Without it, a sentence ends at ``.``, ``?`` or ``!`` before
-    whitespace and a capital.
+    The data is needed to detect sentence ends. Without it, a sentence ends at ``.``, ``?`` or ``!``
+    before whitespace and a capital.
     """
     from nltk.tokenize import NLTKWordTokenizer, word_tokenize
 

@@ -32,9 +32,9 @@ Scores = NDArray[np.float64]
 
 
 def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) -> float:
-    """Normalised query commitment: the deviation of the top scores over that of the collection.
+    """Normalised query commitment: the top scores' standard deviation over the collection's score.
 
-    ``sqrt(mean((s - mean(s))^2 over the top k)) / |S(C)|``, with the population deviation.
+    ``sqrt(mean((s - mean(s))^2 over the top k)) / |S(C)|``, with the population standard deviation.
 
     Args:
         k: number of top documents; the original recommends 100.
@@ -107,8 +107,8 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
 def sigma_max(scores: ArrayLike) -> float:
     """The largest standard deviation over all prefixes of the ranked list.
 
-    ``max over k of sqrt(mean((s - mean(s))^2 over the top k))``, k from 1 to all: needs no
-    parameter, since a long tail of low scores lowers the deviation again.
+    ``max over k of sqrt(mean((s - mean(s))^2 over the top k))``, k from 1 to all: it needs no
+    parameter, since a long tail of low scores lowers the standard deviation again.
 
     Returns:
         At least 0: 0.0 for one document or equal scores.
@@ -127,7 +127,7 @@ def sigma_max(scores: ArrayLike) -> float:
 
 
 def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
-    """The deviation of the scores near the best one, by query length.
+    """The standard deviation of the scores near the best one, normalised by query length.
 
     ``sqrt(mean((s - mean(s))^2)) / sqrt(|q|)`` over the documents with at least ``share`` of the
     best score; often written n(sigma_50%).
@@ -176,7 +176,7 @@ def autocorrelation(
     """Spatial autocorrelation: whether similar documents have similar scores.
 
     Pearson's correlation, over the top k, of each score with the mean of its neighbours' scores,
-    weighted by cosine: the ``neighbours`` most similar others of the top k with a cosine above 0.
+    weighted by cosine. Neighbours are the most similar others of the top k with a cosine above 0.
 
     Args:
         embeddings: embeddings of the documents, shape ``(documents, dimensions)``.
@@ -295,7 +295,6 @@ def clarity(
     dense model, similarities times the scale that it was trained with.
 
     Args:
-        captions: captions of the results.
         scores: one per caption.
         statistics: term statistics of the collection.
         k: number of top captions.
@@ -380,11 +379,7 @@ _COLUMNS = ("captions", "scores", "embeddings", "results", "perturbed")
 
 
 def _adapt_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
-    """Convert a function of a result list to one of rows; rows without documents give NaN.
-
-    Args:
-        function: a function whose parameters are columns of rows.
-    """
+    """Convert a function of a result list to one of rows; rows without documents give NaN."""
     names = signature(function).parameters
     columns = [name for name in _COLUMNS if name in names]
 

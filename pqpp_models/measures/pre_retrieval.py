@@ -10,7 +10,7 @@ name                    definition
 ``sum_idf`` ``std_idf`` dicting query performance", SIGIR 2002 (mean); Scholer, Williams and
                         Turpin, "Query association surrogates for web search", JASIST 2004 (max);
                         He and Ounis, "Inferring query performance using pre-retrieval
-                        predictors", SPIRE 2004 (their gamma1, the deviation; here population)
+                        predictors", SPIRE 2004 (gamma1; here the population standard deviation)
 ``avg_ictf``            mean of ln(T / cf(t)): He and Ounis 2004
 ``avg_scq`` ``max_scq`` over Q of (1 + ln cf(t)) ln(1 + N / df(t)): Zhao, Scholer and Tsegay,
 ``sum_scq``             "Effective pre-retrieval query performance prediction using similarity and
@@ -23,7 +23,7 @@ name                    definition
 ``query_scope``         -ln(n / N), n being the captions with at least one of Q: He and Ounis 2004
 ``avg_pmi`` ``max_pmi`` over pairs of Q of ln(N df(t, u) / (df(t) df(u))), df(t, u) being captions
                         that contain both: Hauff, "Predicting the effectiveness of queries and
-                        retrieval systems", 2010. Pairs that never meet are left out
+                        retrieval systems", 2010. Pairs that never co-occur are left out
 ======================= =========================================================================
 
 Logarithms are natural if none is named. **Unknown terms** are left out of Q, as in the field's
@@ -49,7 +49,6 @@ class QueryTerms(NamedTuple):
     """The known terms of a prompt.
 
     Attributes:
-        statistics: statistics of the collection.
         indices: indices of the distinct terms in the statistics.
         times: occurrences of each term in the prompt.
         df: number of captions with each term.

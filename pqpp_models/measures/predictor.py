@@ -24,7 +24,7 @@ class MeasurePredictor(Predictor):
     """A predictor whose score for every target is a measure.
 
     The score is 0.0 if the measure is undefined. A checkpoint contains only the options of the
-    measure; the data are found by an environment variable.
+    measure; an environment variable has the path of the data.
 
     Args:
         evidence: the measure's data, like `CaptionStatistics`, if it needs any.

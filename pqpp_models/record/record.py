@@ -40,7 +40,7 @@ class FittedRows:
 
         Args:
             rows: the rows, as for ``read_prompts``; a column ``prompt_id`` is read too.
-            scored: which rows were fitted to; default: all.
+            scored: which rows the predictor was fitted to; default: all.
 
         >>> len(FittedRows.from_rows(["A red cat.", "a red  cat", "a dog", " "]))
         2
@@ -91,7 +91,7 @@ class FittedRows:
 
 
 def _hash_rows(rows: Any) -> NDArray[np.uint64]:
-    """Return the two hashes of each row; both are 0 for a blank prompt."""
+    """Return each row's hash of the prompt and of id and prompt; both are 0 for a blank prompt."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
     hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
     for index, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
@@ -113,7 +113,7 @@ _TOLERANCE = 0.01
 
 
 def find_averaged_targets(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
-    """Return the targets that a mean target averages, if there are at least two.
+    """Return the targets that a mean target averages; empty for fewer than two.
 
     >>> find_averaged_targets("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
     ('glide_hbpp', 'sdxl_hbpp')

@@ -14,7 +14,7 @@ from pqpp_models.text.reading.simplify import compute_log_demand
 from pqpp_models.text.reading.words import WordTables, compute_difficulty, to_words
 
 MOST_EXTREME = 4.0
-"""The number of deviations to which features are clipped."""
+"""The number of standard deviations to which features are clipped."""
 
 
 def compute_features(
@@ -33,7 +33,7 @@ def compute_features(
 
 
 def compute_lengths(texts: Sequence[str]) -> Floats:
-    """Return the log of 1 + the number of words of each prompt, minus that of ten words.
+    """Return log(1 + words) of each prompt, minus that of a prompt of ten words.
 
     >>> compute_lengths(["one two three four five six seven eight nine ten"]).tolist()
     [0.0]

@@ -74,7 +74,7 @@ def add_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def select_prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names have a prefix, and remove it.
+    """Return the arrays whose names have a prefix, under their names without it.
 
     >>> list(select_prefixed("words.", {"words.counts": np.zeros(1), "labels": np.zeros(1)}))
     ['counts']

@@ -2,8 +2,9 @@
 
 A training calls `calibrate_targets` for targets with units, `calibrate_across_sources` for one
 learned from studies with different scales, and `join_calibrations` to combine the results: units,
-priors, and deviations whose intervals have the nominal coverage. A target learned from studies has
-no deviation, because no feature that was tried predicts the size of its errors.
+priors, and standard deviations whose intervals have the nominal coverage. A target learned from
+studies has no standard deviation, because no feature that was tried predicts the size of its
+errors.
 """
 
 import math
@@ -31,7 +32,7 @@ SAME = 0.9999
 """The cosine from which a reference prompt counts as the prompt itself."""
 _SPREAD = "one deviates extreme distance log_words places number log_letters lettering"
 SPREAD = tuple(_SPREAD.split())
-"""The names of `make_deviation_features`, in which the log of a deviation is linear."""
+"""The columns of `make_deviation_features`, in which the log of a standard deviation is linear."""
 CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": (len(SPREAD),)}
 CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration, and the shape of each array's row; there is one row per target."""
@@ -46,7 +47,7 @@ Calibration = dict[str, Singles]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CalibratedPredictor(Predictor):
-    """A predictor with uncertainty, which detects prompts that it cannot read.
+    """A predictor that estimates its uncertainty, and detects prompts that it cannot read.
 
     Subclasses implement ``compute_raw_scores`` and set the attributes.
 
@@ -101,13 +102,12 @@ class CalibratedPredictor(Predictor):
         return self._predict(rows, targets, with_uncertainty=True)
 
     def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the lowest and highest values of targets."""
         return get_limits(targets)
 
     def _predict(
         self, prompts: list[Prompt], targets: tuple[str, ...], with_uncertainty: bool
     ) -> Estimates:
-        """Return the estimates; deviations and distances are valid only with uncertainty."""
+        """Return the estimates, with standard deviations and distances only if requested."""
         columns = [self.targets.index(target) for target in targets]
         texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
@@ -135,13 +135,13 @@ class CalibratedPredictor(Predictor):
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
         uncertain = Estimates(values, deviations, distance, known == 0, [])
         for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
-            told = self.known_words.explain(text) if self.known_words is not None else ""
+            told = self.known_words.explain_unread(text) if self.known_words is not None else ""
             parts = filter(None, (prompt.ignored_text, told, self._find_unread_text(text)))
             uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._get_limits(targets)))
 
     def run_smoke_test(self) -> None:
-        """Run the loaded model once, to find errors that loading alone does not."""
+        """Predict once, to find errors that loading does not reveal."""
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, with_uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
@@ -149,7 +149,6 @@ class CalibratedPredictor(Predictor):
             raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
-        """Return the arrays of the calibration and of the known words."""
         known = self.known_words.to_tensors() if self.known_words is not None else {}
         return {**add_prefix("calibration.", self.calibration), **known}
 
@@ -160,8 +159,6 @@ def read_calibration(
     """Read the fields shared by all `CalibratedPredictor` classes from a checkpoint.
 
     Args:
-        config: the configuration.
-        tensors: the arrays.
         *keys: keys of the configuration to leave out of `details`.
         also: names of further calibration arrays.
     """
@@ -193,7 +190,7 @@ def compute_deviations(
 def mix_with_prior(
     values: Floats, deviations: Floats, probability: Floats, calibration: Mapping[str, NDArray]
 ) -> tuple[Floats, Floats]:
-    """Return the mean and deviation of a mixture of each prediction with the prior.
+    """Return the mean and standard deviation of a mixture of each prediction with the prior.
 
     ``probability`` is the weight of each prediction.
 
@@ -212,11 +209,11 @@ def mix_with_prior(
 def make_deviation_features(
     values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
 ) -> Floats:
-    """Return the features that deviations depend on, shape ``(rows, targets, len(SPREAD))``.
+    """Return the features of standard deviations, shape ``(rows, targets, len(SPREAD))``.
 
-    A constant 1; the prediction's distance from the prior in the prior's deviations, signed and
-    absolute; the distance to the training prompts; log(1 + words); the number of spatial words;
-    whether there is a number; log(1 + characters); whether there is text to draw.
+    They are a constant 1; the prediction's distance from the prior in standard deviations of the
+    prior, signed and absolute; the distance to the training prompts; log(1 + words); the number of
+    spatial words; whether there is a number; log(1 + characters); whether there is text to draw.
     """
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
     away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
@@ -268,14 +265,14 @@ def calibrate_targets(
 
     Returns:
         The arrays of `CALIBRATION`. A target whose scores correlate negatively with its values gets
-        its mean as prediction. Deviations are scaled by conformal prediction.
+        its mean as prediction. Standard deviations are scaled by conformal prediction.
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
             slope, offset = 0.0, true.mean()
-        part = _make_unit_calibration(slope, offset, true.mean(), true.std())
+        part = _to_calibration(slope, offset, true.mean(), true.std())
         values = slope * score + offset
         columns = make_deviation_features(values[:, None], prompts, distance, part)[:, 0]
         # The shape of log deviations is fitted by likelihood, their scale by conformal quantile.
@@ -319,7 +316,7 @@ def calibrate_across_sources(
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
     slope = steep * unit * (scores.std() / own_scores.std())
-    fitted = _make_unit_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
+    fitted = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
     return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
 
 
@@ -341,17 +338,14 @@ def to_normal_scores(values: Floats) -> Floats:
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
 
 
-def _make_unit_calibration(*numbers: float) -> dict[str, NDArray]:
-    """Return the calibration of one target without spread."""
+def _to_calibration(*numbers: float) -> dict[str, NDArray]:
+    """Return four numbers of one target's calibration by name."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:
-    """Fit a linear model of the log of the mean absolute error, with a ridge penalty.
-
-    The first column must be ones. Other constant columns get the coefficient 0.
-    """
+    """Fit a ridge regression of the log mean absolute error; the first column must be ones."""
     mean, deviation = columns.mean(axis=0), columns.std(axis=0)
     used = np.flatnonzero(deviation > 1e-6)
     rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, used] / deviation[used]])

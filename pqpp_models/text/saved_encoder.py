@@ -31,9 +31,7 @@ def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_registered: b
     """Restore a module from its configuration and weights.
 
     Args:
-        config: the configuration.
-        arrays: the weights.
-        is_registered: whether the model type is one of pqpp.
+        is_registered: whether the model type is pqpp's own.
     """
     import torch
     from transformers import AutoConfig, AutoModel

@@ -53,7 +53,7 @@ class WordPieces:
 
     Args:
         vocabulary: the pieces in order of their ids; ``##`` marks a piece inside a word.
-        max_pieces: length to which a prompt is truncated.
+        max_pieces: number of pieces to which a prompt is truncated.
 
     >>> pieces = WordPieces(["[PAD]", "[UNK]", "surf", "##board", "!"], max_pieces=8)
     >>> pieces.encode("Surfboard! Qqq")
@@ -68,7 +68,7 @@ class WordPieces:
         self._pieces = lru_cache(_CACHE)(self._split_word)
 
     def encode(self, prompt: str) -> list[int]:
-        """Return the ids of a prompt's pieces, and of one unknown word for a blank prompt."""
+        """Return the ids of a prompt's pieces; a blank prompt has one unknown piece."""
         numbers: list[int] = []
         for word in split_words(prompt):
             numbers += self._pieces(word)
@@ -242,13 +242,6 @@ class StaticNetwork:
         return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
     def _convolve(self, layer: str, products: Singles, *indices: NDArray[np.int64]) -> Singles:
-        """Convolve each piece with the one before and the one after.
-
-        Args:
-            layer: the name of the layer.
-            products: the products of pieces with the kernel; the last row is for no piece.
-            *indices: the indices of the previous, the same and the next piece; -1 for none.
-        """
         before, own, after = np.split(products, _REACH, axis=1)
         sums: Singles = own[indices[1]] + self.weights[f"{layer}.bias"]
         sums += before[indices[0]]
@@ -295,11 +288,10 @@ class StaticPredictor(CalibratedPredictor):
 
     Attributes:
         references: unit vectors of the training prompts as int8, for distances.
-        tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
         no_easier_with_more: targets whose score is the lowest of the prompt and its simpler
             variants, so that asking for more never raises it.
-        judged: the model of `alignment`.
+        judged: the model that predicts `alignment`.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -403,7 +395,7 @@ class StaticPredictor(CalibratedPredictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read."""
+        """Return the predictor of a checkpoint, given its parsed files."""
         targets = resolve_targets(config["targets"])
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
         rule = tuple(config.get(_FEWER, []))

@@ -101,12 +101,11 @@ class TextEnsemblePredictor(CalibratedPredictor):
         }
 
     def _get_files(self) -> dict[str, bytes]:
-        """Return the files of the tokenizer."""
         return read_processor_files(self.tokenizer)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read.
+        """Return the predictor of a checkpoint, given its parsed files.
 
         Raises:
             MissingExtraError: torch or transformers is not installed.

@@ -48,8 +48,6 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
 
     Args:
         recipe: The recipe; if it has no targets, it gets those of the dataset.
-        split: The split.
-        images: Whether to load images.
 
     Raises:
         PqppError: The dataset cannot be loaded, or has no usable rows.

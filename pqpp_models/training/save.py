@@ -21,7 +21,6 @@ def save_predictor(
     """Save a predictor with its card, and push it to the Hub if the recipe says so.
 
     Args:
-        predictor: The trained predictor.
         recipe: The training options.
         training: The rows that it was fitted to.
         validation: The rows that chose the epoch.

@@ -22,7 +22,6 @@ class VerdictReference:
     """Quantiles of a predictor's own predictions.
 
     Attributes:
-        target: The predicted target.
         captions: The 0th to the 100th percentile of predictions for real captions.
         people: The same for people's prompts.
     """

@@ -223,7 +223,7 @@ def predict_verdicts(
         predictor: A predictor with a reference.
         rows: The output of `Predictor.read_rows`.
         targets: Names of targets; default: all. The target of the verdicts is added.
-        uncertainty: Whether to add deviations.
+        uncertainty: Whether to add standard deviations.
         unread: As for `predict`.
 
     Returns:
@@ -239,7 +239,7 @@ def predict_verdicts(
     asked = [find_skills(prompt.content) for prompt in read]
     plain = list(dict.fromkeys(skill.plain for skills in asked for skill in skills))
     target, everything = reference.target, [*rows, *predictor.read_rows(plain)]
-    names = dict.fromkeys((*predictor.get_columns(targets), target))
+    names = dict.fromkeys((*predictor.list_columns(targets), target))
     predicted = predict_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
     far = columns.get("out_of_domain", [False] * count)
@@ -263,7 +263,8 @@ def explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
     if out_of_domain:
-        kind, _, what = known.explain(prompt.normalised).partition(": ") if known else ("", "", "")
+        why = known.explain_unread(prompt.normalised) if known else ""
+        kind, _, what = why.partition(": ")
         return _REASONS.get(kind, predictor.domain_note).format(what)
     unknown = known.read(prompt.normalised).unknown if known else []
     unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]

@@ -123,7 +123,7 @@ def _by_python(rows: list) -> Callable[[Path, Path], object]:
 
         predictor = Predictor.from_pretrained(folder)
         found = predictor.predict(rows)
-        assert found.shape == (len(rows), len(predictor.get_columns(None)))
+        assert found.shape == (len(rows), len(predictor.list_columns(None)))
         repr(predictor)
         predictor.render_card()
         if predictor.supervised:

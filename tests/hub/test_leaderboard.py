@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 from support.local_hub import DEFAULT_ACCOUNTS
 
 from pqpp_datasets.export.export import export
-from pqpp_hub.eval_results import BenchmarkTask, make_result, render_results
+from pqpp_hub.eval_results import BenchmarkTask, make_entry, render_results
 from pqpp_models.measures.predictor import MeasurePredictor
 
 TARGETS = 9
@@ -104,7 +104,7 @@ def test_submitted_results_are_ranked_and_verified(shared, benchmark, push, pqpp
     lie = tmp_path / "n_words" / path
     lie.parent.mkdir()
     task = BenchmarkTask("sample", "test", "mean_rr")
-    lie.write_text(render_results([make_result(task, benchmark, 0.99)]))
+    lie.write_text(render_results([make_entry(task, benchmark, 0.99)]))
     lie.with_name("broken.yaml").write_text("- dataset: {id: 3}")
     pqpp("models", "push", tmp_path / "n_words", own)
     named = ("--models", f"{own},{theirs}")

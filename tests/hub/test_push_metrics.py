@@ -46,7 +46,7 @@ def test_space_as_evaluate_and_gradio_want_it(shared, push, printed):
         f"folder = pathlib.Path(snapshot_download({name!r}, repo_type='space'))\n"
         "from pqpp_metrics import app\n"
         "shown = []\n"
-        "app.serve_page = shown.append\n"
+        "app.space.serve_page = shown.append\n"
         "exec((folder / 'app.py').read_text())\n"
         "(click,) = [one for one in shown[0].fns.values() if one.api_name == 'compute']\n"
         "print(json.dumps(click.fn(*(box.value for box in click.inputs))))"

@@ -77,9 +77,9 @@ def ensemble(tmp_path_factory):
     from pqpp_backbones.encoder.encoding import get_layer_means
     from pqpp_backbones.encoder.pretrained import load_encoder
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.text.training.builds import train_ensemble
     from pqpp_models.text.training.recipe import EnsembleRecipe
     from pqpp_models.text.training.settings import EnsembleTuning, FitSettings
+    from pqpp_models.text.training.trainers import train_ensemble
     from pqpp_models.training.data import Rows
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
@@ -103,6 +103,6 @@ def ensemble(tmp_path_factory):
         **{"train": Rows(prompts, scores, None), "goals": scores, "captions": captions},
         **{"new_model": partial(BertForPerformancePrediction.from_backbone, str(folder))},
         **{"encoder": encoder, "tokenizer": tokenizer, "texts": texts, "encoded": encoded},
-        get_states=lambda rows: {layer: states[rows] for layer, states in encoded.items()},
+        select_states=lambda rows: {layer: states[rows] for layer, states in encoded.items()},
     )
     return train_ensemble(recipe, data)

@@ -12,7 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow
 from support.tiny_models import save_clip, save_text_encoder, trainer  # noqa: E402
 
 from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
-from pqpp_models.images.pairs import aggregate, read_pairs  # noqa: E402
+from pqpp_models.images.pairs import read_pairs, score_rows  # noqa: E402
 
 GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
 
@@ -52,14 +52,14 @@ def rows_of_relevance(*relevances, model="clip"):
 def test_aggregation_of_certain_relevances(relevance, precision, reciprocal_rank, aggregation):
     pairs = read_pairs(rows_of_relevance(relevance, [0, 1]), "retrieval", 25)
     targets = ["clip_p10", "mean_rr"]
-    found = aggregate(pairs.labels.astype(float), pairs, targets, aggregation)
+    found = score_rows(pairs.labels.astype(float), pairs, targets, aggregation)
     assert found[0] == pytest.approx([precision, reciprocal_rank])
     assert found[1] == pytest.approx([0.1, 0.5])
 
 
 def test_expected_reciprocal_rank_by_hand():
     pairs = read_pairs(rows_of_relevance([0, 0]), "retrieval", 25)
-    found = aggregate(np.array([0.5, 0.4]), pairs, ["clip_rr", "clip_p10"], "expected")
+    found = score_rows(np.array([0.5, 0.4]), pairs, ["clip_rr", "clip_p10"], "expected")
     assert found[0] == pytest.approx([0.5 + 0.5 * 0.4 / 2, 0.09])
 
 
@@ -67,7 +67,7 @@ def test_hbpp_is_the_mean_over_images_and_models():
     rows = [{"prompt": "a", "glide_images": [GRAY] * 2, "sdxl_images": [GRAY]}]
     pairs = read_pairs(rows, "generation", 25)
     targets = ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"]
-    found = aggregate(np.array([0.0, 1.0, 1.0]), pairs, targets, "threshold")
+    found = score_rows(np.array([0.0, 1.0, 1.0]), pairs, targets, "threshold")
     assert found.tolist() == [[0.5, 2.0, 1.25]]
 
 

@@ -37,7 +37,7 @@ def test_what_is_not_read_has_no_number_unless_the_average_is_asked_for():
 
 def test_a_measure_has_one_score_whatever_is_asked():
     words = Predictor.from_pretrained("mean_word_length")
-    assert words.get_columns(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
+    assert words.list_columns(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
     assert words.predict(["a red"], "mean_rr,mean_hbpp").tolist() == [[2.0, 2.0]]
     for targets in (None, "mean_rr,mean_hbpp"):
         table = predict(["a red"], targets, "mean_word_length")

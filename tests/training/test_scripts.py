@@ -13,7 +13,7 @@ from support.tiny_models import REPOSITORY
 
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.training.options import OptimisationOptions, RunOptions
-from pqpp_backbones.training.publish import check_model_folder, check_unfinished
+from pqpp_backbones.training.publish import check_model_folder, check_no_result
 from pqpp_backbones.training.script import explain_crash
 from pqpp_files.errors import PqppError
 
@@ -60,8 +60,8 @@ def test_existing_predictor_is_replaced_only_with_overwrite(tmp_path):
         with pytest.raises(PqppError, match=r"model is not empty; set `overwrite`"):
             check_model_folder(options(output_dir=str(tmp_path)), "bert")
         check_model_folder(options(output_dir=str(tmp_path), overwrite=True), "bert")
-    check_unfinished(folder, OptimisationOptions(resume_from_checkpoint="last"))
-    check_unfinished(Path("nowhere"), RunOptions())
+    check_no_result(folder, OptimisationOptions(resume_from_checkpoint="last"))
+    check_no_result(Path("nowhere"), RunOptions())
 
 
 @pytest.mark.slow

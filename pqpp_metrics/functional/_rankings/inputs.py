@@ -151,7 +151,7 @@ def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs
         relevance = pad_rows("relevance", relevance, unknown)
     scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
     relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
-    xp = _inputs.require_alike(scores=scores, relevance=relevance)
+    xp = _inputs.require_same_library(scores=scores, relevance=relevance)
     if rules.judged_only:  # rank documents without a judgment last
         scores = xp.astype(scores, xp.float64)
         ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
@@ -187,7 +187,7 @@ def _as_unretrieved(xp, relevance, rules):
     if lengths and len(set(lengths)) > 1:
         grades = pad_rows("unretrieved", grades, 0)
     grades = _inputs.as_array("unretrieved", grades)
-    _inputs.require_alike(same_shape=False, relevance=relevance, unretrieved=grades)
+    _inputs.require_same_library(same_shape=False, relevance=relevance, unretrieved=grades)
     if grades.ndim == 2 and grades.shape == (relevance.shape[0], 0):
         return relevance[:, :0]
     grades = _inputs.as_numbers("unretrieved", grades, ndim=2)

@@ -35,7 +35,6 @@ def count_relevant(
     """Return the number of relevant documents among the first k, float64 (queries,).
 
     Args:
-        inputs: The checked inputs.
         k: One for all, or (queries,), at most the number of documents.
         expected: Returns what documents tied at the k-th score add with ties="expected".
     """
@@ -102,7 +101,7 @@ class TieGroups(NamedTuple):
 def get_ranked_gains(
     inputs: RankingInputs, gain: Callable[[Array], Array]
 ) -> tuple[Array, TieGroups | None]:
-    """Return gains by rank, float64 (queries, documents), and the ties; None if none matters.
+    """Return gains by rank, float64 (queries, documents), and the tie groups, or None without ties.
 
     `gain` maps grades to gains. Under "expected", each tied document should get the mean gain of
     its tie, as `get_mean_gains` returns it.

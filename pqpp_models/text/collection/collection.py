@@ -48,7 +48,8 @@ class Postings:
 
     Attributes:
         words: the distinct hashes of content words, sorted.
-        starts: the position of each word's first caption in ``captions``, and the end.
+        starts: the position of each word's first caption in ``captions``, then the length of
+            ``captions``.
         captions: the indices of captions, grouped by word.
         keys: a hash of each caption, to find the caption that equals a prompt.
 
@@ -63,7 +64,6 @@ class Postings:
     keys: NDArray[np.uint32]
 
     def __post_init__(self) -> None:
-        """Check the arrays."""
         if len(self.starts) != len(self.words) + 1 or self.starts[-1] != len(self.captions):
             raise ValueError("the postings' arrays do not match")
         if len(self.captions) and self.captions.max() >= len(self.keys):
@@ -87,11 +87,10 @@ class Postings:
     def measure_scope(self, prompts: Sequence[str]) -> Singles:
         """Return features of prompts from the number of captions with the same content words.
 
-        Log counts of captions with all content words, all but one and all but two, and with at
-        least `SCOPE_SHARES` of the summed inverse document frequency; the share of it in the
-        captions at `SCOPE_RANKS`; the sum and the mean of the words' inverse document frequencies.
-        The prompt's own caption is excluded. A prompt without content words shares nothing with any
-        caption.
+        They are the log counts of captions with all content words, all but one and all but two, and
+        with more than each of `SCOPE_SHARES` of their summed inverse document frequency; the shares
+        of that sum in the captions at `SCOPE_RANKS`; the sum itself; and its mean per word. The
+        prompt's own caption is excluded.
         """
         rows = []
         for prompt in prompts:
@@ -141,7 +140,7 @@ class Collection:
         means: by layer, the mean subtracted from the encoder's output before scaling to length one.
         labelled: the number of labelled captions, which come first.
         tables: word counts of the captions.
-        postings: the index of words; without it, there are no features of scope and coherence.
+        postings: the index of words; without it, there are no scope and coherence features.
     """
 
     vectors: Mapping[int, NDArray[Any]]
@@ -151,7 +150,6 @@ class Collection:
     postings: Postings | None = None
 
     def __post_init__(self) -> None:
-        """Convert the vectors to 32 bits."""
         self.vectors = {layer: np.asarray(rows, np.float32) for layer, rows in self.vectors.items()}
         self.means = {layer: np.asarray(mean, np.float32) for layer, mean in self.means.items()}
 
@@ -241,7 +239,7 @@ class Collection:
         return np.concatenate(blocks, axis=1)
 
     def to_tensors(self) -> Arrays:
-        """Return the arrays of the collection, with vectors of 16 bits."""
+        """Return the arrays of the collection, with 16-bit vectors."""
         arrays = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
         arrays |= add_prefix("postings.", vars(self.postings)) if self.postings is not None else {}
         for layer, vectors in self.vectors.items():
@@ -261,7 +259,7 @@ def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Posting
 
 
 def compute_similarities(rows: Singles, references: Singles) -> Singles:
-    """Return the cosines of unit vectors and references, or -1 if both are equal."""
+    """Return the cosines between unit vectors and references; -1 if they are equal."""
     similarity = rows @ references.T
     similarity[similarity >= SAME] = -1
     return similarity
@@ -289,7 +287,7 @@ def summarise_density(similarity: Singles) -> Singles:
 
 
 def average_labels(rows: Singles, references: Singles, labels: Singles) -> Singles:
-    """Return the mean labels of the nearest captions, shape ``(prompts, targets)``."""
+    """Return the mean labels of each prompt's nearest captions, shape ``(prompts, targets)``."""
     blocks = []
     for part in iterate_chunks(rows):
         index, values = _find_nearest(part, references, max(LABEL_NEIGHBOURS))
@@ -306,8 +304,8 @@ def measure_coherence(rows: Singles, references: Singles) -> Singles:
     """Return features of prompts from the similarities among their nearest captions.
 
     For each number of captions in `COHERENCE_NEIGHBOURS`, these are the mean cosine of pairs and
-    the standard deviation of the cosines to the prompt; the last is the length of the mean vector.
-    A caption that equals the prompt is excluded.
+    the standard deviation of the cosines to the prompt; the last feature is the length of the mean
+    vector. A caption that equals the prompt is excluded.
 
     >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
     >>> features = measure_coherence(np.array([[0.6, 0.8, 0.0]], np.float32), known)

@@ -1,6 +1,6 @@
 """Models of prompts from their vectors and a collection of captions.
 
-The networks run on numpy alone; only the text encoder, which is elsewhere, needs torch.
+The networks need only numpy; the text encoder, which is elsewhere, needs torch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Scaling:
 
     @classmethod
     def fit(cls, rows: Singles) -> Self:
-        """Fit a scaling to mean 0 and deviation 1."""
+        """Fit a scaling to mean 0 and standard deviation 1."""
         return cls(rows.mean(axis=0), rows.std(axis=0) + 1e-6)
 
     def __call__(self, rows: Singles) -> Singles:
@@ -54,7 +54,7 @@ class KernelRidge:
     offset: Singles
 
     def compute_kernel(self, rows: Mapping[str, Singles]) -> Singles:
-        """Return the kernel of rows and training rows."""
+        """Return the kernel values between rows and the training rows."""
         total = 0.0
         for name, weight in self.weights.items():
             distance = square_distances(rows[name], self.points[name])
@@ -80,11 +80,10 @@ def apply_layers(rows: Singles, layers: Layers) -> Singles:
 
 @dataclass
 class CollectionModel:
-    """A model of standardised targets from prompts, their encoded layers and a collection.
+    """A model that predicts standardised targets from prompts, their encodings and a collection.
 
     Attributes:
         labels: standardised targets of the labelled captions, for the features of neighbours.
-        features: the scaling of the features.
         inputs: the scaling of each layer that the networks use.
         ridge: the kernel regression.
         networks: the networks, whose outputs are averaged.

@@ -73,11 +73,11 @@ _FORMULA = re.compile(rf"(?<!\S){_SUM}\s*=\s*{_SUM}")
 
 
 class WordReport(NamedTuple):
-    """A report on the words of a text.
+    """A report on the words of a prompt.
 
     Attributes:
         share: How well the words are known on average, from about 0 to 1.
-        language: The language of the text; None for English.
+        language: The language of the prompt; None for English.
         odd_share: The share of the letters that are in unknown words unlike English.
         unknown: The words in no word list.
     """
@@ -89,7 +89,7 @@ class WordReport(NamedTuple):
 
     @property
     def is_garbled(self) -> bool:
-        """Whether the text is garbled."""
+        """Whether the prompt is garbled."""
         return self.odd_share > _GARBLED_ABOVE
 
 
@@ -184,11 +184,11 @@ class KnownWords:
         share = np.array([self.read(prompt).odd_share for prompt in prompts])
         return np.clip((share - _GARBLED_ABOVE) / (_GARBLED_FROM - _GARBLED_ABOVE), 0.0, 1.0)
 
-    def explain(self, prompt: str) -> str:
+    def explain_unread(self, prompt: str) -> str:
         """Describe why a prompt is not read as English; empty if it is.
 
         >>> known = KnownWords.fit(["a red cat"] * 40)
-        >>> [known.explain(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
+        >>> [known.explain_unread(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
         found = self.read(prompt)
@@ -296,7 +296,7 @@ class KnownWords:
 
 
 def is_repetitive(words: Sequence[str]) -> bool:
-    """Return whether a text mostly repeats the same words.
+    """Return whether most words are repetitions of the same few.
 
     >>> is_repetitive(["dog"] * 4), is_repetitive("a dog and a cat and a bird".split())
     (True, False)

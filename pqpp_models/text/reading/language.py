@@ -22,7 +22,7 @@ _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
 
 
 def detect_language(text: str, is_english: bool = False) -> str | None:
-    """Detect the language of a text; None for English or an unknown language.
+    """Detect the language of text; None for English or an unknown language.
 
     A language is detected from its script, or from function words and letters that outnumber those
     of English. Quoted text does not count.
@@ -61,8 +61,8 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
 def find_language_codes(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the ISO 639-1 codes of the languages of texts, the most common first.
 
-    A language counts if it is that of at least one in fifty texts of a sample. The result is empty
-    if such a language is unknown.
+    A language counts if at least one in fifty sampled texts is in it. The result is empty if such a
+    language is unknown.
 
     >>> find_language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])
     ('en', 'de')

@@ -43,7 +43,7 @@ _MOST_WORDS = 12
 _MOST_TEXTS = 300
 _SHORT_TEXT = 4
 _CONFLICT = 2.0
-"""In ratings a conflict costs .53 (+-.26) deviations, a unit of `compute_log_demand` .27."""
+"""In ratings, a conflict costs .53 (+-.26) standard deviations, and a unit of demand .27."""
 
 _MOST_THINGS = 12
 _MOST_COUNTED = 2
@@ -65,7 +65,7 @@ class ThingCount(NamedTuple):
 
 @lru_cache(1 << 12)
 def find_counts(text: str) -> tuple[ThingCount, ...]:
-    """Return the counts of things in a lower-case text, outside quotation marks.
+    """Return the counts of things in lower-case text, outside quotation marks.
 
     A number is a count if a plural follows within a few words; "1" is one before any word. "one",
     "a pair" and years are not counts.
@@ -78,7 +78,7 @@ def find_counts(text: str) -> tuple[ThingCount, ...]:
     text = mask_quotations(text)
     counts: list[ThingCount] = []
     for number in find_numbers(text):
-        if not number.value or _is_part_of_name(text, *number):
+        if not number.value or _is_name_or_year(text, *number):
             continue
         end = number.end + (3 if _OF_THINGS.match(text, number.end) else 0)
         if number.value == 1:
@@ -110,7 +110,7 @@ _IN_TITLE = re.compile(
 _IDIOM = re.compile(r"(?:a |the )?(?:pair|couple|trio)")
 
 
-def _is_part_of_name(text: str, number: int, start: int, end: int) -> bool:
+def _is_name_or_year(text: str, number: int, start: int, end: int) -> bool:
     """Return whether a number is a year, or is in a name or word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
@@ -154,10 +154,10 @@ def _to_singular(word: str) -> str:
 
 
 def reduce_counts(text: str) -> tuple[str, ...]:
-    """Return variants of a text in which counts of things are lower, down to one.
+    """Return variants of a prompt in which counts of things are lower, down to one.
 
     Numbers become words, and numbers above twelve become twelve. Only the first two counts are
-    reduced. The unchanged text is the only variant of a text without counts.
+    reduced. A prompt without counts is returned unchanged.
 
     >>> reduce_counts("3 dogs")
     ('a dog', 'two dogs', 'three dogs')
@@ -207,7 +207,7 @@ _BY_THE_DOZEN = re.compile(
 
 
 def simplify_numbers(text: str) -> list[str]:
-    """Return variants of a text with plain numbers: "one" as an article, "many" as "some".
+    """Return variants of a prompt with plain numbers: "one" as an article, "many" as "some".
 
     Things sold by the dozen and adjectives such as "three-legged" are unchanged.
 
@@ -236,7 +236,7 @@ def simplify_numbers(text: str) -> list[str]:
 
 
 def simplify_prompt(text: str) -> tuple[str, ...]:
-    """Return up to 300 simpler variants of a text, and the text with plain numbers.
+    """Return up to 300 simpler variants of a prompt, and the prompt with plain numbers.
 
     The variants combine lower counts, shorter lists and texts to draw, plain positions, and usual
     colours.
@@ -331,7 +331,7 @@ def restore_usual_colours(text: str) -> list[str]:
 
 
 def compute_log_demand(text: str) -> float:
-    """Return the log of how much a text asks for, from its letters to draw and counts of things.
+    """Return the log of a prompt's demand, from its letters to draw and counts of things.
 
     Only letters above four count, and only the highest count of things, at most twelve. A flock
     counts as two things and a couple as one, as in the ratings of four studies.

@@ -27,7 +27,7 @@ _NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "several": 4, "dozen": 12, "twen
 _NUMBERS |= {"hundred": 100, "thousand": 100}
 
 WORD_LISTS = read_word_lists(__file__, "words.txt")
-"""Words by kind."""
+"""Words by category."""
 FUNCTION_WORDS = frozenset().union(
     *(WORD_LISTS[kind] for kind in ("function", "place", "negation", "comparison"))
 )
@@ -55,7 +55,7 @@ def to_words(prompt: str) -> list[str]:
 
 
 def strip_accents(text: str) -> str:
-    """Remove the accents from a text.
+    """Remove the accents from text.
 
     >>> strip_accents("Zürich")
     'Zurich'

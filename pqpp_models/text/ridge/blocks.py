@@ -27,7 +27,7 @@ _LENGTHS = range(2, 6)
 
 
 def find_words(prompt: str) -> list[str]:
-    """Split a normalised prompt into words; a text without spaces is one word.
+    """Split a normalised prompt into words; one without spaces is a single word.
 
     >>> find_words("a cat's hat")
     ['a', "cat's", 'hat']
@@ -36,7 +36,7 @@ def find_words(prompt: str) -> list[str]:
 
 
 def hash_text(text: str) -> int:
-    """Return the CRC-32 of a text."""
+    """Return the CRC-32 of text."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
@@ -122,8 +122,8 @@ class SeenPieces:
         """Return 0 for each prompt, since garbled words are not detected."""
         return np.zeros(len(prompts))
 
-    def explain(self, prompt: str) -> str:
-        """Return an empty text, since there is no explanation."""
+    def explain_unread(self, prompt: str) -> str:
+        """Return an empty string, since there is no explanation."""
         return ""
 
 
@@ -172,7 +172,6 @@ def compute_prompt_features(
 
     Args:
         network: the predictor `static`, whose network embeds the prompts.
-        sentence_encoder: an additional encoder.
         prompts: normalised prompts.
         base: the network's target whose predictions the fit starts from.
     """

@@ -1,8 +1,8 @@
 """Fit a ridge predictor to a user's prompts and scores.
 
-Duplicate prompts become one with their mean score. Form and strength of the head are chosen for
-each target by leave-one-out errors. The reported figures are cross-validated: each fold is
-predicted, with `predict`, by a fit to the others.
+Duplicate prompts become one with their mean score. The form and ridge strength of the head are
+chosen for each target by leave-one-out errors. The reported figures are cross-validated: each fold
+is predicted, with `predict`, by a fit to the others.
 """
 
 import json
@@ -47,7 +47,6 @@ class TrainingPrompts(NamedTuple):
     """Distinct prompts with their scores.
 
     Attributes:
-        features: the features of the prompts.
         texts: normalised prompts.
         values: shape ``(prompts, targets)``, NaN for a missing score.
         out_of_domain: which prompts are not plain English.
@@ -72,7 +71,6 @@ class HeadFitter:
 
     Attributes:
         network: the predictor `static`.
-        sentence_encoder: an additional encoder.
         limits: the lowest and highest value of each target.
         base: the network's target whose predictions the fit starts from.
     """
@@ -143,7 +141,7 @@ class HeadFitter:
 def _fit_target(
     blocks: Kernels, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
-    """Return the weights, intercept and calibration of one target."""
+    """Return the weights, intercept and calibration of a target by name."""
     rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
     column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
     column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
@@ -169,8 +167,8 @@ def cross_validate(
     """Cross-validate a predictor, and compare its predictions with the scores.
 
     For the correlations, the mean score of its training folds is subtracted from each prediction:
-    that mean is low where a fold's own scores are high, so without signal the pooled correlation
-    would be negative rather than 0.
+    that mean is low if a fold's own scores are high, so without signal the pooled correlation would
+    be negative rather than 0.
 
     Args:
         as_typed: the prompts as they were typed.
@@ -209,7 +207,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return the three coefficients and the interval of Spearman's; undefined ones are 0.
+    """Return three correlation coefficients and Spearman's interval; undefined ones are 0.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}
@@ -256,8 +254,8 @@ def fit(
             skipped for that target only.
         targets: any names. Of several, those with fewer than 20 prompts or a single value are
             skipped with a warning. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR and rates
-            (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1, and so are the predictions. Those of
-            other targets may exceed the observed range by a tenth of it.
+            (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1, and their predictions are too.
+            Predictions of other targets may exceed the observed range by a tenth of it.
         data: a description of the data, for the configuration and the card.
         folds: number of folds of the cross-validation.
         progress: show a bar on standard error.
@@ -267,8 +265,8 @@ def fit(
             use with `static-train`, like "sentence-transformers/all-MiniLM-L6-v2". The encoder
             needs torch and is saved with the head. For other languages use a multilingual one.
         base: a target of the network to start from, such as `alignment` (with `static`): the fit
-            learns the differences between it and your scores. Best with 20 to 200 prompts, if
-            higher scores go with higher values of the base.
+            learns the differences between it and your scores. It helps most with 20 to 200 prompts,
+            if higher scores go with higher values of the base.
 
     Returns:
         The predictor. ``details["training"]`` has ``form``, the chosen form of each target, and
@@ -383,7 +381,7 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
 def _choose_limits(
     targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
-    """Return the limits of the targets that can be fitted, and warn of the others."""
+    """Return the limits of the targets that can be fitted, and warn about the others."""
     ranges: dict[str, tuple[float, float]] = {}
     left_out: list[str] = []
     for target, column in zip(targets, values.T, strict=True):

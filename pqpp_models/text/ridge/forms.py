@@ -89,7 +89,7 @@ PART_OF = {EMBEDDING_KERNEL: "embedding", ENCODER_KERNEL: "sentence"}
 """A kernel to the name of its part in a predictor."""
 
 BASE_SLOPE = 0.2
-"""The rise of a score, in its deviations, per deviation of the network's prediction."""
+"""The rise of a score per rise of the network's prediction, both in standard deviations."""
 
 MOST_LANDMARKS = 1000
 _LEAST_SQUARE = 1e-6  # of a kernel's directions, as a share of the largest
@@ -153,7 +153,6 @@ class Kernels:
         """Fit all forms to the prompts with scores.
 
         Args:
-            has_score: whether each prompt has a score.
             goals: the standardised scores of these prompts.
         """
         lean = 0.0 if self.lean is None else self.lean[has_score, None]

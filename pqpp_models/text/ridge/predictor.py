@@ -79,7 +79,7 @@ _UNLIKE = "no word in common with the prompts it was fitted to"
 
 @dataclass(eq=False, repr=False)
 class RidgePredictor(CalibratedPredictor):
-    """A predictor of any targets by ridge regression, see `pqpp_models.text.ridge.fitting.fit`.
+    """A predictor of any targets by ridge regression; see `pqpp_models.text.ridge.fitting.fit`.
 
     Predictions are in each target's own units and within its limits.
 
@@ -92,7 +92,6 @@ class RidgePredictor(CalibratedPredictor):
         limits: the lowest and highest value of each target, in order.
         pieces: the TF-IDF head.
         neighbours: the kernel heads on embeddings, by `embedding` and `sentence`.
-        sentence_encoder: the additional encoder for `sentence`.
         base: the target of the encoder that scores start from, scaled by ``base_slope``.
         reads_any_language: whether most training prompts are not plain English, so that all prompts
             with a piece in common with them are read.
@@ -187,7 +186,6 @@ class RidgePredictor(CalibratedPredictor):
         }
 
     def _get_files(self) -> dict[str, bytes]:
-        """Return the files of the sentence encoder's tokenizer, if there is one."""
         encoder = self.sentence_encoder
         return {} if encoder is None else read_processor_files(encoder.tokenizer)
 
@@ -200,7 +198,7 @@ class RidgePredictor(CalibratedPredictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read."""
+        """Return the predictor of a checkpoint, given its parsed files."""
         encoder_class = registry.get_predictor_class(ENCODER)
         arrays = select_prefixed("encoder.", tensors)
         encoder = encoder_class.from_checkpoint(folder, config["encoder"], arrays)

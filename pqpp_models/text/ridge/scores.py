@@ -27,7 +27,6 @@ class ScoreTable:
     Attributes:
         ids: Ids of the prompts, or None.
         columns: Scores by target, NaN if missing.
-        name: The name of the data.
         limits: Lowest and highest value of each target, if known.
         dataset: The ``name`` and ``licence`` of the dataset, for the card.
     """
@@ -54,7 +53,6 @@ def read_score_table(
         dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
         targets: The columns of scores; default: all targets of a dataset.
         split: The split; default: `train`, or the only split.
-        column: The prompt column.
 
     Raises:
         BenchmarkError: The dataset, or the requested split, does not exist.

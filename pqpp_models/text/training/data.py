@@ -44,20 +44,20 @@ def evaluate_calibrated(
         ``validation``: Pearson's and Kendall's coefficients of each target and their means;
         ``validation_near`` and ``validation_far``: the means for the halves nearer to and farther
         from the training prompts; ``coverage_validation``: the share of true values within 1.645
-        deviations.
+        standard deviations.
     """
     values, deviations, distance, *_ = predictor.predict_with_uncertainty(prompts, targets)
     far = distance > np.median(distance)
     covered = np.abs(true - values) <= Z90 * deviations
     return {
-        "validation": score_targets(values, true, targets),
-        "validation_near": score_targets(values[~far], true[~far], targets)["mean"],
-        "validation_far": score_targets(values[far], true[far], targets)["mean"],
+        "validation": list_correlations(values, true, targets),
+        "validation_near": list_correlations(values[~far], true[~far], targets)["mean"],
+        "validation_far": list_correlations(values[far], true[far], targets)["mean"],
         "coverage_validation": _round(covered.mean()),
     }
 
 
-def score_targets(predicted: Floats, true: Floats, targets: Sequence[str]) -> dict[str, list]:
+def list_correlations(predicted: Floats, true: Floats, targets: Sequence[str]) -> dict[str, list]:
     """Return Pearson's and Kendall's coefficients of each target, and their means as ``mean``."""
     scores = correlate_targets(predicted, true, targets)
     pairs = {name: (f"{name}_pearson", f"{name}_kendall") for name in targets}
@@ -74,7 +74,7 @@ def score_brevity(prompts: Sequence[str]) -> Floats:
     return -np.array([len(to_words(prompt)) for prompt in prompts], dtype=np.float64)
 
 
-def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
+def evaluate_study(study: Study, predicted: Floats) -> dict[str, Any]:
     """Evaluate predictions on a held-out study.
 
     Args:
@@ -103,7 +103,7 @@ def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
 
 
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Format the rows of `score_study` as a table, with means over the studies.
+    """Format the rows of `evaluate_study` as a table, with means over the studies.
 
     >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "a": 0.5}
     >>> print(format_studies({"mine": row}))
@@ -137,11 +137,10 @@ class TextData:
     """The training and validation data of a recipe.
 
     Args:
-        predictor_type: the type of the predictor to train.
         learns_studies: whether the studies of `alignment` are needed even if no folder is named.
 
     Attributes:
-        train, validation: rows with all targets; prompts normalised.
+        train, validation: rows that have all targets, with normalised prompts.
         goals: the values to fit, one row per row of ``train``.
         captions: further captions of the collection, normalised.
         sources: the studies of `alignment`.
@@ -165,7 +164,7 @@ class TextData:
         self.sources = read_studies(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
         check_layers(self.encoder, recipe.layers)
-        model_class = registry.get_predictor_class("bert").model_class()
+        model_class = registry.get_predictor_class("bert").get_model_class()
         self.new_model = partial(model_class.from_backbone, recipe.model)
         self.recipe = recipe
 
@@ -177,7 +176,7 @@ class TextData:
                 self.encoder, self.tokenizer, self.texts, self.recipe.layers, progress=True
             )
 
-    def get_states(self, rows: Any) -> dict[int, Singles]:
+    def select_states(self, rows: Any) -> dict[int, Singles]:
         """Return the encoder's states of some texts, by layer."""
         return {layer: states[rows] for layer, states in self.encoded.items()}
 
@@ -199,7 +198,7 @@ class TextData:
             scores = self.scores_on_train
         scores = scores | ({"fitted_rows": learned} if learned else {})
         rows = {
-            name: score_study(study, predictor.predict(study.prompts, target)[:, 0])
+            name: evaluate_study(study, predictor.predict(study.prompts, target)[:, 0])
             for name, study in studies.items()
         }
         rows = predictor.details.get("evaluation", {}).get("studies", rows)
@@ -225,7 +224,7 @@ def read_captions(path: str, skip: Iterable[str]) -> list[str]:
 
     Args:
         path: a text file with one caption per line, or a table with a column ``caption``.
-        skip: the prompts; texts are compared by their words, in lower case.
+        skip: the prompts; captions are compared with them by their words, in lower case.
     """
     return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), skip)
 

@@ -3,7 +3,7 @@
 People's score of a prompt is the sum of a study's level, slopes common to all studies, and slopes
 of the study; ridge regression shrinks the last two (partial pooling), so that a large study does
 not outweigh the small ones. Features that correlate with length in one study must not make all long
-prompts hard, so that part is removed from them, and length has its own effect, the mean of the
+prompts hard, so that correlation is removed, and length has its own effect, the mean of the
 studies' effects. The penalty is not chosen: slopes are means over weak to strong penalties.
 """
 
@@ -36,7 +36,7 @@ class StudyFeatures:
 
     @property
     def features(self) -> Floats:
-        """The blocks, joined to one array of all columns."""
+        """The blocks, joined into one array."""
         return np.concatenate(self.blocks, axis=1)
 
     def select_rows(self, rows: list[int]) -> "StudyFeatures":

@@ -10,7 +10,7 @@ from pqpp_backbones.checkpoint import check_checkpoint_folder, read_config
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
-from pqpp_backbones.training.publish import check_unfinished, get_library_versions
+from pqpp_backbones.training.publish import check_no_result, get_library_versions
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option, quote
@@ -73,10 +73,10 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 f"{quote(name)}"
             )
 
-    def check_output(self, predictor_type: str) -> None:
+    def check_output_dir(self, predictor_type: str) -> None:
         """Check that the predictor can be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
-        check_unfinished(Path(self.output_dir), self)
+        check_no_result(Path(self.output_dir), self)
 
     def read_split(self, split: str) -> Rows:
         """Read the prompts of a split that have values for all targets, and normalise them."""
@@ -89,11 +89,6 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
     def read_evaluation(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
         """Read the results of the predictor `train_only`, if there is one.
-
-        Args:
-            predictor_type: the type of the predictor.
-            train: the training rows.
-            validation: the validation rows.
 
         Raises:
             PqppError: `train_only` is not needed, or was fitted to validation rows.

@@ -22,7 +22,6 @@ def make_reference(
 
     Args:
         predictor: A predictor of texts.
-        captions: Real captions.
         people: The prompts that people wrote, by study.
     """
     target = choose_main_targets(predictor)[0]

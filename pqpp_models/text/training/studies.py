@@ -45,7 +45,6 @@ class Study:
     """A study: prompts with people's scores.
 
     Attributes:
-        prompts: The prompts.
         scores: One score per prompt; higher is better, on any scale.
         groups: The group of each prompt, or None.
     """
@@ -79,7 +78,7 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
 def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
     """Return the share of people who say that the images of new generators match each prompt.
 
-    These are the ratings 4 and 5 in GenAI-Bench for the `NEWEST_GENERATORS`.
+    They gave the rating 4 or 5 to the `NEWEST_GENERATORS` in GenAI-Bench.
 
     Args:
         data_dir: as for `read_studies`.
@@ -212,7 +211,7 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
 
 
 def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
-    """Return the studies that are not left out, without prompts that a left-out study has, too."""
+    """Return the other studies, without the prompts that a left-out study contains."""
     left_out = [name for name in left_out if name in studies]
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
     others = {name: study for name, study in studies.items() if name not in left_out}
@@ -225,7 +224,6 @@ def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[
 
 
 def _average_duplicates(rows: Scores) -> Study:
-    """Return distinct prompts with their mean scores."""
     scores: dict[str, list[float]] = {}
     first: dict[str, str] = {}
     groups: dict[str, list[str]] = {}

@@ -69,7 +69,6 @@ def run_adamw(
 
     Args:
         model: the model, which is in evaluation mode afterwards.
-        parameters: the parameters to train.
         compute_loss: a function that returns the loss of a batch.
         make_batches: a function that returns the batches of an epoch.
         factor: a function that returns the learning rate factor of a step.
@@ -109,10 +108,10 @@ def run_adamw(
 def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
     """Return a learning rate schedule that rises over a share of the steps, then falls to 0."""
 
-    def factor(step: int) -> float:
+    def get_factor(step: int) -> float:
         return min(1.0, (step + 1) / max(1.0, share * steps)) * max(0.0, 1 - step / steps)
 
-    return factor
+    return get_factor
 
 
 def split_into_batches(
@@ -418,7 +417,7 @@ class StaticModule(nn.Module):
         return StaticNetwork(codes, scales, weights)
 
 
-def init_vectors(embeddings: Singles, size: int) -> torch.Tensor:
+def make_initial_vectors(embeddings: Singles, size: int) -> torch.Tensor:
     """Return the principal components of a transformer's word embeddings as initial vectors."""
     centred = embeddings - embeddings.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)

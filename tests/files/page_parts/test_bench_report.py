@@ -8,7 +8,7 @@ from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor
 from pqpp_models.bench.protocol import read_published
 from pqpp_models.bench.report import render_report
-from pqpp_models.bench.run import run_table
+from pqpp_models.bench.run import bench_split
 from pqpp_models.bench.split import Split
 
 pytestmark = pytest.mark.browser
@@ -20,7 +20,7 @@ def page():
     """The page of two predictors on the sample, with published figures as on real rows."""
     split = Split.from_rows(load_benchmark("sample", split="test"))
     names = ("static", "mean_word_length")
-    found = run_table(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
+    found = bench_split(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
     assert found.get_published() == []
     return render_report(found, read_published(), found.project_spaces()[0])
 
@@ -77,7 +77,7 @@ def test_ones_own_targets_and_hostile_names(shown):
     }
     rows["b-model_rating"] = [None] * 29 + [1.0]
     split = Split.from_rows(Dataset.from_dict(rows), HOSTILE)
-    run = run_table(
+    run = bench_split(
         split, {HOSTILE: Predictor.from_pretrained("mean_word_length")}, split.known_targets
     )
     opened = shown(render_report(run))

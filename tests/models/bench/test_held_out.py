@@ -11,7 +11,7 @@ from datasets import Dataset, concatenate_datasets
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor, PredictorError, registry
-from pqpp_models.bench.run import run_table
+from pqpp_models.bench.run import bench_split
 from pqpp_models.bench.split import Split, find_fitted_rows
 from pqpp_models.bench.tables import format_results
 from pqpp_models.text.static import StaticPredictor
@@ -52,7 +52,7 @@ def loaded(*names):
 
 
 def run(sample, *names, split="test", **options):
-    return run_table(Split.from_rows(sample[split]), loaded(*names), TARGETS, **options)
+    return bench_split(Split.from_rows(sample[split]), loaded(*names), TARGETS, **options)
 
 
 def test_the_build_that_did_not_learn_the_rows_is_taken(sample, shipped):
@@ -72,14 +72,14 @@ def test_a_build_without_the_targets_is_not_taken():
     prompts = [f"{number} blue zebras on a kettle" for number in range(8)]
     rows = Dataset.from_dict({"prompt": prompts, "flux_rating": [*range(8)]})
     release.record_fit(rows)
-    (result,) = run_table(Split.from_rows(rows), {"static": release}, ("flux_rating",)).results
+    (result,) = bench_split(Split.from_rows(rows), {"static": release}, ("flux_rating",)).results
     assert (result.predictor, result.stands_in, result.fitted_rows) == ("static", "alignment", 8)
 
 
 def test_a_build_that_learned_fewer_is_taken_and_marked(sample, shipped):
     """As where both learned some prompts of another kind in the split."""
     joined = concatenate_datasets([sample["train"].select(range(5)), sample["test"]])
-    found = run_table(Split.from_rows(joined), loaded("static"), TARGETS)
+    found = bench_split(Split.from_rows(joined), loaded("static"), TARGETS)
     assert {(r.predictor, r.fitted_rows, r.ranked) for r in found.results} == {
         ("static-train", 5, False)
     }
@@ -94,7 +94,7 @@ def test_one_row_is_enough_and_every_cell_says_how_many(sample, shipped):
     values = list(rows["mean_rr"])
     values[7] = None
     table = rows.remove_columns("mean_rr").add_column("mean_rr", values)
-    found = run_table(Split.from_rows(table), {"mine": one}, TARGETS)
+    found = bench_split(Split.from_rows(table), {"mine": one}, TARGETS)
     assert [(r.target, r.n, r.fitted_rows, r.ranked) for r in found.results] == [
         ("mean_hbpp", 80, 1, False),
         ("mean_rr", 79, 0, False),

@@ -18,7 +18,7 @@ def downloaded(tmp_path):
     def make(name, value, task=TASK, **told):
         path = tmp_path / "results" / name / hub.get_results_path("owner/toy")
         path.parent.mkdir(parents=True)
-        path.write_text(hub.render_results([hub.make_result(task, "owner/toy", value, **told)]))
+        path.write_text(hub.render_results([hub.make_entry(task, "owner/toy", value, **told)]))
         return tmp_path / "results"
 
     return make
@@ -60,7 +60,7 @@ def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_
     downloaded("by_hand", 0.25)
     task = hub.BenchmarkTask("sample", "test", "mean_p10")
     path = tmp_path / "results" / "by_hand" / hub.get_results_path("owner/toy")
-    added = hub.render_results([hub.make_result(task, "owner/toy", 0.35)])
+    added = hub.render_results([hub.make_entry(task, "owner/toy", 0.35)])
     path.write_text(path.read_text() + added)
     page = tmp_path / "page.html"
     assert main(["leaderboard", str(tmp_path / "results"), "--report", str(page)]) == 0

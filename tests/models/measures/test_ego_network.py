@@ -109,7 +109,7 @@ class TestMeasures:
         ],
     )
     def test_by_hand(self, measure, ego, near):
-        assert self.PATH.get_value("ego", GRAPHS[measure]) == pytest.approx(ego, abs=1e-6)
+        assert self.PATH.measure_word("ego", GRAPHS[measure]) == pytest.approx(ego, abs=1e-6)
         star = networkx.Graph()
         star.add_weighted_edges_from([("near", "ego", 0.8), ("near", "far", 0.6)])
         assert GRAPHS[measure](star, "near") == pytest.approx(near, abs=1e-6)
@@ -126,8 +126,8 @@ class TestMeasures:
         alone = networkx.Graph()
         alone.add_node("unicorn")
         for name, measure in GRAPHS.items():
-            assert self.PATH.get_value("unicorn", measure) == measure(alone, "unicorn")
-            assert self.PATH.get_value("unicorn", measure) == (name == "pagerank")
+            assert self.PATH.measure_word("unicorn", measure) == measure(alone, "unicorn")
+            assert self.PATH.measure_word("unicorn", measure) == (name == "pagerank")
 
 
 WORDS = ["cat", "New York", "caf\u00e9"]
@@ -199,7 +199,7 @@ class TestPredictor:
         found = predictor.predict(self.PROMPTS, "mean_p10,mean_hbpp")
         np.testing.assert_array_equal(loaded.predict(self.PROMPTS, "mean_p10,mean_hbpp"), found)
         networks, compute = predictor.evidence, GRAPHS[name]
-        expected = max(networks.get_value(word, compute) for word in ("ego", "near", "unicorn"))
+        expected = max(networks.measure_word(word, compute) for word in ("ego", "near", "unicorn"))
         assert found[0].tolist() == [expected, expected]
         assert np.isnan(found[1]).all() and not found[2].any()
 

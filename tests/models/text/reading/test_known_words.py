@@ -118,11 +118,11 @@ def test_what_is_no_prompt_is_far(learned):
 def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(known):
     """It is a name, a newer word or a slip; two such words, or one alone, are garbled."""
     read = ["a cup of matcha", "vaporwave sunset", "a coffee surounding a kettle"]
-    assert known.rate_garbled(read).tolist() == [0.0] * 3 and not any(map(known.explain, read))
+    assert not any([*known.rate_garbled(read), *map(known.explain_unread, read)])
     assert known.rate_garbled(["qwlkj", "a smafml vessef on a table"]).tolist() == [1.0, 1.0]
     # Alone behind an article it may be a name as well: the average stands for it.
     assert (known.rate_garbled(["a zyphlo"])[0], known.rate_known(["a zyphlo"])[0]) == (0.0, 0.0)
-    assert known.explain("a zyphlo") == "unknown: zyphlo"
+    assert known.explain_unread("a zyphlo") == "unknown: zyphlo"
 
 
 @pytest.mark.daily

@@ -119,12 +119,12 @@ def test_rounded_vectors_are_close():
 @pytest.mark.realdata
 def test_validation_scores_are_those_of_the_cards(static, read_split):
     """The one fitted on train alone tells its own; static's are of one that read studies too."""
-    from pqpp_models.text.training.data import score_targets
+    from pqpp_models.text.training.data import list_correlations
 
     prompts, true = read_split("validation")
     train = StaticPredictor.from_shipped("static-train")
     assert train.record.rows.contains(prompts).mean() < 0.01  # some stand in both splits
-    pearson, kendall = score_targets(train.predict(prompts, TARGETS), true, TARGETS)["mean"]
+    pearson, kendall = list_correlations(train.predict(prompts, TARGETS), true, TARGETS)["mean"]
     assert pearson >= 0.445 and kendall >= 0.305
     for one, most in ((train, 2e-4), (static, 5e-3)):
         written = one.details["evaluation"]["validation"]["mean"]

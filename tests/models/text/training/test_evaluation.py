@@ -10,24 +10,24 @@ from scipy.stats import spearmanr
 
 from pqpp_models import Predictor
 from pqpp_models.predictor import Estimates
-from pqpp_models.text.training.builds import cross_predict_studies
 from pqpp_models.text.training.data import (
     FEWER_WORDS,
     bootstrap_interval,
     evaluate_calibrated,
+    evaluate_study,
     format_studies,
     score_brevity,
-    score_study,
 )
 from pqpp_models.text.training.pooling import StudyFeatures, pool_studies
 from pqpp_models.text.training.studies import Study
+from pqpp_models.text.training.trainers import cross_predict_studies
 
 
 def test_a_row_worked_by_hand():
     prompts = ["a cat", "a red dog.", "three big houses", "Two birds", "an elephant on a hill"]
     study = Study(prompts, [0.1, 0.5, 0.3, 0.9, 0.7], ["x", "x", "x", "y", "y"])
     letters = np.array([5.0, 14.0, 16.0, 18.0, 21.0])
-    row = score_study(study, letters)
+    row = evaluate_study(study, letters)
     assert row["spearman"] == pytest.approx(spearmanr(letters, study.scores)[0], abs=1e-4)
     assert row["interval"][0] < row["spearman"] < row["interval"][1]
     words = [-2, -3, -3, -2, -5]

@@ -36,10 +36,10 @@ from pqpp_models.text.text_ensemble import TextEnsemblePredictor, compute_logits
 from pqpp_models.text.training.data import (
     TextData,
     bootstrap_interval,
+    evaluate_study,
     make_up_prompts,
     read_parti_prompts,
     score_brevity,
-    score_study,
 )
 from pqpp_models.text.training.pooling import StudyFeatures, pool_studies
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
@@ -58,7 +58,7 @@ from pqpp_models.text.training.teacher_student import (
     choose_evenly,
     distil,
     fit_collection_model,
-    init_vectors,
+    make_initial_vectors,
     project_to_size,
     to_normal_quantiles,
     to_ranks,
@@ -100,7 +100,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     # The tuned encoder's outputs are standardised on captions, like the others.
     some = choose_evenly(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
-    base = fitted.model.predict(captions, data.get_states(some + len(train)))[:, columns]
+    base = fitted.model.predict(captions, data.select_states(some + len(train)))[:, columns]
     logits = compute_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
@@ -126,11 +126,9 @@ class StaticData(TextData):
     """The training data of the static predictor.
 
     Attributes:
-        studies: the studies to learn from.
         judged: normalised prompts of the studies.
         others: prompts without scores, for the student.
         texts: the collection (training prompts and captions), then `judged` and `others`.
-        size: the size of the collection.
     """
 
     recipe: StaticRecipe
@@ -165,7 +163,7 @@ class StaticTraining:
         # Evenly spaced captions, since all of them take much longer and add little.
         members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
-        collection = Collection.build(data.get_states(members), n, tables)
+        collection = Collection.build(data.select_states(members), n, tables)
         prompts, settings = data.train.prompts, self.recipe.teacher
         return fit_collection_model(collection, prompts, data.goals, settings, self.seed)
 
@@ -174,7 +172,7 @@ class StaticTraining:
         """The teacher's scores of the texts, averaged with the true values of training prompts."""
         fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
         honest = (1 - share) * fitted.left_out + share * fitted.goals
-        others = fitted.model.predict(self.data.texts[n:], self.data.get_states(slice(n, None)))
+        others = fitted.model.predict(self.data.texts[n:], self.data.select_states(slice(n, None)))
         return np.concatenate([honest, others])
 
     def label_alignment(self) -> Floats:
@@ -210,23 +208,23 @@ class StaticTraining:
         unit_states = states / np.linalg.norm(states, axis=1)[:, None]
         points = project_to_size(unit_states, settings.point_size)
         embeddings = data.encoder.get_input_embeddings().weight.detach().numpy()
-        pieces = init_vectors(embeddings, settings.piece_size)
+        pieces = make_initial_vectors(embeddings, settings.piece_size)
 
-        def distil_on(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
+        def distil_rows(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
             goals = np.column_stack([first, self.teacher_labels])[kept]
             numbers = [self.numbers[at] for at in kept]
             return distil(numbers, goals, points[kept], pieces, settings, self.seed, begin)
 
         judged, end = set(data.judged), 1 + len(recipe.targets)
         kept = [at for at, text in enumerate(data.texts) if text not in judged]
-        student = distil_on(kept, np.full(len(data.texts), np.nan), settings)
+        student = distil_rows(kept, np.full(len(data.texts), np.nan), settings)
         network = student.to_static(slice(1, end))
         if data.studies:
             alignment = self.label_alignment()
             known = ~np.isnan(alignment)
             known[: len(data.train)] = True  # so that the targets are not forgotten
             further = replace(settings, epochs=settings.alignment_epochs)
-            student = distil_on(np.flatnonzero(known), alignment, further, student)
+            student = distil_rows(np.flatnonzero(known), alignment, further, student)
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
         network = add_deeper_layer(network, self.numbers, labels, settings, self.seed)
@@ -275,7 +273,7 @@ class StaticTraining:
 def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFeatures:
     """Return the features of a study's prompts, from the network of a predictor.
 
-    They are those of `compute_features`, and how plain and garbled each prompt is.
+    They are those of `compute_features`, and how plain and how garbled each prompt is.
     """
     texts, known = [normalise_prompt(prompt) for prompt in study.prompts], predictor.known_words
     assert known is not None
@@ -293,8 +291,8 @@ def cross_predict_studies(
     """Predict each study from the others, without the prompts that they share.
 
     The models use the network of `static-train`, which was trained on no study. Garbled prompts
-    score one deviation below the mean, and other languages the mean. A single study is predicted
-    from itself.
+    score one standard deviation below the mean, and prompts in other languages the mean. A single
+    study is predicted from itself.
 
     Returns:
         The predictions, and their rank correlations with each study.
@@ -312,7 +310,7 @@ def cross_predict_studies(
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
         with_words = -np.corrcoef(values, score_brevity(sources[name].prompts))[0, 1]
-        row = score_study(sources[name], values)
+        row = evaluate_study(sources[name], values)
         predicted[name], rows[name] = values, row | {"with words": round(float(with_words), 4)}
     return predicted, rows
 
@@ -368,7 +366,7 @@ def fit_alignment(
 
 def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
     """Refit only `alignment` of the predictor `network`, save it, and return its scores."""
-    recipe.check_output(StaticPredictor.name)
+    recipe.check_output_dir(StaticPredictor.name)
     assert recipe.network is not None
     predictor = Predictor.from_pretrained(recipe.network)
     if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
