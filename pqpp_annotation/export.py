@@ -152,11 +152,9 @@ def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
 def _get_build_command(
     study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
 ) -> str | None:
-    """Return the `pqpp build` command for an export, None if `pqpp build` cannot read it.
-
-    If the owner has accepted or refused people, the command reads `counted/` without further
-    filtering, as the rules alone no longer decide whose votes count.
-    """
+    """Return the `pqpp build` command for an export, None if `pqpp build` cannot read it."""
+    # If the owner has accepted or refused people, the command reads `counted/` without further
+    # filtering, as the rules alone no longer decide whose votes count.
     files = {Path(name).stem: name for name in rows if Path(name).parent == Path()}
     role = next((role for role in ("judgments", "preferences", "rankings") if role in files), None)
     scale, is_judged = study.kind.get_scale(study.task), role == "judgments"

@@ -148,7 +148,7 @@ class PromptOptions(ColumnOptions):
     file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
-        """Refuse arguments that are not prompts: blanks, file names, unquoted words of a prompt."""
+        """Refuse arguments that are blank, file names, or unquoted words of a prompt."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
             raise PqppError("the prompt is blank; write a prompt in quotes")
@@ -265,7 +265,7 @@ class ShardOptions(Group):
 
     @property
     def in_shards(self) -> bool:
-        """Whether one of the options was given, or the input is a folder or a pattern."""
+        """Whether an option of this group is set, or the input is a folder or a pattern."""
         given = (self.shard_size, self.shard, self.workers, self.engine)
         file = getattr(self, "file", None) or "-"
         is_many = not is_input(file) and (any(map(file.count, "*?[")) or expand(file).is_dir())

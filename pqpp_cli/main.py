@@ -130,10 +130,7 @@ class _ClosedOutput(io.TextIOBase):
 
 
 def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
-    """Return the exit status of an error and the lines to print.
-
-    `is_models` is true if the error comes from a library that runs models.
-    """
+    """Return the exit status of an error, and the lines to print."""
     from pqpp_files.errors import PqppError, is_out_of_memory, to_line
 
     if is_out_of_memory(error):

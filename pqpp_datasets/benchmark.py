@@ -71,14 +71,11 @@ class Benchmark:
     """A configuration of `load_dataset("pqpp", <name>)`.
 
     Attributes:
-        name: Name of the configuration.
         version: Version of the data release.
         description: Description of a row.
-        splits: The splits, in order.
         features: Returns the `datasets.Features` for options of a load.
         read: Reads a split, given folder, split and options; returns a table or yields several.
         licence: The data's licence, a key of `LICENCES`.
-        year: Year of publication.
         citation: BibTeX entry.
         homepage: URL of the data.
         folders: Folders below `PQPP_DATA_DIR` that can contain the data, best first; the first one
@@ -129,7 +126,6 @@ def load_entry(name: str, **code: Any) -> Benchmark:
     """Create a benchmark from its entry in `benchmarks.toml`.
 
     Args:
-        name: Name of the entry.
         code: Further arguments of `Benchmark`: `features`, `read` and so on.
 
     Example:

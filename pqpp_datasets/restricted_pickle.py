@@ -65,10 +65,8 @@ def _read_buffer(content, dtype, shape, order) -> list:
 
 
 def _restrict_type(kind: type):
-    """Return a function that creates a value of a type from numbers and texts only.
-
-    Other arguments could expand to unlimited memory.
-    """
+    """Return a function that creates a value of a type from numbers and texts only."""
+    # Other arguments could expand to unlimited memory.
 
     def create_value(*values):
         if not all(isinstance(value, int | float | str) for value in values):

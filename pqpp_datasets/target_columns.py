@@ -65,7 +65,7 @@ class TargetMeasure:
 
     @property
     def transform(self) -> str:
-        """How training scales values to 0..1: with `limits`, or with the `observed` range."""
+        """How training scales values to 0..1: by `limits`, or by the `observed` range."""
         return "observed" if self.limits is None else "limits"
 
 
@@ -193,7 +193,6 @@ class Target:
     """A target column of a dataset.
 
     Attributes:
-        name: The column's name.
         model: The model's full name; None for a mean and for `alignment`.
         limits: Lowest and highest value; None if unknown.
     """
@@ -231,7 +230,6 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
     """Return the target of a column.
 
     Args:
-        name: The column's name.
         described: The dataset's `model` and `limits`; missing or invalid ones are derived from the
             name.
 
@@ -259,7 +257,6 @@ def format_model(name: str, target: Target | None = None) -> str:
     """Return the full name of a target's model; `mean` for a mean over models.
 
     Args:
-        name: The target's name.
         target: The dataset's description; default: derived from the name.
 
     Example:
@@ -273,10 +270,9 @@ def format_model(name: str, target: Target | None = None) -> str:
 
 
 def format_target(name: str, target: Target | None = None) -> str:
-    """Return a target's name for running text.
+    """Return a target's readable name, for use in sentences.
 
     Args:
-        name: The target's name.
         target: The dataset's description; default: derived from the name.
 
     Example:
@@ -295,7 +291,6 @@ def explain_target(name: str, target: Target | None = None) -> str:
     """Explain a target for people who do not know its measure.
 
     Args:
-        name: The target's name.
         target: The dataset's description; default: derived from the name.
 
     Example:
@@ -354,7 +349,6 @@ def describe_targets(
 
     Args:
         table: A table of texts and numbers, with one column per target.
-        targets: The targets.
         splits: Settings of the splits, stored as JSON under the key `pqpp`.
     """
     described = {

@@ -60,7 +60,7 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
 
 
 def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
-    """Return the pickle of a score, and the location of the rest of its model.
+    """Return the pickle of a score, and the location of its configuration and processor.
 
     Args:
         path_or_name: The pickle, or a folder with it, its configuration and processor; None for the
@@ -124,7 +124,7 @@ def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
-    """Return consecutive linear layers; the dropout between them only matters in training."""
+    """Return a head's linear layers, without the dropout that only matters in training."""
     layers = []
     for number in sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight")):
         parts = {part: tensors[f"layers.{number}.{part}"] for part in ("weight", "bias")}

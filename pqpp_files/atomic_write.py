@@ -31,7 +31,6 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     If `path` is a link, its target is replaced. The new file has the old one's permissions.
 
     Args:
-        path: The file to write.
         is_secret: Whether only its owner may read it, from the first byte.
 
     Example:
@@ -89,10 +88,10 @@ def atomic_folder(
 ) -> Iterator[Path]:
     """Yield a temporary folder to write to, which replaces `folder` on success.
 
-    If that fails, the old folder is restored. If `folder` is a link, its target is replaced.
+    If the replacement fails, the old folder is restored. If `folder` is a link, its target is
+    replaced.
 
     Args:
-        folder: The folder to write.
         patterns: Patterns of the names that an older folder may contain; None for any.
         check: A function that raises an error if an older folder must not be replaced; called
             before and after the block.
@@ -229,14 +228,14 @@ def _flush_to_disk(path: Path) -> None:
 
 @contextlib.contextmanager
 def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn errors of a full disk and of unencodable text in a block into errors that name a path.
+    """Convert errors from a full disk or unencodable text in a block to errors that name a path.
 
     Args:
         path: The path to name, instead of that of a temporary file.
 
     Raises:
         OSError: The disk is full, or the file exceeds the size limit.
-        FileError: A text contains a lone surrogate, which UTF-8 cannot encode.
+        FileError: The text contains a lone surrogate, which UTF-8 cannot encode.
 
     Example:
         >>> with explain_full_disk("a.csv"):

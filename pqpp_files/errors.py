@@ -61,7 +61,6 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
 
     Args:
         what: The problem, with the name of the file.
-        remedy: The fix.
         error: The error class to raise.
 
     Raises:

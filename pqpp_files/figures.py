@@ -20,7 +20,7 @@ class Figures:
         name: The table's name in JSON and CSV.
         title: The title of the displayed table.
         columns: Names of the columns; the first ones describe the row.
-        rows: Each maps columns to a text, a number, or a tuple (rate, low, high).
+        rows: Each maps columns to a string, a number, or a tuple (rate, low, high).
         digits: Decimal places of displayed numbers; rates and their intervals have 3.
     """
 
@@ -73,7 +73,6 @@ def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] =
     """Return tables of results as a self-contained HTML page, with a bar for each rate.
 
     Args:
-        title: The page's title.
         tables: The tables; empty ones are left out.
         notes: Sentences below the tables.
 

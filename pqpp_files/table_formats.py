@@ -228,11 +228,10 @@ class SeparatedValues(Format):
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
-        """The separator, the `csv` module's treatment of quotes, and the header's line number.
-
-        The separator is the one that gives the header the most requested names, then the most
-        names. In files with tabs, quotes are literal if the rows would otherwise differ in length.
-        """
+        """The separator, the `csv` module's treatment of quotes, and the header's line number."""
+        # The separator is the one that gives the header the most requested names, then the most
+        # names. In files with tabs, quotes are literal if the rows would otherwise differ in
+        # length.
         lines: list[str] = []
         quotes = 0
         for line in self._read_lines():
@@ -299,10 +298,8 @@ class JsonLines(Format):
                     yield number, text
 
     def _to_columns(self, records: list[Any]) -> Columns:
-        """Return records as columns, with None for missing keys.
-
-        A record that is not an object goes to the column `plain`, if it is set.
-        """
+        """Return records as columns, with None for missing keys."""
+        # A record that is not an object goes to the column `plain`, if it is set.
         if self.plain and records and not any(isinstance(one, dict) for one in records):
             return {name: records for name in self._select([self.plain])}  # an object is larger
         for row, record in enumerate(records):
@@ -371,7 +368,7 @@ class Parquet(Format):
 
 
 class _ContinuedRow(list[Any]):
-    """A row of which some cells are merged with the cells above them."""
+    """A row with cells that are merged with the cells above."""
 
 
 class Excel(Format):
@@ -525,8 +522,8 @@ def is_header(line: str) -> bool:
 def find_column(names: Iterable[str], name: str) -> str | None:
     """Return the column with this name, ignoring case, spaces and punctuation.
 
-    If there is none, the last parts of dotted names are compared. For `prompt`, common synonyms
-    match too. The result is None if no column or several match.
+    If there is none, the last components of dotted names are compared. For `prompt`, common
+    synonyms match too. The result is None if no column or several match.
 
     Example:
         >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
@@ -563,7 +560,7 @@ def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
 
 
 def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
-    """Return the columns with these names, of which dotted ones are fields inside a column.
+    """Return the requested columns; a dotted name refers to a field of a column's objects.
 
     A column with exactly this name takes precedence. In a list, a number is an index from 0; any
     other name selects this field of each object in the list.
@@ -607,7 +604,6 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
 
     Args:
         columns: The columns of a format.
-        name: The column.
         wanted: The columns that objects in a list may have.
 
     Example:

@@ -64,7 +64,7 @@ def make_sqlite_url(path: Path) -> URL:
 
 
 def make_engine(url: URL) -> Engine:
-    """Create the engine of a database; SQLite uses a write-ahead log, flushed at each commit.
+    """Create the engine for a database; SQLite uses a write-ahead log, flushed at each commit.
 
     Example:
         >>> import tempfile
@@ -163,8 +163,8 @@ def create_store(
     r"""Create the database of a new study with its items and images, atomically.
 
     Args:
-        is_first: Whether the study file does not exist yet; then an unused database of the same
-            study is left over from a killed run and is replaced.
+        is_first: Whether the study file does not exist yet; an unused database of the same study,
+            left by a killed run, is then replaced.
 
     Raises:
         AnnotationError: The database already exists.

@@ -63,7 +63,7 @@ class Transaction(orm.Session):
         return self.connection().execute(statement, values)
 
     def get_item_order(self, person_id: int, purpose: str) -> array:
-        """Return the ids of a purpose's items in the person's random order, which is cached."""
+        """Return the ids of the items with a purpose, in the person's cached random order."""
         key, orders = (self.last_item_id, purpose, person_id), self.store.orders
         if key not in orders:
             if len(orders) >= _KEPT:
@@ -83,7 +83,7 @@ class Transaction(orm.Session):
 
 
 def split_ids(order: array) -> Iterator[list[int]]:
-    """Yield a list of ids in consecutive chunks, of 32 ids at first and up to 2048 later."""
+    """Yield ids in consecutive lists, of 32 ids at first and up to 2048 later."""
     start, size = 0, _FIRST_LOOK
     while start < len(order):
         yield order[start : start + size].tolist()

@@ -228,7 +228,6 @@ def make_study(
         path: The study file to write, such as study.yaml; its folder also gets the database.
         file: The table of prompts; see `read_items`.
         image_dir: The folder of the images; default: the study file's folder.
-        kind: The kind of task.
         settings: Further settings of the study file.
 
     Raises:

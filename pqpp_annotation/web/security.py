@@ -111,7 +111,7 @@ _LETTERS = 24
 
 
 class Sessions:
-    """The signatures of a study's cookies and forms, and the random names of images.
+    """A signer of a study's cookies and forms, which also derives random names for images.
 
     A cookie contains only the id of a visit; the database maps it to the signed-in person.
 
@@ -152,7 +152,7 @@ class Sessions:
             return None
 
     def make_form_token(self, visit: str) -> str:
-        """Return the token that forms and scripts of a session must send."""
+        """Return the token that a session's forms and scripts must send."""
         return self._form_signer.get_signature(visit).decode()
 
     def is_form_token(self, visit: str, token: str) -> bool:
@@ -180,7 +180,6 @@ def read_secret(folder: Path, name: str) -> str:
 
     Args:
         folder: The study file's folder.
-        name: The study's name.
 
     Raises:
         AnnotationError: The secret has fewer than 32 characters.

@@ -85,7 +85,7 @@ class PageRequest:
 
     @property
     def csrf(self) -> str:
-        """The token that forms and scripts of the session must send."""
+        """The token that the session's forms and scripts must send."""
         return self.site.sessions.make_form_token(self.session)
 
     @property
@@ -173,7 +173,7 @@ class PageRequest:
         return sessions.unsign(self.request.cookies.get(f"{self._cookie_name}-browser")) or ""
 
     def set_browser_cookie(self, response: Response) -> Response:
-        """Set a secret cookie that identifies the browser, unless it has one."""
+        """Set a secret cookie that identifies the browser, unless it is set."""
         if not self.get_browser_secret():
             self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
         return response

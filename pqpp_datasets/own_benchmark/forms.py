@@ -79,8 +79,7 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
 
     Args:
         found: The answers to all questions.
-        options: `columns`, and whether columns contain annotators, models or questions, are used.
-        path: The file, for errors.
+        options: `columns`, `annotators`, `models` and `questions` are used.
 
     Raises:
         BenchmarkError: There are no answers, several questions and none is named, or an answer is a
@@ -203,13 +202,13 @@ def read_long_table(
 
 
 def to_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return a parser of words for `LongTable.parse_values`, and its text of the allowed words."""
+    """Return a parser for `LongTable.parse_values`, and a description of the allowed words."""
     allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(fold_label(text)), allowed
 
 
 def parse_number(text: str) -> float | None:
-    """Parse a finite number; return NaN for an empty text and None for any other text."""
+    """Parse a finite number; return NaN for an empty string, None for any other."""
     try:
         number = float(text) if text.strip() else math.nan
     except ValueError:
@@ -218,7 +217,7 @@ def parse_number(text: str) -> float | None:
 
 
 def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) -> LongTable:
-    """Read one file in the layout that its name and the options define."""
+    """Read a file of judgments in the layout that its suffix and the options define."""
     # TREC runs and qrels can have any name.
     is_table = str(path) == "-" or str(path).lower().removesuffix(".gz").endswith(_TABLES)
     which = "prompt_id" if options.prompts else "prompt"
@@ -286,17 +285,7 @@ def _read_table(
     without: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
-    """Read a table with one row per judgment, all columns as text.
-
-    Args:
-        path: A table for `pqpp_files.read_columns`, or the rows of another tool's file.
-        kind: A key of `FILE_KINDS`.
-        needed: Required roles.
-        options: The column names and encoding.
-        without: Roles to ignore.
-        nested: Role whose lists and objects become rows, with their positions and keys in the
-            columns `PLACE` and `KEY`.
-    """
+    """Read a table as text, with one row per judgment; lists in the role `nested` become rows."""
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not is_input(str(path)):
         where = path if path.is_dir() else path.parent
@@ -348,7 +337,7 @@ def _read_table(
 def _refuse_missing(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
-    """Raise an error for missing columns, and for invalid cells in the others."""
+    """Raise an error if columns are missing, with any invalid cells in the others."""
     remedy, usual = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
@@ -403,7 +392,7 @@ def _to_text(value: Any) -> str:
 
 
 def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
-    """Turn keys and positions of nested votes into models and annotators."""
+    """Convert the keys and positions of nested votes to models and annotators."""
     rows = table.rows
     keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():

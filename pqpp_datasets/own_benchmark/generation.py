@@ -83,8 +83,6 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     """Compute the score of each prompt with each model.
 
     Args:
-        votes: All votes.
-        prompts: Number of prompts.
         options: Annotator filtering and aggregation are used.
     """
     from pqpp_metrics.functional import hbpp
@@ -232,7 +230,6 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     Args:
         run: The results, with numbered prompts.
         vote: The relevance votes, with numbered prompts.
-        prompts: Number of prompts.
         options: `k` and `min_relevant_votes` are used.
 
     Raises:

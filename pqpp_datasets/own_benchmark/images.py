@@ -116,11 +116,10 @@ def _load_image_column(kept: Any, name: str, image_dir: str | Path | None) -> pa
 
 
 def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -> Any:
-    r"""Load the current content of a folder, or a repository, with `datasets`.
+    r"""Load the current content of a folder or repository with `datasets`.
 
     Args:
         source: A folder, or OWNER/REPOSITORY; if the Hub is unreachable, its cache is read.
-        subset: The configuration.
         options: Options of `load_dataset`.
 
     Raises:
@@ -163,7 +162,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
 
 @contextlib.contextmanager
 def _explain_load_errors(source: str) -> Iterator[None]:
-    """Convert any error of `datasets`, which reads files of any content, to one line."""
+    """Convert any error of `datasets` to an error of one line."""
     import datasets
 
     try:

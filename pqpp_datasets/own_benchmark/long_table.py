@@ -51,7 +51,6 @@ class LongTable:
         """Create a table from the columns of a file.
 
         Args:
-            path: The file.
             columns: The columns, by role.
             row: Index of each row in the file; default: 0, 1, 2, ...
             named: Column name in the file, by role.
@@ -109,7 +108,6 @@ class LongTable:
         """Return the indices of rows whose category is wrong.
 
         Args:
-            role: The role.
             wrong: Whether each category of the role is wrong.
         """
         wrong = np.fromiter(wrong, bool)
@@ -127,7 +125,6 @@ class LongTable:
         """Convert the texts of a role to numbers, float64; add an error line about invalid texts.
 
         Args:
-            role: The role.
             parse: Converts a text to a number; None if it is invalid.
             allowed: The allowed values, for the error line.
         """

@@ -48,7 +48,7 @@ _ANNOTATORS_SHOWN = 1000  # keeps the page small enough for browsers
 
 @dataclass(frozen=True)
 class Extras:
-    """The options of `write_benchmark`: what to store besides the scores, and facts for the card.
+    """The options of `write_benchmark`: what to store besides the scores, and details for the card.
 
     Attributes:
         images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
@@ -90,7 +90,7 @@ class Extras:
         return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_public_names(names)]
 
     def get_public_names(self, names: Sequence[str]) -> list:
-        """Return annotators' names, or numbers from 1 instead, as `keep_annotators` says.
+        """Return annotators' names if `keep_annotators` is set, else random numbers from 1.
 
         Raises:
             BenchmarkError: `pseudonym_key` cannot be read or is too short.
@@ -126,7 +126,6 @@ def write_benchmark(
     `preferences`; with votes and preferences, the images of preferences are `compared_images`.
 
     Args:
-        built: The benchmark.
         folder: The output folder; an existing one is replaced only if this function wrote it and it
             contains no other files.
         name: The name on the card and the report.
@@ -215,8 +214,6 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
     with reasons for flags and exclusion, and a histogram of each target.
 
     Args:
-        built: The benchmark.
-        name: The benchmark's name.
         extras: Names of annotators and `plan_width` are used.
     """
     generation, preferences = built.generation, built.preferences

@@ -78,7 +78,6 @@ def generate(
     at the end of a run.
 
     Args:
-        generator: The image generator.
         prompts: Rows with `prompt` and `prompt_id`.
         output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
@@ -166,10 +165,7 @@ def make_images(
     """Generate missing images; yield each result, existing images first.
 
     Args:
-        generator: The image generator.
-        requests: The images.
         store: The folder of `images`.
-        batch_size: Images per batch.
         skip_refused: Whether to continue after an `EngineError` that refuses one image.
 
     Raises:
@@ -298,13 +294,12 @@ class GenerationJob:
         open_generator: Loads the generator before the first shard.
         output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
         images_per_prompt: Number of images per prompt.
-        batch_size: Images per batch.
         column: The prompt column; the ids are in `prompt_id`.
 
     Returns:
         `file_name` below `images`, `prompt_id`, `prompt`, `model`, `index`, `seed`, `flagged`,
-        `sha256` and `error`: why there is no image of a prompt that is not text, or that the
-        generator refuses while it makes others.
+        `sha256` and `error`: why a prompt has no image, because it is not text or the generator
+        refuses it but not others.
 
     Example:
         >>> import pyarrow as pa, tempfile
@@ -378,7 +373,7 @@ class GenerationJob:
         return pa.Table.from_pylist(rows, schema)
 
     def _generate(self, prompts: list[dict[str, str]]) -> list[ImageResult]:
-        """Generate images in order; if all fail, the error is not attributed to a prompt."""
+        """Generate images in order; if all fail, raise the error instead of blaming each prompt."""
         wanted = make_requests(self.generator, prompts, self.images_per_prompt)
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))

@@ -33,15 +33,15 @@ class EmbeddingJob:
         model: The model's name, as for `ImageTextEncoder`; it is loaded before the first shard.
         column: The column of texts or, with `image_dir`, of image paths relative to that folder.
         image_dir: The folder of the images; by default, texts are embedded.
-        revision: The model's revision.
         batch_size: Items per batch on a GPU.
 
     Returns:
         All input columns; `embedding`, lists of float32 or null; and `error`, why an embedding is
-        missing. An input column with the name of a new one is refused.
+        missing.
 
     Raises:
-        EngineError: The model does not embed, or a new column's name exists already.
+        EngineError: The model has no embeddings, or the input has a column with the name of a new
+            one.
     """
 
     model: str
@@ -137,7 +137,7 @@ def read_embedding_shards(
 def embed_folder(
     folder: str, encoder: ImageTextEncoder, batch_size: int = 64
 ) -> tuple[Any, list[str]]:
-    """Return the embeddings of a folder's images, and as ids the images' paths in the folder.
+    """Return the embeddings of a folder's images, and their paths in the folder as ids.
 
     Raises:
         FeedbackError: The folder has no images.

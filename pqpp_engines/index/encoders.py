@@ -83,7 +83,6 @@ class ImageTextEncoder:
         """Return the model of an index.
 
         Args:
-            index: The index.
             folder: The model's folder, if it is not on the Hub.
 
         Raises:

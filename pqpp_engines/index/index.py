@@ -93,7 +93,7 @@ class Index:
         Args:
             queries: Embeddings from the same model, shape (queries, size); they are normalised.
             k: Number of results; fewer if the collection is smaller.
-            exact: Whether to compare all vectors regardless of the factory.
+            exact: Whether to compare all vectors, whatever the factory.
 
         Returns:
             Indices into `ids`, int64 (queries, k), and cosines, float32 (queries, k), best first;
@@ -165,11 +165,9 @@ def build_index(
             are read in chunks. They are normalised, so that inner products are cosines, and stored
             in 16 bits.
         ids: Distinct ids of the items, without line breaks.
-        output: The folder.
         factory: A string for `faiss.index_factory`, such as `IVF1024,SQ8`; default: `Flat`, which
             compares all.
         model: Name of the model that computed the embeddings.
-        revision: The model's revision.
         seed: Seed of the training sample.
 
     Raises:
@@ -250,11 +248,9 @@ def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:
 
 
 def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
-    """Set how many cells a search visits; return the recall@10 and the number of cells.
-
-    Noise is added to the sample until its cosines are like those of a caption and its image in CLIP
-    (about .3); otherwise too few cells would be visited.
-    """
+    """Set how many cells a search visits; return the recall@10 and the number of cells."""
+    # Noise is added to the sample until its cosines are like those of a caption and its image in
+    # CLIP (about .3); otherwise too few cells would be visited.
     import faiss
 
     space = faiss.ParameterSpace()

@@ -85,7 +85,7 @@ class Rule:
 
 
 def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
-    """Require standard deviations of all targets, for a confidence above .5.
+    """Refuse targets without a standard deviation, which a confidence above .5 needs.
 
     Raises:
         EngineError: A target has no standard deviation.
@@ -214,11 +214,9 @@ def find_price(
 
 
 def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
-    """Return a price between each two prices at which a choice changes, safe from rounding.
-
-    They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
-    all.
-    """
+    """Return a price between each two prices at which a choice changes, safe from rounding."""
+    # They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
+    # all.
     gains = [np.zeros(1)]
     for dearer in range(len(costs)):
         for cheaper in range(len(costs)):
@@ -232,7 +230,7 @@ def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
 
 @dataclass
 class Account:
-    """The prompts and spending under a rule.
+    """The number of prompts and the spending under a rule.
 
     With an account, the rule holds for the actual prompts, not only for the calibration prompts:
     the total cost never exceeds the budget times the number of prompts, and a share is off by at
@@ -283,7 +281,7 @@ class Account:
         return chosen
 
     def try_to_spend(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
-        """Replace the planned cost by a call's cost; return whether the budget allows the call."""
+        """Release a planned cost, and spend a call's cost; return whether the budget allowed it."""
         with self._lock:
             self.spent -= planned
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9

@@ -26,7 +26,6 @@ class Verdict:
         verdict: Whether the image shows what the prompt requires; None if undecided, or if the
             assessor only gives scores.
         score: Higher is better, in the assessor's own range; None if there is none.
-        reason: The reason in words.
     """
 
     verdict: bool | None
@@ -71,8 +70,7 @@ class Assessor(abc.ABC):
             pictures: The source of each image.
 
         Raises:
-            FeedbackError: An image cannot be assessed. Each image is then tried singly, as after
-                any error except those of models, services and budgets.
+            FeedbackError: An image cannot be assessed. Each image of the batch is then tried alone.
         """
 
     @abc.abstractmethod
@@ -85,7 +83,7 @@ class Assessor(abc.ABC):
         """
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
-        """Raise an error before the start if the run would exceed the budget.
+        """Refuse a run that would exceed the budget, before it starts.
 
         Raises:
             ServiceError: The budget is too small.
@@ -97,7 +95,7 @@ class Assessor(abc.ABC):
 
     @contextlib.contextmanager
     def measure_time(self, role: str) -> Iterator[None]:
-        """Add the duration of a block to the `seconds` of a model's role."""
+        """Add the duration of a block to the `seconds` of a role."""
         start = time.perf_counter()
         try:
             yield

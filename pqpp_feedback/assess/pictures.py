@@ -24,13 +24,12 @@ class Picture:
     """An image file and its source.
 
     Attributes:
-        path: The file.
         prompt: The prompt's text; empty if there is none.
         image_id: The path below the folder of images, with `/`.
         prompt_id: The prompt's id, or empty.
         generator: The model that made the image; empty if unknown.
         about: Further columns of the prompt, such as its task.
-        problem: Why it cannot be assessed, as a verb phrase like "has no prompt"; empty if it can.
+        problem: Why it cannot be assessed, such as "has no prompt"; empty if it can.
         content: The bytes of an image in memory.
     """
 
@@ -47,7 +46,7 @@ class Picture:
 def find_pictures(
     image_dir: str | Path, prompts: Iterable[Row] | None = None
 ) -> tuple[list[Picture], list[str]]:
-    """Find the images of a folder with their prompts, in order of their paths.
+    """Find the images of a folder and their prompts, in order of the paths.
 
     Images are named `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),

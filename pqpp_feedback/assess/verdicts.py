@@ -113,7 +113,6 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
     """Write rows as Parquet atomically, and return their number.
 
     Args:
-        path: The file.
         rows: Rows with all or some of `COLUMNS`.
 
     Example:

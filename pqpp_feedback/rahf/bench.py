@@ -40,7 +40,6 @@ def bench_richhf(
         data_dir: Folder of the TFRecord files; default: download.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
         limit: Use only this many rows.
-        batch_size: Images per batch.
         with_published: Whether to add the published results.
 
     Returns:
@@ -103,7 +102,7 @@ HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd"
 
 @dataclass(frozen=True)
 class PredictedSplit:
-    """A model's predictions on a split; outputs without a prediction are None.
+    """A model's predictions on a split; outputs that it does not predict are None.
 
     Attributes:
         scores: `(images, 4)`; NaN columns are scores that it does not predict.

@@ -108,7 +108,7 @@ def convert_weights(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
 
 
 class Checkpoint(dict):
-    """A state dict under its published names; a missing name is an error."""
+    """A state dict with the published names; a missing name raises a `ModelError`."""
 
     def __missing__(self, name: str) -> torch.Tensor:
         raise ModelError(f"the checkpoint has no {name!r}; {_REMEDY}")

@@ -69,7 +69,7 @@ def load_split(
 
 
 def is_published(split: str, data_dir: str | Path | None) -> bool:
-    """Return whether a split of RichHF is read from unchanged published files.
+    """Return whether a split of RichHF comes from the unchanged published files.
 
     Args:
         split: The split, as for `load_dataset`.
@@ -120,16 +120,15 @@ class Examples:
         table: The output of `load_split`.
         processor: A `RahfProcessor`.
         heatmap_size: Pixels along a side of the model's heatmaps.
-        augmented: Whether to augment.
         seed: Seed of augmentations and task choices.
-        blind: For ablations: `image` replaces images by grey, `prompt` replaces each word by the
-            unknown token in encoder and decoder, so that only their number is known.
+        blind: For ablations: `image` replaces images with grey; `prompt` replaces each word with
+            the unknown token, in encoder and decoder, so that only the number of words is known.
         in_memory: Cache decoded images and maps; for small sets only.
         prompt_dropout: Share of examples whose prompt is hidden from the encoder, so that the
             decoder writes it from the image alone. It replaces the paper's pretraining on captions
             (section 4.1.1); outputs that depend on the prompt then have no label.
-        joint_first: Number of initial epochs in which only outputs that need image and prompt
-            together (misalignment, alignment and the rewritten prompt) have labels.
+        joint_first: Number of initial epochs in which only the outputs that need both image and
+            prompt (misalignment, alignment and the rewritten prompt) have labels.
     """
 
     table: Any
@@ -277,7 +276,6 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
     """Return an image and its heatmaps with random augmentations.
 
     Args:
-        random: The random generator.
         image: An RGB image (PIL).
         maps: Greyscale images (PIL) of any size.
 

@@ -18,7 +18,7 @@ SUFFIX = "_0"
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a prompt, with its start and end in the prompt."""
+    """A word of a prompt, with the indices of its start and end in it."""
 
     text: str
     start: int
@@ -39,7 +39,6 @@ class WordDecoder:
     """The decoding of one prompt, constrained to its words.
 
     The words are written in order; after each, the decoder decides only whether to add the suffix.
-    Every decision thus belongs to exactly one word.
 
     Args:
         words: The tokens of each word; none is empty.

@@ -120,7 +120,7 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
 def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[str, Any]]:
     """Return how often each score prefers the image that people prefer.
 
-    Choices with an angle count only for scores of that angle.
+    A choice with an angle counts only for the scores of that angle.
 
     Args:
         rows: The output of `read_image_scores`.
@@ -275,8 +275,8 @@ def rank_by_role(
         confidence: Level of the percentile intervals.
 
     Returns:
-        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those
-            used. Empty if there is no angle that all generators have.
+        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and the `angles` used.
+        Empty if no angle has scores of all generators.
 
     Example:
         >>> rows = [{"generator": g, "prompt_id": p, "angle": "TR", "score": s + p / 100}
@@ -308,7 +308,7 @@ def rank_by_role(
 def _pivot_scores(
     rows: Iterable[Row], weights: Weights
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
-    """Return the generators, and the scores (generators, prompts) of each angle that all have."""
+    """Return the generators, and (generators, prompts) scores of each angle that all have."""
     known = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
     cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in known]
     frame = pd.DataFrame(cells, columns=["angle", "generator", "prompt", "score"])

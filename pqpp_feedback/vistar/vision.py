@@ -44,9 +44,8 @@ class Vision:
     """Vision models by role, loaded at first use.
 
     Attributes:
-        names: A folder or repository by role, if not the default.
+        names: Folders or repositories by role; other roles have the default model.
         device: The device; None for a GPU if available.
-        dtype: The number format.
         timed: Measures the time of a role's model; set by the score in use.
 
     Example:
@@ -87,7 +86,7 @@ class Vision:
 
         Args:
             image: An RGB image (PIL).
-            picture: May list objects in its column or parameter `objects`.
+            picture: Its column or parameter `objects` can list objects.
 
         Returns:
             Each object's `label`, `score` and `box` as fractions of the sides, and masks (n,
@@ -260,7 +259,7 @@ def scale_boxes(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDA
 
 
 def predicts_distance(config: Any) -> bool:
-    """Return whether a depth model predicts distance; most others predict nearness.
+    """Return whether a depth model predicts distance instead of nearness.
 
     Example:
         >>> from types import SimpleNamespace as Made

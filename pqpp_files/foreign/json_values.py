@@ -112,7 +112,7 @@ def parse_json(
 def make_parser(
     numbers_as_text: bool = False, refuse_constants: bool = False
 ) -> Callable[[bytes, str, int], Any]:
-    """Return a JSON parser: a function of the content, the file's name and its first line's number.
+    """Return a JSON parser: a function of the content, the file's name and the first line number.
 
     Args:
         numbers_as_text: Whether to keep numbers as text, so that ids like 1e3 or 7.0 do not change.

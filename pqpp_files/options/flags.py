@@ -147,7 +147,7 @@ class _OptionAction(argparse.Action):
 
 
 def to_flags(text: str, kind: type) -> str:
-    """Return a message in which option names in backticks are replaced with their flags.
+    """Replace option names in backticks in a message with their flags.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions

@@ -31,7 +31,6 @@ def parse_recipe(
         kind: The class of the options.
         description: The description in `--help`.
         examples: The command lines in `--help`.
-        arguments: The arguments.
         prog: The command in `--help`; default: the script's name.
 
     Raises:
@@ -125,10 +124,8 @@ def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -
 
 
 def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
-    """Return the pairs of a mapping, or of texts like `prompt=caption`.
-
-    If the name is optional, as in `[NAME=]FILE`, it defaults to the file's name without suffixes.
-    """
+    """Return the pairs of a mapping, or of texts like `prompt=caption`."""
+    # If the name is optional, as in `[NAME=]FILE`, it defaults to the file's name without suffixes.
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
     pairs: dict[str, str] = {}

@@ -34,10 +34,9 @@ class Shard:
         name: Name of the output, like `part-00003-of-00012.parquet`.
         path: Path or fsspec URL of the Parquet or CSV input; empty for rows in memory.
         start: Index of the first row in the file.
-        rows: Number of rows.
         digest: Hash of the size and the end of a Parquet file, or of a whole CSV file.
         first: Index of the first row across all files.
-        numbered: A column to add with the row numbers across all files, or empty.
+        numbered: Name of a column to add, of row numbers across all files; empty for none.
         schema: Common schema of all files.
         table: The rows in memory, or None.
     """
@@ -145,7 +144,6 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
     """Return every N-th shard, starting with the one at index I.
 
     Args:
-        shards: All shards.
         share: `I/N`, with I from 0 to N - 1; None for all shards.
 
     Raises:
@@ -175,10 +173,8 @@ def get_process_share(environment: Mapping[str, str]) -> str | None:
 
 
 def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
-    """Return the common schema of files, whose columns must have the same names.
-
-    A column of nulls takes its type from the other files.
-    """
+    """Return the common schema of files, whose columns must have the same names."""
+    # A column of nulls takes its type from the other files.
     import pyarrow as pa
 
     first, common = next(iter(schemas)), None
@@ -198,19 +194,7 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
 
 
 def _list_files(source: str) -> list[str]:
-    r"""Return the URLs of the files that a file, pattern or folder names, in alphabetical order.
-
-    Raises:
-        FileError: There are no files, or the file system cannot be read.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = [(folder / name).write_text("prompt\na cat\n") for name in ("b.csv", "a.csv")]
-        >>> [path.rpartition("/")[2] for path in _list_files(str(folder))]
-        ['a.csv', 'b.csv']
-    """
+    """Return the URLs of the files that a file, pattern or folder names, in alphabetical order."""
     import fsspec
 
     with explain(f"{source} cannot be found", "check its name"):
@@ -290,11 +274,7 @@ def _is_csv(path: str) -> bool:
 
 
 def _open_csv(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the column names of a CSV file and its rows, of which the first are not kept.
-
-    Args:
-        skipped: The number of rows that do not count towards the memory limit.
-    """
+    """Return a CSV file's column names and rows; only rows after `skipped` count as memory."""
     import fsspec
 
     source = SeparatedValues(_FsspecInput(path), None, None)

@@ -140,7 +140,6 @@ class ShardJob:
 
     Attributes:
         job: As in `run_shards`.
-        store: The output store.
         manifest: The required content of `_shards.json`.
         is_begun: Whether the store is known to have that content.
         folder: The working directory of the job; None for the current one.
@@ -153,7 +152,7 @@ class ShardJob:
     folder: str | None = None
 
     def run(self, shard: Shard) -> int | None:
-        """Write the output of a shard, and return its number of rows with an error.
+        """Write the output of a shard, and return the number of rows with an error.
 
         The result is None if the output exists already.
         """
@@ -234,7 +233,7 @@ def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[
 
 
 def _start_worker(work: ShardJob) -> None:
-    """Keep the job of this worker process, and end the process with its parent."""
+    """Store the job for this worker process, and end the process with its parent."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()
 

@@ -302,7 +302,6 @@ def estimate_variances(
         kept = number[code] - np.bincount(cell)
 
         def sum_squares(whole, left, number=number, code=code, gone=gone, kept=kept):
-            """Return the sum over levels for all values, then without each group."""
             change = np.divide(left, kept, where=kept > 0, out=np.zeros(len(kept)))
             lost = np.bincount(gone, change - (whole / number)[code], groups)
             return np.sum(whole / number) + np.append(0.0, lost)

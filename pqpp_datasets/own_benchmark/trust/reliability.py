@@ -76,7 +76,6 @@ def measure_reliability(votes: Votes, counted: np.ndarray) -> VoteReliability:
     """Measure the agreement and reliability of votes.
 
     Args:
-        votes: All votes.
         counted: Indices of the votes to use.
     """
     level = votes.scale.level

@@ -19,7 +19,7 @@ _SHOULDERS, _HIPS, _KNEES, _ANKLES = (5, 6), (11, 12), (13, 14), (15, 16)
 
 
 class Characters(VistarScore):
-    """Weighted matches of count, posture and expression, as in VISTAR's section 3.3.4.
+    """The weighted mean match of count, posture and expression, as in VISTAR's section 3.3.4.
 
     Example:
         >>> from pathlib import Path
@@ -114,7 +114,7 @@ def _split_words(picture: Picture, name: str) -> list[str]:
 def find_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     """Return a person's posture; None if shoulders, hips or legs are not visible.
 
-    Lengths are relative to the torso, which is visible even if the legs are foreshortened.
+    Lengths are relative to the torso, as legs can be foreshortened.
 
     Args:
         keypoints: 17 of `x, y, confidence`, in pixels, y downwards, in COCO's order: nose, eyes,

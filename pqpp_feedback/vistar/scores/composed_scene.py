@@ -18,7 +18,7 @@ Box = list[int]
 
 
 class ComposedScene(VistarScore):
-    """The square root of coverage times consistency of panels, as in VISTAR's section 3.3.3.
+    """The square root of the panels' coverage times consistency, as in VISTAR's section 3.3.3.
 
     Example:
         >>> from pathlib import Path
@@ -42,7 +42,7 @@ class ComposedScene(VistarScore):
         return f"the prompt lists no `{missing[0]}`" if missing else ""
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the panels, their similarities to each text, and those among subjects."""
+        """Return the panels, their similarities to each text, and their subjects' similarities."""
         texts = parse_list(get_param(picture, "panels"))
         subject = str(get_param(picture, "subject"))
         how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))

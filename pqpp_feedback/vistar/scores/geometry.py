@@ -130,12 +130,12 @@ def measure_curvature(depth: Values) -> float:
 
 
 def _average_trimmed(values: Values) -> float:
-    """Return the mean without the largest values, which are edges of objects."""
+    """Return the mean without the largest values, which lie on the edges of objects."""
     return float(stats.trim1(values, load_choices("geometry")["trimmed"], axis=None).mean())
 
 
 def count_highlights(image: Values) -> tuple[int, int]:
-    """Return the number of specular spots, and of the components that they consist of.
+    """Return the number of specular spots, and the number of connected components in them.
 
     Args:
         image: (height, width, 3), 0 to 1.
@@ -176,7 +176,7 @@ def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray
 
 
 def count_contours(image: Values) -> tuple[int, int]:
-    """Return the number of contour components, and of their pixels.
+    """Return the number of contour components, and the number of their pixels.
 
     Args:
         image: (height, width, 3), 0 to 1.

@@ -50,7 +50,7 @@ class Questionnaires:
 
     Args:
         folder: The folder; created if missing.
-        writer: The model that writes missing ones; None writes none.
+        writer: The model that writes missing ones; if None, missing ones are an error.
 
     Example:
         >>> import tempfile
@@ -288,7 +288,7 @@ class HwpqScore(VistarScore):
 
     @classmethod
     def from_options(cls, vision: Vision | None, options: Any) -> Self:
-        """See `VistarScore.from_options`.
+        """Return the score that the options define; see `VistarScore.from_options`.
 
         Raises:
             FeedbackError: An option is missing.
@@ -307,7 +307,7 @@ class HwpqScore(VistarScore):
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.check_budget`; unwritten questions are estimated."""
+        """Refuse a run that would exceed the budget, and prepare batched calls."""
         kept, answers = self._questionnaires, self._answers
         if not (kept and answers):
             return
@@ -342,7 +342,7 @@ class HwpqScore(VistarScore):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices, the instruction's hash and the number of votes."""
+        """The open parameters, the instruction's hash and the number of votes."""
         votes = self._answers.votes if self._answers else None
         return {**super().settings, "instruction": hash_instruction(), "votes": votes}
 

@@ -21,7 +21,7 @@ _OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
 
 
 class Light(VistarScore):
-    """Angle between inferred and requested light direction, as in VISTAR's section 3.3.2.
+    """The angle between inferred and requested light direction, as in VISTAR's section 3.3.2.
 
     Example:
         >>> from pathlib import Path
@@ -41,7 +41,7 @@ class Light(VistarScore):
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return objects with their cast shadows."""
+        """Return the objects with their cast shadows."""
         seen, masks = self.vision.find_objects(image, picture)
         depth = self.vision.estimate_depth(image, picture)
         shadows = find_shadows(np.asarray(shrink_image(image)) / 255.0, masks, depth)
@@ -67,7 +67,7 @@ class Light(VistarScore):
 
 
 def infer_direction(evidence: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the unit vector to the light: the objects' median line from shadow tip to top.
+    """Return the unit vector to the light: the median of the objects' lines from shadow tip to top.
 
     None if no object has such a line.
 

@@ -56,7 +56,7 @@ class PenetrationScore(VistarScore):
         }
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the lowest score of all pairs; 0 is a penetration."""
+        """Return the lowest score of all pairs; 0 means that one object penetrates another."""
         if evidence["objects"] < 2:
             return Verdict(None, None, f"{evidence['objects']} object(s) found; two are needed")
         chosen, pairs = load_choices(self.section), evidence["pairs"]
@@ -110,8 +110,8 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         list: One dict per touching pair: `objects`, the indices of both; `overlap`, each one's mean
         depth in a ring around the line at which the surfaces meet; `outside`, each one's mean depth
         elsewhere; `relief`, the sum of both standard deviations of depth; `contact`, the line's
-        length over the root of the smaller area; `enclosed`, the share of the smaller bounding box
-        inside the larger one; `confidences`, those of both.
+        length divided by the square root of the smaller area; `enclosed`, the share of the smaller
+        bounding box inside the larger one; `confidences`, those of both.
 
     Example:
         >>> masks = np.zeros((2, 20, 20), bool)

@@ -116,7 +116,7 @@ def sort_pieces(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def normalise_text(text: str) -> str:
-    """Return a text for comparison: one case, no punctuation, single spaces.
+    """Normalise text for comparison: ignore case and punctuation, and use single spaces.
 
     Example:
         >>> normalise_text(' "Grand  CANYON!" ')
@@ -168,7 +168,7 @@ class TextRenderingScore(VistarScore):
         read: Reads an image's pieces of text; default: RapidOCR with the package's models.
         text_match: `whole`, as in the paper, compares all text in the image; `contained` compares
             the most similar part. The routine's name contains the latter.
-        text_script: One of `SCRIPTS`; rows of prompts in other scripts name the reason.
+        text_script: One of `SCRIPTS`; prompts in other scripts get a reason instead of a score.
 
     Example:
         >>> from pathlib import Path
@@ -198,7 +198,7 @@ class TextRenderingScore(VistarScore):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices, and the differences from the paper."""
+        """The open parameters, and the differences from the paper."""
         return {**super().settings, "match": self._match, "script": self._script}
 
     def _find_text(self, picture: Picture) -> str:
@@ -208,7 +208,7 @@ class TextRenderingScore(VistarScore):
         return self._last[1]
 
     def explain_missing(self, picture: Picture) -> str:
-        """Return why there is nothing to compare; empty if a text is requested."""
+        """Return why there is nothing to compare; empty if the prompt requests text."""
         missing = "it has no quotes and no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
 
