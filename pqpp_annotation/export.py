@@ -20,7 +20,7 @@ from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemIm
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import pluralize
 from pqpp_files.paths import walk_files
@@ -72,7 +72,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     def refuse_other_files(older: Path) -> None:
         names = {file.relative_to(older).as_posix() for file in walk_files(older)}
-        with explain(f"{older / REPORT} is damaged", "choose another folder"):
+        with reraise(f"{older / REPORT} is damaged", "choose another folder"):
             written = {REPORT, *read_json(older / REPORT)["files"]} if REPORT in names else set()
         if other := names - written:
             raise FileError(f"{older} contains {min(other)}; remove it, or choose another folder")

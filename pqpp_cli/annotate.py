@@ -93,9 +93,9 @@ class AnnotateBackup(StudyFile, Command):
     def run(self) -> None:
         """Copy the database."""
         with self.open_study(self.output) as store:
-            from pqpp_annotation.store.database import backup
+            from pqpp_annotation.store.database import copy_database
 
-            place = backup(store, self.output)
+            place = copy_database(store, self.output)
         size = f"{place.stat().st_size:,} bytes"
         print(f"written: {place} ({size}; the images are not in it)")
 

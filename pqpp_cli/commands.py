@@ -195,9 +195,9 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse known words as argparse does, but exit with a suggestion if a word is unknown."""
         if any("_" in word for word in args or ()):  # imported where it is needed
-            from pqpp_files.names import to_hyphens
+            from pqpp_files.names import hyphenate_flags
 
-            args = to_hyphens(args)
+            args = hyphenate_flags(args)
         self._words = list(args or ())
         first = self._words[0] if self._words and self.prog == "pqpp" else ""
         if first.startswith("-") and first not in self._option_string_actions:
@@ -205,9 +205,9 @@ class Parser(argparse.ArgumentParser):
         try:
             given, left = super().parse_known_args(args, namespace)
         except ValueError as error:  # from an option's own check
-            from pqpp_files.options.flags import to_flags
+            from pqpp_files.options.flags import replace_option_names
 
-            self.error(to_flags(str(error), self.get_default("_class")))
+            self.error(replace_option_names(str(error), self.get_default("_class")))
         if left and "_ARGCOMPLETE" not in os.environ:
             self.error(self._describe_unknown(left[0]))
         return given, left

@@ -222,7 +222,7 @@ class Tables(ResultOptions):
         _ = self.style
 
 
-class FigureTables(Tables):
+class ReportOptions(Tables):
     """The format, file and HTML report of tables of results."""
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
@@ -230,11 +230,11 @@ class FigureTables(Tables):
     def write_tables(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables or write them to `output`, and write the HTML report if requested."""
         from pqpp_cli.output import emit
-        from pqpp_files.figures import format_figures, render_figures
+        from pqpp_files.figures import format_tables, render_tables
 
-        emit(format_figures(self.style, tables, notes), self.output, self.style)
+        emit(format_tables(self.style, tables, notes), self.output, self.style)
         if self.report:
-            emit(render_figures(title, tables, notes), self.report)
+            emit(render_tables(title, tables, notes), self.report)
 
 
 class ShardOptions(Group):

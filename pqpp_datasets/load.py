@@ -9,7 +9,7 @@ from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.images import add_saved_images, load_own_benchmark
 from pqpp_datasets.registration import register
-from pqpp_files.errors import explain, to_line
+from pqpp_files.errors import describe, reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean
 from pqpp_files.paths import expand, join_inside, walk_files
@@ -55,7 +55,7 @@ def load_benchmark(
             raise
         except (ValueError, KeyError) as error:  # such as a missing split or an unknown option
             what = f"{config}, split {split}" if split else config
-            raise BenchmarkError(f"{what}: {to_line(error, named=False)}") from None
+            raise BenchmarkError(f"{what}: {describe(error, named=False)}") from None
     folder = expand(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
@@ -97,7 +97,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
 
     if taken := [name for name, value in options.items() if value is not None]:
         raise BenchmarkError(f"`{taken[0]}` does not apply to {path} (save_to_disk); remove it")
-    with explain(f"{path} is damaged", "save the dataset again", BenchmarkError):
+    with reraise(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
             for part in read_json(file)["_data_files"] if file.name == "state.json" else ():
                 join_inside(file.parent, part["filename"])

@@ -82,10 +82,7 @@ def find_missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[P
 def hash_needed_files(benchmark: Benchmark, folder: Path) -> str:
     """Return a hash of the names and contents of the files that a benchmark reads in a folder."""
     files = {path: folder / path for path in sorted(_list_needed_files(benchmark, folder))}
-    hashes = (
-        f"{path}\0{hash_file(file) if file.is_file() else 'absent'}\0"
-        for path, file in files.items()
-    )
+    hashes = (f"{p}\0{hash_file(f) if f.is_file() else 'absent'}\0" for p, f in files.items())
     return hash_parts([benchmark.name, *hashes])
 
 

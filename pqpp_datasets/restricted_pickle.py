@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_datasets.tables import file_error, require_file
-from pqpp_files.errors import to_line
+from pqpp_files.errors import describe
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 _BUILTINS = ("set", "frozenset", "list", "dict", "tuple")
@@ -137,5 +137,5 @@ def read_pickle(path: Path) -> object:
                 raise pickle.UnpicklingError("it needs more memory than the file has bytes")
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
-        reason = f"not a readable pickle of plain values ({to_line(error, named=False)})"
+        reason = f"not a readable pickle of plain values ({describe(error, named=False)})"
         raise file_error(f"{path}, byte {file.tell()}", reason) from None

@@ -253,14 +253,14 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
     return Target(name, model, limits)
 
 
-def format_model(name: str, target: Target | None = None) -> str:
+def get_model_name(name: str, target: Target | None = None) -> str:
     """Return the full name of a target's model; `mean` for a mean over models.
 
     Args:
         target: The dataset's description; default: derived from the name.
 
     Example:
-        >>> [format_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
+        >>> [get_model_name(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
         ['BLIP-2', 'flux', 'mean', 'price']
     """
     if is_mean(name):
@@ -279,7 +279,7 @@ def format_target(name: str, target: Target | None = None) -> str:
         >>> [format_target(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
         ['HBPP of GLIDE', 'mean P@5', 'rating of sd-1.5', 'price']
     """
-    measure, model = get_measure(name), format_model(name, target)
+    measure, model = get_measure(name), get_model_name(name, target)
     if measure is None or not is_target(name) or name == ALIGNMENT:
         return model
     short, bracket, _ = measure.title.partition(" (")
@@ -299,7 +299,7 @@ def explain_target(name: str, target: Target | None = None) -> str:
         >>> explain_target("glide_hbpp")
         'human rating (-1 to 2) of images by GLIDE'
     """
-    measure, model = get_measure(name), format_model(name, target)
+    measure, model = get_measure(name), get_model_name(name, target)
     if measure is None or not is_target(name):
         return model
     words = measure.words or measure.about

@@ -55,7 +55,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     except OSError as error:  # name the requested file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
-        with explain_full_disk(path):
+        with convert_write_errors(path):
             yield temp_path
             _flush_to_disk(temp_path)
         if kept is not None:
@@ -116,7 +116,7 @@ def atomic_folder(
             check(target)
             check_output_folder(target, patterns)
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        with explain_full_disk(folder):
+        with convert_write_errors(folder):
             new.mkdir(parents=True)
             if mode is not None:
                 new.chmod(mode)
@@ -227,7 +227,7 @@ def _flush_to_disk(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
+def convert_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """Convert errors from a full disk or unencodable text in a block to errors that name a path.
 
     Args:
@@ -238,7 +238,7 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         FileError: The text contains a lone surrogate, which UTF-8 cannot encode.
 
     Example:
-        >>> with explain_full_disk("a.csv"):
+        >>> with convert_write_errors("a.csv"):
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...

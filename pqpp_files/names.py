@@ -86,11 +86,11 @@ def is_repository_id(name: str) -> bool:
     return isinstance(name, str) and re.fullmatch(f"{part}/{part}", name) is not None
 
 
-def to_hyphens(words: Sequence[str]) -> list[str]:
+def hyphenate_flags(words: Sequence[str]) -> list[str]:
     """Return the words of a command line with hyphens instead of underscores in flags.
 
     Example:
-        >>> to_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
+        >>> hyphenate_flags(["--image_dir=my_images", "--", "--a_prompt"])
         ['--image-dir=my_images', '--', '--a_prompt']
     """
     end = words.index("--") if "--" in words else len(words)

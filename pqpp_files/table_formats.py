@@ -17,7 +17,7 @@ from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import BOM, make_parser, parse_json
 from pqpp_files.foreign.packed import check_parquet, check_size
@@ -248,12 +248,12 @@ class SeparatedValues(Format):
             with contextlib.suppress(csv.Error):
                 headers[separator] = next(_read_csv(lines, separator))
 
-        def fitness(separator: str) -> tuple[bool, int, int]:
+        def rate_separator(separator: str) -> tuple[bool, int, int]:
             names = {*headers[separator]}
             is_tab = separator == "\t" and self.source.suffix == ".tsv"
             return is_tab, len(names.intersection(self.wanted or ())), len(names)
 
-        separator = max(headers, key=fitness, default=",")
+        separator = max(headers, key=rate_separator, default=",")
         if separator != ("\t" if self.source.suffix == ".tsv" else ","):
             self.assumed[f"{SEPARATORS[separator]}-separated"] = None
         fits = separator != "\t" or self._is_table(csv.QUOTE_MINIMAL)
@@ -354,7 +354,7 @@ class Parquet(Format):
         import pyarrow.parquet
 
         what = f"{self.path} is not a Parquet file"
-        with explain(what, "copy the file again"), self.source.open() as opened:
+        with reraise(what, "copy the file again"), self.source.open() as opened:
             file = pyarrow.parquet.ParquetFile(opened)
             names = file.schema_arrow.names
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
@@ -385,7 +385,7 @@ class Excel(Format):
             import zipfile
 
             from openpyxl import load_workbook, utils
-        with explain(f"{self.path} is not an Excel file", "save the table as CSV"):
+        with reraise(f"{self.path} is not an Excel file", "save the table as CSV"):
             content, most = self.source.read(), self.source.get_limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
@@ -447,7 +447,7 @@ class Stata(Format):
         """Return the columns; see `Format.read`."""
         import pandas as pd
 
-        with explain(f"{self.path} is not a Stata file", "save the table as CSV"):
+        with reraise(f"{self.path} is not a Stata file", "save the table as CSV"):
             table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
         table = table.where(table.notna(), None)
         return {name: table[name].tolist() for name in self._select([*map(str, table)])}

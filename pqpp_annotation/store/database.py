@@ -221,7 +221,7 @@ def _fill_database(
         add_items(store, items, images)
 
 
-def backup(store: Store, path: str | os.PathLike[str]) -> Path:
+def copy_database(store: Store, path: str | os.PathLike[str]) -> Path:
     r"""Copy the database of a study, without images, while the study runs.
 
     To use the copy, set `database` in the study file to it.
@@ -246,7 +246,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
         >>> store = open_store(study)
-        >>> backup(store, folder / "monday.db").name
+        >>> copy_database(store, folder / "monday.db").name
         'monday.db'
         >>> store.close()
     """

@@ -117,7 +117,7 @@ def build_shown_item(db: Transaction, assignment: Row) -> ShownItem:
 
 
 @reads
-def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
+def get_item_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
     """Return an item's own images by id, and its linked images by hash."""
     item, images = get_item_content(db, item_id)
     others = db.study.kind.list_linked_images(item.detail)

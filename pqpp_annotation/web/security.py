@@ -110,7 +110,7 @@ LEAST_SECRET = 32
 _LETTERS = 24
 
 
-class Sessions:
+class CookieSigner:
     """A signer of a study's cookies and forms, which also derives random names for images.
 
     A cookie contains only the id of a visit; the database maps it to the signed-in person.
@@ -120,7 +120,7 @@ class Sessions:
         study: Name of the study, so that studies with the same secret have different cookies.
 
     Example:
-        >>> sessions = Sessions("x" * 32)
+        >>> sessions = CookieSigner("x" * 32)
         >>> visit = sessions.create_visit()
         >>> sessions.unsign(sessions.sign(visit)) == visit
         True
@@ -163,7 +163,7 @@ class Sessions:
         """Return an image's stable name on a person's pages, which hides the table's order.
 
         Example:
-            >>> sessions = Sessions("x" * 32)
+            >>> sessions = CookieSigner("x" * 32)
             >>> names = [sessions.get_image_name(1, image) for image in (1, 2)]
             >>> len(set(names)), sessions.get_image_name(1, 1) == names[0]
             (2, True)

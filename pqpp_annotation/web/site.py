@@ -23,7 +23,7 @@ from pqpp_annotation.store.access import (
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import get_copies
-from pqpp_annotation.web.security import Sessions, is_loopback
+from pqpp_annotation.web.security import CookieSigner, is_loopback
 from pqpp_files.render_page import load_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -39,7 +39,7 @@ class Site:
 
     def __init__(self, store: Store, secret: str, allows_http: bool = False) -> None:
         self.store, self.allows_http, study = store, allows_http, store.study
-        self.sessions = Sessions(secret, study.name)
+        self.sessions = CookieSigner(secret, study.name)
         self.new_people = RateLimit(store, "new people", count=60, seconds=600)
         self.copies = get_copies(study)
         self.words, self.monitor = LabelNames(study), StudyMonitor(store)

@@ -197,11 +197,11 @@ def read_long_table(
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.parse_values(role, parse_number, "expected a finite number")
-    rows["control"] = "control" in rows and table.parse_values("control", *to_parser(FLAGS)) == 1
+    rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
     return table
 
 
-def to_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
+def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
     """Return a parser for `LongTable.parse_values`, and a description of the allowed words."""
     allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(fold_label(text)), allowed

@@ -175,7 +175,7 @@ def make_images(
     left = []
     for image in requests:
         if store.exists(get_image_path(generator, image)):
-            yield ImageResult(image, _read_info(store, generator, image), True)
+            yield ImageResult(image, _reuse_image(store, generator, image), True)
         else:
             left.append(image)
     for start in range(0, len(left), batch_size):
@@ -229,7 +229,7 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     return note
 
 
-def _read_info(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
+def _reuse_image(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse one made with other settings."""
     name = get_image_path(generator, image)
     note = _read_image_metadata(store, name)
@@ -265,7 +265,7 @@ def _write_image(
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
     # The metadata may exist already, from a killed run or from one that is still running.
     if not store.write_new(_get_metadata_path(name), text):
-        _read_info(store, generator, request)
+        _reuse_image(store, generator, request)
         store.write(_get_metadata_path(name), text)
     store.write(name, content)
     return ImageResult(request, note)

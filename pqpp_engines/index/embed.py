@@ -14,7 +14,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_feedback.assess.pictures import list_images
-from pqpp_files.errors import FileError, to_line
+from pqpp_files.errors import FileError, describe
 from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand
@@ -86,7 +86,7 @@ class EmbeddingJob:
                     path = expand(self.image_dir or "") / texts[row]
                     vectors[row] = self.encoder.embed_images([path], 1)[0].tolist()
                 except FileError as error:
-                    faults[row] = f"the image cannot be read: {to_line(error, named=False)}"
+                    faults[row] = f"the image cannot be read: {describe(error, named=False)}"
         kind = pa.list_(pa.float32())
         if self.image_dir and self.encoder.can_match:  # several vectors an image
             kind = pa.list_(kind)
@@ -172,7 +172,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     return embeddings, read_table(ids, plain="id").texts("id")
 
 
-def load_queries(path: str, count: int) -> Any:
+def load_query_embeddings(path: str, count: int) -> Any:
     """Return memory-mapped embeddings of `count` queries.
 
     Raises:

@@ -17,7 +17,7 @@ import numpy as np
 
 from pqpp_backbones.pretrained import check_token_ids, load_model
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
 from pqpp_files.table_formats import cut_batches
@@ -185,7 +185,7 @@ class ImageTextEncoder:
         import torch
 
         what = f"{self.model} cannot embed the input"
-        with explain(what, "choose another model", EngineError), torch.inference_mode():
+        with reraise(what, "choose another model", EngineError), torch.inference_mode():
             batches = cut_batches(items, self.at_once or batch_size)
             parts = [embed(batch).float().cpu().numpy() for batch in batches]
         if not parts:

@@ -21,7 +21,7 @@ import numpy as np
 from pqpp_backbones.foreign import check_foreign_folder, read_foreign_json
 from pqpp_engines.errors import EngineError
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.hashes import hash_file
@@ -61,7 +61,7 @@ class Index:
         with require_extra("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
-        with explain(f"the index {folder} is damaged", "build the index again", EngineError):
+        with reraise(f"the index {folder} is damaged", "build the index again", EngineError):
             check_foreign_folder(self.folder)
             self.config = read_foreign_json(self.folder / CONFIG)
             texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
@@ -108,7 +108,7 @@ class Index:
             how = f"embed the queries with {self.config['model'] or 'the model of the index'}"
             raise EngineError(f"queries are {vectors.shape}, not (n, {self.config['size']}); {how}")
         k = min(k, len(self))
-        with explain(f"{self.folder}: a damaged index", "build it again", EngineError):
+        with reraise(f"{self.folder}: a damaged index", "build it again", EngineError):
             scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
             if (short := (found < 0).any(axis=1)).any():  # the visited cells contain fewer vectors
                 scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
@@ -193,7 +193,7 @@ def build_index(
     if len(ids) != len(embeddings):
         raise EngineError(f"expected {len(embeddings)} ids, one for each item; got {len(ids)}")
     recall, probes = 1.0, 0
-    with explain(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
+    with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
             raise RuntimeError("a size must not be 0")
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_engines.route.routes import Account, Rule
-from pqpp_files.errors import to_line
+from pqpp_files.errors import describe
 from pqpp_files.hashes import hash_parts
 
 
@@ -169,7 +169,7 @@ def answer_prompts(
             try:
                 answer = RoutedAnswer(functions[name](texts[index]), name, {**failed})
             except Exception as error:  # a user's function may raise anything
-                failed[name] = to_line(error)[:200]
+                failed[name] = describe(error)[:200]
                 answer = RoutedAnswer(None, None, failed)
             log.add_answer(number, cost, answer)
             if answer.route:

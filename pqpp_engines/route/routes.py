@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.hashes import hash_parts
 from pqpp_models import Predictor
 
@@ -329,7 +329,7 @@ def read_router(path: Path) -> dict[str, Any]:
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
         raise EngineError(f"{path} is not a router: model_type must be {KIND!r}")
-    with explain(f"{path} is damaged", "fit the router again", EngineError):
+    with reraise(f"{path} is damaged", "fit the router again", EngineError):
         if router["sha256"] != hash_router(router):
             raise ValueError("the file has changed since it was written")
         routes = [Route(**route) for route in router["routes"]]

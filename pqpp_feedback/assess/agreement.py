@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import FeedbackError
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional.agreement import cohen_kappa
 from pqpp_metrics.functional.correlation import kendall_qpp
@@ -270,7 +270,7 @@ HOW_TO_READ = (
 
 def compare_with_people(
     rows: Iterable[Row], people: HumanAnswers
-) -> tuple[list[Figures], list[str]]:
+) -> tuple[list[ResultTable], list[str]]:
     """Measure how well each routine's verdicts and scores agree with people's answers.
 
     Args:
@@ -308,11 +308,11 @@ def compare_with_people(
                 those = [pair for pair in pairs if group in (None, pair[0][column])]
                 lines.append({"routine": name, column: group or "all", **_summarise(those)})
         about = f"agreement_by_{column}", f"Agreement by {column}"
-        tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
+        tables.append(ResultTable(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
     saved = [{"routine": name, **_measure_savings(by_routine[name], people)} for name in enough]
     if enough:
-        tables.append(Figures("saved", "Votes that scores save", list(saved[0]), saved))
+        tables.append(ResultTable("saved", "Votes that scores save", list(saved[0]), saved))
     left_out = sorted(set(judged) - set(enough))
     fewer = f"{', '.join(left_out)}: fewer than {FEWEST} images with an answer"
     return tables, [*HOW_TO_READ, *([fewer] if left_out else [])]

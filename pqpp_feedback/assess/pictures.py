@@ -201,7 +201,7 @@ def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
         >>> one.generator, one.prompt
         ('sdxl', 'a cat')
     """
-    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _get_extras(prompt)
+    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _get_other_columns(prompt)
     return [
         Picture(Path(name), text, name, prompt_id, _parse_model(name), about, content=content)
         for name, content in sorted(images.items())
@@ -277,11 +277,11 @@ def _make_picture(path: Path, image_id: str, row: Row | None, known: Mapping[str
         problem = f"has no prompt: the id {prompt_id} is unknown"
     if row.get("prompt", "") == "":  # then the row's `text` is the prompt
         row.pop("text", None)
-    about = _get_extras({**asked, **row})
+    about = _get_other_columns({**asked, **row})
     return Picture(path, prompt, image_id, prompt_id, generator, about, problem)
 
 
-def _get_extras(row: Row) -> Row:
+def _get_other_columns(row: Row) -> Row:
     known_columns = ("file_name", "prompt", "prompt_id", "model")
     return {name: cell for name, cell in row.items() if name not in known_columns}
 

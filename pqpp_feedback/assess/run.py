@@ -24,7 +24,7 @@ from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, o
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
-from pqpp_files.errors import MissingExtraError, to_line
+from pqpp_files.errors import MissingExtraError, describe
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -218,7 +218,7 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
         if is_fatal(error):
             raise
         if len(pairs) == 1:
-            why = str(error) if isinstance(error, FeedbackError) else to_line(error)
+            why = str(error) if isinstance(error, FeedbackError) else describe(error)
             return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
     return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
 

@@ -19,7 +19,7 @@ from pqpp_feedback.rahf.examples import (
 )
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_files.foreign.json_values import read_json
 
 
@@ -31,7 +31,7 @@ def bench_richhf(
     limit: int | None = None,
     batch_size: int = 16,
     with_published: bool = True,
-) -> tuple[list[Figures], list[str]]:
+) -> tuple[list[ResultTable], list[str]]:
     """Evaluate models on a split of RichHF.
 
     Args:
@@ -75,7 +75,7 @@ def read_published() -> dict[str, Any]:
 
 def make_result_tables(
     results: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
-) -> list[Figures]:
+) -> list[ResultTable]:
     """Combine measured results with the published ones.
 
     Args:
@@ -93,7 +93,7 @@ def make_result_tables(
                 values = {column: figures[name].get(column, math.nan) for column in columns}
                 finite = {column: None if v != v else v for column, v in values.items()}
                 rows.append({"model": model, **finite})
-        result.append(Figures(name, known["title"], ["model", *columns], rows, digits=5))
+        result.append(ResultTable(name, known["title"], ["model", *columns], rows, digits=5))
     return result
 
 

@@ -124,7 +124,7 @@ class SelectedImage:
     scores: dict[str, float]
 
 
-def select_best(
+def select_best_images(
     feedback: FeedbackModel,
     candidates: Iterable[tuple[str, Sequence[Any]]],
     score: str = "plausibility",

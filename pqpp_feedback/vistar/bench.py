@@ -16,7 +16,7 @@ from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_feedback.vistar.scores import get_score_class, list_scores
 from pqpp_files.extras import require_extra
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.paths import expand
@@ -178,7 +178,7 @@ def bench_vistar(
     verdicts: Sequence[str | Path],
     people: str | Path | None = None,
     roles: str | Path | None = None,
-) -> tuple[list[Figures], list[str]]:
+) -> tuple[list[ResultTable], list[str]]:
     r"""Return tables of agreement with people and of rankings by role, and notes on them.
 
     Raises:
@@ -202,7 +202,7 @@ def bench_vistar(
             missing = f"no pair of images with a preference in {people} has scores"
             raise FeedbackError(f"{missing}; use the same image names in all tables")
         title = "Pairs for which the score and people prefer the same image"
-        tables.append(Figures("agreement", title, _COLUMNS, lines))
+        tables.append(ResultTable("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {read_published()['source']}, which requires {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
@@ -211,7 +211,7 @@ def bench_vistar(
             for line in lines:
                 line["score"] = (line["score"], line.pop("ci_low"), line.pop("ci_high"))
             columns = ("rank", "generator", "score")
-            tables.append(Figures(role, f"For the role {role}", columns, lines))
+            tables.append(ResultTable(role, f"For the role {role}", columns, lines))
             used = ", ".join(lines[0]["angles"]) if lines else "none that all generators have"
             notes.append(f"{role}: angles {used}")
     if not tables:

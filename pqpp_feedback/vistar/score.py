@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.choices import load_params
 from pqpp_feedback.vistar.vision import Vision
 
 # VISTAR's nine evaluation angles, in the order of its table 3.
@@ -67,7 +67,7 @@ class VistarScore(Assessor):
     @property
     def settings(self) -> Mapping[str, Any]:
         """The parameters that the paper leaves open."""
-        return dict(load_choices(self.section))
+        return dict(load_params(self.section))
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return the evidence of each image; empty if the score does not apply to its prompt."""

@@ -13,7 +13,7 @@ from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import nms, parse_list, to_unit
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.vistar.choices import get_param, load_choices
+from pqpp_feedback.vistar.choices import get_param, load_params
 from pqpp_files.extras import require_extra
 
 _SIZES = ("original_sizes", "reshaped_input_sizes")  # for the post-processing, not for the model
@@ -92,12 +92,12 @@ class Vision:
             Each object's `label`, `score` and `box` as fractions of the sides, and masks (n,
             height, width).
         """
-        words = parse_list(get_param(picture, "objects")) or load_choices("vision")["usual_objects"]
+        words = parse_list(get_param(picture, "objects")) or load_params("vision")["usual_objects"]
         key = "\n".join(words)
 
         def detect_objects() -> Objects:
             small = shrink_image(image)
-            boxes = self.detect(small, words)[: load_choices("vision")["most_objects"]]
+            boxes = self.detect(small, words)[: load_params("vision")["most_objects"]]
             masks, sure = self.segment(small, [box["box"] for box in boxes])
             pairs = zip(boxes, sure, strict=True)
             return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
@@ -136,7 +136,7 @@ class Vision:
         """Return boxes of named objects, best first: `label`, `score`, and `box` as fractions."""
         with self.timed("detector"):
             (seen,) = self.get_model("detector").observe([image], [list(words)])
-        least = load_choices("vision")["least_score"]
+        least = load_params("vision")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
         # Boxes of the same object under several names are one object.
         return nms(sorted(sure, key=lambda box: -box["score"]))
@@ -164,7 +164,7 @@ class Vision:
             values = np.maximum(values, 1e-6)
         else:  # nearness, up to scale and shift; the nearest point is assumed at distance 1
             near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
-            values = 1 / (near + load_choices("vision")["far_nearness"])
+            values = 1 / (near + load_params("vision")["far_nearness"])
         if not np.ptp(values) > 1e-5 * values.mean():
             raise FeedbackError("the depth model predicts one distance for the whole image")
         return values
@@ -234,7 +234,7 @@ def get_face_box(
         >>> get_face_box([*face, *[(0, 0, 0)] * 12], (100, 100))
         (34, 34, 66, 66)
     """
-    chosen = load_choices("characters")
+    chosen = load_params("characters")
     sure = np.array([point for point in keypoints[:5] if point[2] >= chosen["least_keypoint"]])
     if len(sure) < chosen["least_face"]:
         return None

@@ -50,7 +50,7 @@ def check_size(size: int, name: str, max_bytes: int) -> None:
         raise FileError(f"{name} unpacks to more than {max_bytes:,} bytes; raise --max-bytes")
 
 
-def read_past_limit(file: BinaryIO, max_bytes: int) -> bytes:
+def read_limited(file: BinaryIO, max_bytes: int) -> bytes:
     """Return a file's content; of a longer file, at least one byte more than `max_bytes`.
 
     It is read in pieces, since Python reserves memory for the requested size. A short piece is the
@@ -58,7 +58,7 @@ def read_past_limit(file: BinaryIO, max_bytes: int) -> bytes:
 
     Example:
         >>> typed = iter([b"a cat", b"what is typed after the end"])
-        >>> read_past_limit(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
+        >>> read_limited(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
         b'a cat'
     """
     held = io.BytesIO()

@@ -146,12 +146,12 @@ class _OptionAction(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-def to_flags(text: str, kind: type) -> str:
+def replace_option_names(text: str, kind: type) -> str:
     """Replace option names in backticks in a message with their flags.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions
-        >>> to_flags("`output_dir` is 'a', a file; name a folder", RunOptions)
+        >>> replace_option_names("`output_dir` is 'a', a file; name a folder", RunOptions)
         "--output-dir is 'a', a file; name a folder"
     """
     hints = typing.get_type_hints(kind)

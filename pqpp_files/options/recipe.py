@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pqpp_files.errors import PqppError
-from pqpp_files.names import to_hyphens
+from pqpp_files.names import hyphenate_flags
 from pqpp_files.options.flags import add_options, strip_none
 from pqpp_files.options.option import Options, find_option, get_fields, quote, split_items
 
@@ -50,7 +50,7 @@ def parse_recipe(
     )
     parser.color = False  # type: ignore[attr-defined]  # whose codes would be shown, not done
     add_options(parser, kind)
-    flags, unknown = parser.parse_known_args(to_hyphens(arguments))
+    flags, unknown = parser.parse_known_args(hyphenate_flags(arguments))
     for word in unknown:
         find_option(kind, word.lstrip("-").partition("=")[0], word)
     return read_recipe(kind, vars(flags))

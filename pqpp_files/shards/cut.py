@@ -12,7 +12,7 @@ from itertools import accumulate, chain, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
 from pqpp_files.open_input import Input, get_max_bytes
@@ -61,7 +61,7 @@ class Shard:
 
         if self.table is not None:
             return self.table
-        with explain(f"{self.path} cannot be read", "copy it again"):
+        with reraise(f"{self.path} cannot be read", "copy it again"):
             table = _read_rows(self.path, self.start, self.rows)
         if len(table) != self.rows:
             raise FileError(f"{self.path} has changed since the job began; start a new job")
@@ -188,7 +188,7 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema
         )
-        with explain(f"{path} has other column types", "give all files the same types"):
+        with reraise(f"{path} has other column types", "give all files the same types"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
     return common
 
@@ -197,7 +197,7 @@ def _list_files(source: str) -> list[str]:
     """Return the URLs of the files that a file, pattern or folder names, in alphabetical order."""
     import fsspec
 
-    with explain(f"{source} cannot be found", "check its name"):
+    with reraise(f"{source} cannot be found", "check its name"):
         file_system, path = fsspec.core.url_to_fs(source)
         is_folder = not any(mark in path for mark in "*?[") and file_system.isdir(path)
         patterns = [f"{path.rstrip('/')}/**/*.{kind}" for kind in KINDS] if is_folder else [path]
@@ -218,7 +218,7 @@ def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
     import pyarrow as pa
     import pyarrow.parquet
 
-    with explain(f"{path} cannot be read", "give a Parquet or CSV file"):
+    with reraise(f"{path} cannot be read", "give a Parquet or CSV file"):
         if is_separated := _is_csv(path):
             header, records = _open_csv(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])

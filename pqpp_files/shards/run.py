@@ -19,7 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.shards.cells import replace_invalid_utf8
 from pqpp_files.shards.cut import Shard, select_share
@@ -199,7 +199,7 @@ class ShardJob:
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
-        with explain(what, "delete this file and rerun"), self.store.open(shard.name) as opened:
+        with reraise(what, "delete this file and rerun"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.
             return _count_errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
 
