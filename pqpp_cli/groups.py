@@ -287,7 +287,7 @@ class ShardOptions(Group):
         return role if is_local(str(getattr(self, option))) else None
 
     def refuse_with_shards(self, *names: str) -> None:
-        """Raise an error if the job is in shards and one of the named options is set."""
+        """Refuse these options if the job runs in shards."""
         for name in names:
             if self.in_shards and getattr(self, name):
                 raise PqppError(f"`{name}` cannot be used with shards; remove `{name}`")
@@ -306,8 +306,8 @@ class ShardOptions(Group):
             make_job: A function that returns the job, its settings and the output folder, as in
                 `pqpp_files.shards.run_shards`; called after the input is checked.
             numbered: As in `pqpp_files.shards.find_shards`.
-            cut_whole: A function that returns the shards, given their size, of a file that cannot
-                be read in parts.
+            cut_whole: A function that cuts a file that cannot be read in parts into shards of a
+                given size.
 
         Raises:
             PqppError: The input or the output folder is missing, or the output is inside the input.

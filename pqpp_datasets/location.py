@@ -59,9 +59,9 @@ def _find_subfolder(root: Path, benchmark: Benchmark) -> Path | None:
 
 
 def find_splits(benchmark: Benchmark, folder: Path) -> list[str]:
-    """Return the splits whose files are all in a folder, or at least one that no other split uses.
+    """Return the splits that have all their files in a folder, or a file that no other split uses.
 
-    Reading an incomplete split of the latter reports the missing file.
+    Reading an incomplete split reports the missing file.
     """
     files = {split: benchmark.files(folder, split) for split in benchmark.splits}
     times = Counter(path for paths in files.values() for path in set(paths))

@@ -25,7 +25,7 @@ _ALLOWED |= {("collections", "OrderedDict"), ("collections", "defaultdict")}
 
 
 class _Dtype:
-    """A number type, in place of a pickled numpy dtype."""
+    """A substitute for a pickled numpy dtype."""
 
     def __init__(self, text, *flags):
         text = text.decode("latin1") if isinstance(text, bytes) else text
@@ -47,7 +47,7 @@ class _Dtype:
 
 
 class _Array(list):
-    """A list of numbers, in place of a pickled numpy array, whose data can be forged."""
+    """A list that replaces a pickled numpy array, whose data can be forged."""
 
     def __setstate__(self, state):
         _, shape, dtype, fortran, content = state

@@ -33,7 +33,7 @@ from pqpp_feedback.pickled import PICKLED, find_pickle, load_weights, read_pickl
 
 
 class PublishedScore(Assessor):
-    """A published score computed by a model of texts and images.
+    """A published score, computed by a model of text and images.
 
     CLIPScore is 2.5 times the cosine, at least 0; HPSv2 the cosine; PickScore the cosine times the
     model's learned scale; SigLIP's score the probability that text and image are a pair.

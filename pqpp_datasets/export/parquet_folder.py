@@ -116,7 +116,7 @@ def write_eval_yaml(
 ) -> None:
     """Write the Hub's `eval.yaml` if there are targets.
 
-    It has a task for each target and split, without `train` if there are other splits.
+    It has a task for each target and split; `train` is left out if there are other splits.
 
     Args:
         files: Files by (configuration, split).

@@ -90,7 +90,7 @@ class LongTable:
         self.faults += [line] if line not in self.faults else []
 
     def report_cells(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
-        """Add an error line about invalid cells: the first value, and the text `allowed`."""
+        """Add an error line about invalid cells, with the first value and the text `allowed`."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
             self.add_fault(role, rows, f"{self.get_column(role, rows[0])} is {cell}, {allowed}")
@@ -122,10 +122,10 @@ class LongTable:
     def parse_values(
         self, role: str, parse: Callable[[str], float | None], allowed: str
     ) -> np.ndarray:
-        """Convert the texts of a role to numbers, float64; add an error line about invalid texts.
+        """Convert a role's strings to numbers, float64; add an error line about invalid ones.
 
         Args:
-            parse: Converts a text to a number; None if it is invalid.
+            parse: Converts a string to a number, or to None if it is invalid.
             allowed: The allowed values, for the error line.
         """
         values = [parse(text) for text in self.rows[role].cat.categories]
@@ -184,7 +184,7 @@ class LongTable:
 
 
 def make_column(codes: Any, texts: Sequence[Any]) -> Any:
-    """Return a categorical column from codes and the text of each code; equal texts are merged.
+    """Return a categorical column from codes and the label of each code; equal labels are merged.
 
     Example:
         >>> column = make_column(np.array([0, 1, 2]), ["b", "a", "b"])

@@ -122,7 +122,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
 
 
 def _fill_empty_cells(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
-    """Fill a role's empty cells from the same text's other rows, else with `nothing`."""
+    """Fill a role's empty cells from rows with the same prompt text, else with `nothing`."""
     cells, texts = rows[role].fillna(""), rows["spelled"]
     named = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
     named = named.sort_values(role).set_index("spelled")[role]

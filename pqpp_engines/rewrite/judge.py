@@ -284,7 +284,7 @@ def get_error_correlation(predictor: str, target: str, cosines: ArrayLike) -> ND
     """Return the correlation of the errors of two predictions, given the prompts' similarity.
 
     Args:
-        predictor: The predictor whose space the cosines are from, like `static`.
+        predictor: The predictor in whose embedding space the cosines were computed, like `static`.
         target: The predicted target.
         cosines: Cosines of pairs of prompts, any shape.
 

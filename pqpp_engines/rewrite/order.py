@@ -41,7 +41,7 @@ def compute_order_probability(text: str) -> float:
 
 
 def score_adjacent_words(text: str) -> float:
-    """Return the mean pointwise mutual information of adjacent word classes, as in captions.
+    """Return the mean pointwise mutual information of adjacent word classes, by counts in captions.
 
     Example:
         >>> score_adjacent_words("a dog") > 0 > score_adjacent_words("dog a")

@@ -146,7 +146,7 @@ def make_rng(*parts: Any) -> np.random.Generator:
     An image's random choices are thus the same in every run, batch and order.
 
     Args:
-        *parts: The image's id, and the name of the choice.
+        *parts: The image's id, and the purpose of the random numbers.
 
     Example:
         >>> int(make_rng("7/sdxl_0.png", "rivals").integers(1000))

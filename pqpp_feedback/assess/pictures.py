@@ -215,7 +215,7 @@ def _parse_model(name: str) -> str:
 
 
 def open_picture(path: str | Path | bytes) -> Any:
-    """Open an image as RGB: the first frame of an animation, very large ones scaled down.
+    """Open an image as RGB: the first frame of an animation, scaled down if it is very large.
 
     Raises:
         FeedbackError: It cannot be read, or a side is shorter than `SHORTEST` pixels.

@@ -43,7 +43,7 @@ class WordDecoder:
     Args:
         words: The tokens of each word; none is empty.
         suffix: The tokens of the suffix.
-        end: The token that ends a text.
+        end: The end-of-sequence token.
         threshold: Probability from which the suffix is written.
     """
 

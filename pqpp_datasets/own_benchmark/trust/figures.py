@@ -258,7 +258,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a value and its 95% interval, from the influence `moved` of each vote or image."""
+    """Return a value and its 95% interval, given the influence of each vote or image on it."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
     return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)

@@ -20,7 +20,7 @@ class VoteReliability:
     Attributes:
         level: The scale's level of measurement: "nominal", "ordinal" or "interval".
         agreement: Agreement of the votes; None without votes, or for scores instead of votes.
-        among: The noun in texts: "annotators", or "votes" if annotators are unknown.
+        among: The noun in sentences: "annotators", or "votes" if annotators are unknown.
     """
 
     level: str

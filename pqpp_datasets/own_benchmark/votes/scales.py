@@ -250,7 +250,7 @@ def _suggest_range(labels: Iterable[str]) -> str:
 
 
 def _guess_choice(text: str) -> float | str:
-    """Return the choice that a text probably means: 1, -1, 0 for a tie, else "?"."""
+    """Guess the choice that a label means: 1, -1, or 0 for a tie; "?" if it is unclear."""
     words = WORDS["choices"] | WORDS["number forms"]["place"]
     sides = {words[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in words}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"

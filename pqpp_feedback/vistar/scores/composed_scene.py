@@ -94,7 +94,7 @@ def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int
 
 
 def compute_coverage(similarity: Sequence[Sequence[float]]) -> float:
-    """Return the mean over texts of the best panel's similarity, scaled to [0, 1].
+    """Return the mean, over texts, of the most similar panel's cosine, scaled to [0, 1].
 
     Args:
         similarity: Cosines, one row per panel and one column per text.

@@ -149,7 +149,7 @@ def find_match(read: str, wanted: str) -> str:
 
 
 def find_unknown_script(text: str, script: str) -> str:
-    """Return the script of the first letters that a reader does not know; empty if none.
+    """Return the script of the first letters that the reader of `script` does not know, or "".
 
     Example:
         >>> find_unknown_script("Café 東京", "usual"), find_unknown_script("Кафе", "usual")
@@ -161,7 +161,7 @@ def find_unknown_script(text: str, script: str) -> str:
 
 
 class TextRenderingScore(VistarScore):
-    """Similarity of read and requested text, as in VISTAR's section 3.3.1.
+    """The similarity of read and requested text, as in VISTAR's section 3.3.1.
 
     Args:
         vision: Not used.
