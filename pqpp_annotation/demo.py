@@ -122,7 +122,7 @@ def simulate_answers(
 def _answer_items(
     store: Store, person: Persona, truth: Mapping[str, float], seed: int
 ) -> Iterator[int]:
-    """Add a person; yield 0, and then the number of answers after each item they work on."""
+    """Add a person and yield 0; then answer items, and yield the number of answers to each."""
     kind = store.study.kind
     labels = kind.list_choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id

@@ -123,7 +123,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
-    """Write the tables that have rows, and return numbers of rows by file name."""
+    """Write the tables that are not empty, and return the number of rows of each file."""
     counts: dict[str, int] = {}
     filled = {name: rows for name, table in tables.items() if (rows := list(table))}
     for name, rows in filled.items():

@@ -42,7 +42,7 @@ class Annotate(Group):
 
 
 class StudyFile(Group):
-    """The study file.
+    """The argument that names the study file.
 
     Attributes:
         study: Study file, such as study.yaml.
@@ -67,7 +67,7 @@ class StudyFile(Group):
 
 
 class ServerAddress(Group):
-    """The address of the server."""
+    """The option for the server's address."""
 
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
 

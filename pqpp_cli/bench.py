@@ -71,7 +71,7 @@ _OF_TABLE = {
 
 
 class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
-    """The predictors to compare, and the benchmark to compare them on.
+    """Options for the predictors to compare, and the benchmark to compare them on.
 
     Attributes:
         dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table
@@ -88,7 +88,7 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
     targets: tuple[str, ...] | None = None
 
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
-        """Return the rows, with images if a predictor needs them, the predictors and targets."""
+        """Return the rows (with images if a predictor needs them), predictors and targets."""
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import attach_saved_images
 

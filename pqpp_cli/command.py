@@ -74,7 +74,7 @@ class Group(Options):
             cls._make_dataclass()
 
     def __new__(cls, **_: Any) -> Self:
-        """Create an instance, after `fill_options`, even if another process unpickles it."""
+        """Create an instance after `fill_options`, also if another process unpickles it."""
         return super().__new__(cls.fill_options())
 
     @classmethod
@@ -155,7 +155,7 @@ class Command(Group):
     )
 
     def check_paths(self) -> None:
-        """Expand `~` in paths, and refuse outputs with `check_outputs`."""
+        """Expand `~` in paths, and check the outputs with `check_outputs`."""
         self.expand_paths()
         check_outputs(self)
 

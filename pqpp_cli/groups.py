@@ -47,7 +47,7 @@ def parse_json_or_text(text: str) -> Any:
 
 
 class Targets(Group):
-    """The targets to predict, compare or learn."""
+    """The option for the targets to predict, compare or learn."""
 
     targets: tuple[str, ...] | None = option(
         None, metavar="NAME[,NAME...]", also=("target",), known=_list_targets
@@ -55,7 +55,7 @@ class Targets(Group):
 
 
 class OnePredictor(Group):
-    """A predictor.
+    """The option for a single predictor.
 
     Attributes:
         predictor: A name, a folder or a Hub repository (default: static, shipped with pqpp).
@@ -70,7 +70,7 @@ class OnePredictor(Group):
 
 
 class Predictors(Group):
-    """Predictors that are compared.
+    """The option for the predictors to compare.
 
     Attributes:
         predictors: Names, folders or Hub repositories of predictors; FILE:COLUMN for predictions in
@@ -84,7 +84,7 @@ class Predictors(Group):
 
 
 class DataDir(Group):
-    """The location of published files.
+    """The option for the folder of published files.
 
     Attributes:
         data_dir: Folder of the published files, or a root with pqpp/v1.1 and so on (default:
@@ -96,13 +96,13 @@ class DataDir(Group):
 
 
 class ColumnOptions(Group):
-    """The column that contains the prompts."""
+    """The option for the column that contains the prompts."""
 
     column: str = option("prompt", "column with the prompts")
 
 
 class Dataset(ColumnOptions, DataDir):
-    """A dataset, and the configuration, split and column to read.
+    """Options for a dataset, and the configuration, split and column to read.
 
     Attributes:
         dataset: Dataset with the prompts: a name from `pqpp datasets list`, OWNER/REPOSITORY, a
@@ -126,7 +126,7 @@ class Dataset(ColumnOptions, DataDir):
 
 
 class ImageDir(Group):
-    """The location of images.
+    """The option for the folder of images.
 
     Attributes:
         image_dir: Folder of images, for predictors that need them: PQPP's unpacked archive, or the
@@ -137,7 +137,7 @@ class ImageDir(Group):
 
 
 class PromptOptions(ColumnOptions):
-    """The prompts, as arguments or in a file.
+    """Options for the prompts, as arguments or in a file.
 
     Attributes:
         file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file with prompts, or - for standard
@@ -173,7 +173,7 @@ _PLAIN = ("", ".txt")
 
 
 class ResultOptions(Group):
-    """The format of a result, and the file to write it to.
+    """Options for the format of a result, and the file to write it to.
 
     Attributes:
         format: Output format (default: from the suffix of --output, or table).
@@ -213,7 +213,7 @@ class ResultOptions(Group):
 
 
 class Tables(ResultOptions):
-    """The output format of tables."""
+    """The option for the output format of tables."""
 
     format: str | None = option(None, choices=("table", "markdown", "latex", "csv", "json"))
 
@@ -223,7 +223,7 @@ class Tables(ResultOptions):
 
 
 class ReportOptions(Tables):
-    """The format, file and HTML report of tables of results."""
+    """Options for the format, file and HTML report of result tables."""
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 

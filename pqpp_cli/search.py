@@ -38,7 +38,7 @@ class Search(Group):
 
 
 class EncoderOptions(Group):
-    """The model to embed images and texts with.
+    """The option for the model that embeds images and texts.
 
     Attributes:
         model: BLIP-2, CLIP, SigLIP, OWNER/REPOSITORY or a folder.
@@ -49,13 +49,13 @@ class EncoderOptions(Group):
 
 
 class IndexOptions(Group):
-    """The index to use."""
+    """The argument that names an index."""
 
     index: str = option(NEEDED, "folder written by `pqpp search build`", path="folder", word=True)
 
 
 class SourceOptions(Group):
-    """The images to add, or their embeddings.
+    """Options for the images to add, or their embeddings.
 
     Attributes:
         source: Folder of images, .npy file of embeddings, or folder from `pqpp search embed`.

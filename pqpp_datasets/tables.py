@@ -207,7 +207,7 @@ def _get_validator(form: str) -> Any:
 
 
 def parse_published_json(text: str, name: str, line: int = 1) -> Any:
-    """Parse a JSON text of a published file.
+    """Parse JSON from a published file.
 
     Args:
         name: The file's name, for the error.

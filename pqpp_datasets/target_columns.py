@@ -86,7 +86,7 @@ MEASURES = {
 
 @functools.lru_cache(maxsize=256)
 def get_measure(name: str) -> TargetMeasure | None:
-    """Return the measure in the ending of a target's name, None without one.
+    """Return the measure that a target's name ends in; None if there is none.
 
     Example:
         >>> get_measure("flux_hbpp").limits, get_measure("mean_p5").title, get_measure("n_words")

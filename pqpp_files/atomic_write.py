@@ -221,7 +221,6 @@ def _is_alive(process: int) -> bool:
 
 
 def _flush_to_disk(path: Path) -> None:
-    """Write a file's buffers to disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 

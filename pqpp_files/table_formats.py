@@ -83,7 +83,7 @@ class Format(ABC):
         """
 
     def locate(self, row: int) -> str:
-        """Return the file and line, or row, of the row with this index, for errors."""
+        """Return the file, and the line or row number, of the row at an index, for errors."""
         lines = getattr(self, "_iterate_lines", None) if self.row_is == "line" else None
         number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
         return f"{self.path}, {self.row_is} {number}"
@@ -107,7 +107,6 @@ class Format(ABC):
         return taken
 
     def _read_lines(self) -> Iterator[str]:
-        """Yield the lines as text."""
         encoding = "utf-8-sig"
         with self.source.open() as file:
             for number, line in enumerate(iter(partial(file.readline, self.most), b""), 1):

@@ -252,7 +252,7 @@ class StudyMonitor:
             self.reopen_places()
 
     def reopen_places(self) -> list[str]:
-        """Open the places of people who are refused for good to others; return their names."""
+        """Open to others all places of people who are refused for good, and return their names."""
         if self.study.reopen_after is None:
             return []
         people = self.get_overview().people
@@ -260,7 +260,7 @@ class StudyMonitor:
         return refuse_by_rules(self._store, refused)
 
     def record_payments(self, method: str) -> list[PaymentRow]:
-        """Record all amounts due by a payment method as paid; return the rows as they were before.
+        """Record all amounts due by a payment method as paid, and return the rows from before.
 
         Args:
             method: `prolific` or `hand`.

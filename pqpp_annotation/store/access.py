@@ -258,7 +258,7 @@ def end_session(db: Transaction, visit: str) -> None:
 
 
 class RateLimit:
-    """A limit of `count` attempts in `seconds` per key.
+    """A limit of `count` attempts per key within `seconds` seconds.
 
     Attempts are counted before they are made, so that simultaneous ones cannot exceed the limit.
 

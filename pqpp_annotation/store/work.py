@@ -170,7 +170,7 @@ class TrainingState:
 
 @reads
 def get_training_state(db: Transaction, person_id: int) -> TrainingState:
-    """Return a person's progress in the training round; owners and control members pass it."""
+    """Return a person's progress in the training round, which owners and control members skip."""
     person = get_person(db, person_id)
     available = len(db.get_item_order(person_id, "training"))
     total = _count_try_items(db, available)

@@ -289,7 +289,7 @@ def make_study(
 
 
 def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
-    r"""Add the prompts of a table to a study, which can be running.
+    r"""Add the prompts of a table to a study, which may be running.
 
     Items whose prompt id exists are unchanged. Only marked prompts become control items.
 

@@ -162,7 +162,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
-    """Pair each image with its judgment; an index of the best one becomes True and False."""
+    """Pair each image with its judgment; if a single index is given, whether it is that image."""
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]

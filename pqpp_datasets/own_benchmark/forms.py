@@ -337,7 +337,7 @@ def _read_table(
 def _refuse_missing(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
-    """Raise an error if columns are missing, with any invalid cells in the others."""
+    """Raise one error for the missing columns and any invalid cells of the others."""
     remedy, usual = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"

@@ -213,7 +213,6 @@ def get_image_path(generator: Generator, request: ImageRequest) -> str:
 
 
 def _get_metadata_path(name: str) -> str:
-    """Return the path of an image's JSON file."""
     return f"{name.removesuffix('.png')}.json"
 
 

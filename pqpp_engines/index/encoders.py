@@ -194,7 +194,6 @@ class ImageTextEncoder:
 
 
 def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Tensor]:
-    """Return the tokens of texts, on the model's device."""
     tokenizer = processor.tokenizer
     most = model.config.qformer_config.max_position_embeddings
     encoded = tokenizer(

@@ -222,7 +222,7 @@ def build_index(
 
 
 def _to_unit(values: Any, name: str, rows: Any = None) -> Floats:
-    """Return vectors as float32, scaled to length 1; an error names the one of `rows`."""
+    """Return vectors as float32 of length 1; an error names the index of the row in `rows`."""
     with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
@@ -277,7 +277,6 @@ def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
 def _write_index(
     output: str | os.PathLike[str], index: Any, ids: Sequence[str], config: dict[str, Any]
 ) -> Path:
-    """Write the folder of an index, and return its path."""
     import faiss
     import pyarrow as pa
 

@@ -78,7 +78,7 @@ class Rule:
             raise EngineError(f"`share` must be from 0 to 1; got {self.share}")
 
     def get_lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
-        """Return normal lower bounds of the quality at the rule's confidence."""
+        """Return lower confidence bounds of the quality, for normal errors."""
         from scipy.special import ndtri
 
         return values if self.confidence == 0.5 else values - ndtri(self.confidence) * deviations
@@ -214,7 +214,7 @@ def find_price(
 
 
 def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
-    """Return a price between each two prices at which a choice changes, safe from rounding."""
+    """Return one price between each two adjacent prices at which a choice changes."""
     # They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
     # all.
     gains = [np.zeros(1)]

@@ -63,7 +63,7 @@ def make_row(
 
 
 def get_model_columns(assessor: Assessor) -> dict[str, str]:
-    """Return the columns for an assessor's origin: `routine`, `model` and `revision`.
+    """Return the columns that identify an assessor: `routine`, `model` and `revision`.
 
     Example:
         >>> from types import SimpleNamespace as Made

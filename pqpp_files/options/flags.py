@@ -63,7 +63,6 @@ def strip_none(hint: Any) -> Any:
 
 
 def _add_option(parser: Any, field: dataclasses.Field, hint: Any, strict: bool) -> None:
-    """Add an option as a flag, a positional argument, or both."""
     declared, default = field.metadata, field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()

@@ -260,7 +260,7 @@ def _check_value(field: dataclasses.Field, value: Any) -> None:
 
 
 def check_path(name: str, kind: str, value: str) -> None:
-    """Refuse a path that is missing, of the wrong type, or cannot be written to.
+    """Refuse a path that is missing, has the wrong type or cannot be written to.
 
     Args:
         name: The option's name.

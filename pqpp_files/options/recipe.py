@@ -96,7 +96,6 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
 
 
 def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
-    """Return a value converted to the type of its field."""
     is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
     is_none = value is None or (value == "none" and not is_word)
     if is_none and types.NoneType in typing.get_args(hint):

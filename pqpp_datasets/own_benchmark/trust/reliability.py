@@ -29,7 +29,7 @@ class VoteReliability:
 
     @property
     def reliability(self) -> Estimate:
-        """Reliability of a prompt's mean vote with a model and 95% interval; NaN if unknown."""
+        """Reliability of a prompt's mean vote with a model, and 95% interval; NaN if unknown."""
         if self.agreement is None or not self.agreement.is_shared:
             return math.nan, math.nan, math.nan
         return self.agreement.compute_reliability(self.agreement.size)

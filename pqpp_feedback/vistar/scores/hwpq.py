@@ -265,7 +265,7 @@ _LIKELY = ["Is the thing that the prompt names there, as it says?"] * 12
 
 
 class HwpqScore(VistarScore):
-    """Hierarchical weighted questions for VISTAR's three abstract angles (section 3.4).
+    """The score by hierarchical weighted questions, for VISTAR's abstract angles (section 3.4).
 
     Args:
         questionnaires: The prompts' questionnaires; not needed to score stored evidence.

@@ -48,7 +48,7 @@ class Light(VistarScore):
         return {**shadows, "seen": seen}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return 1 - angle / 90 degrees between the median inferred and the requested direction."""
+        """Return 1 minus the angle between inferred and requested direction over 90 degrees."""
         light, wanted = infer_direction(evidence), parse_light_direction(picture)
         if light is None:
             if not evidence["objects"]:
