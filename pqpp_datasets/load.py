@@ -48,7 +48,7 @@ def load_benchmark(
         raise BenchmarkError("the name of the dataset is empty; choose a benchmark or folder")
     if name in BENCHMARKS:
         register()  # in case start-up files are switched off
-        config = get_config(name, subset)
+        config = get_config_name(name, subset)
         try:
             return datasets.load_dataset("pqpp", config, split=split, **options)
         except BenchmarkError:
@@ -75,14 +75,14 @@ def load_benchmark(
     return datasets.DatasetDict(splits)
 
 
-def get_config(name: str, subset: str | None = None) -> str:
+def get_config_name(name: str, subset: str | None = None) -> str:
     """Return the name of this package's configuration for a listed name and a subset.
 
     Raises:
         BenchmarkError: The configuration does not exist.
 
     Example:
-        >>> get_config("pqpp", "conqa"), get_config("conqa"), get_config("pqpp")
+        >>> get_config_name("pqpp", "conqa"), get_config_name("conqa"), get_config_name("pqpp")
         ('conqa', 'conqa', 'pqpp')
     """
     chosen = subset or name

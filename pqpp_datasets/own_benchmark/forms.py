@@ -21,7 +21,7 @@ from pqpp_datasets.own_benchmark.formats import (
     FormAnswers,
     find_role_columns,
 )
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, make_column, repeat_text
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, fill_column, make_column
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_label, parse_labels
 from pqpp_datasets.prompt_text import fold_text
@@ -192,7 +192,7 @@ def read_long_table(
             note = f"{several} of {len(files)} names occur in several files, as one person each"
             table.notes.append(f"annotators: {note}; give different people different names")
     if kind == "judgments" and "image" not in rows:
-        rows["image"] = repeat_text("", len(rows))
+        rows["image"] = fill_column("", len(rows))
         note = "no column, so all votes on a prompt and a model count for one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
@@ -248,7 +248,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         needed = [role for role in needed if role not in without]
         table = _read_table(path, kind, needed, options, without)
     if model is not None:
-        table.rows["model"] = repeat_text(model, len(table.rows))
+        table.rows["model"] = fill_column(model, len(table.rows))
     for side in sides:
         if f"model{side}" not in table.rows or kind == "judgments":
             role = f"image{side}"

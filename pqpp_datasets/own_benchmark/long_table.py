@@ -56,7 +56,7 @@ class LongTable:
             named: Column name in the file, by role.
         """
         rows = pd.DataFrame(columns)
-        rows[FILE] = repeat_text(str(path), len(rows))
+        rows[FILE] = fill_column(str(path), len(rows))
         rows[ROW] = np.arange(len(rows)) if row is None else row
         return cls(rows, str(path), named or {})
 
@@ -195,6 +195,6 @@ def make_column(codes: Any, texts: Sequence[Any]) -> Any:
     return pd.Categorical.from_codes(indices[codes], pd.Index(names, dtype=object))
 
 
-def repeat_text(text: str, rows: int) -> Any:
+def fill_column(text: str, rows: int) -> Any:
     """Return a categorical column with the same text in all rows."""
     return make_column(np.zeros(rows, np.int8), [text])

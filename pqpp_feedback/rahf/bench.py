@@ -199,7 +199,7 @@ def predict_rows(
     judged: list[Feedback] = []
     for start in range(0, len(rows), batch_size):
         some = rows[start : start + batch_size]
-        images = [examples.decode(row)[0] for row in some]
+        images = [examples.get_images(row)[0] for row in some]
         judged += model.predict(images, [examples.prompts[row] for row in some], batch_size)
     return judged
 
@@ -226,7 +226,7 @@ def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32
 def collect_ground_truth(examples: Examples) -> GroundTruth:
     """Return people's feedback on a split, with heatmaps at the examples' size."""
     rows, size = range(len(examples)), examples.heatmap_size
-    maps = np.array([[make_heatmap(m, size) for m in examples.decode(row)[1:]] for row in rows])
+    maps = np.array([[make_heatmap(m, size) for m in examples.get_images(row)[1:]] for row in rows])
     return GroundTruth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
 
 

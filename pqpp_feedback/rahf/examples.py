@@ -167,7 +167,7 @@ class Examples:
         """Return the number of words of each prompt."""
         return [len(split_into_words(prompt)) for prompt in self.prompts]
 
-    def decode(self, index: int) -> tuple[Any, ...]:
+    def get_images(self, index: int) -> tuple[Any, ...]:
         """Return the image and both maps of a row as PIL images."""
         if self._kept is not None and index in self._kept:
             return self._kept[index]
@@ -183,7 +183,7 @@ class Examples:
         return self._kept.setdefault(index, (image, *maps))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        image, *maps = self.decode(index)
+        image, *maps = self.get_images(index)
         # The seed depends on the row's index, not on the process or the step.
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:

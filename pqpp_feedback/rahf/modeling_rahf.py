@@ -382,7 +382,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             outputs = self.text_model(**encoded.t5_inputs, decoder_input_ids=tokens, **options)
             cache = outputs.past_key_values
             logits = outputs.logits[:, -1].float().cpu().numpy()
-            following = [path.step(row) for path, row in zip(paths, logits, strict=True)]
+            following = [path.choose_token(row) for path, row in zip(paths, logits, strict=True)]
         return [path.probabilities for path in paths]
 
 

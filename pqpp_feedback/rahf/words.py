@@ -59,7 +59,7 @@ class WordDecoder:
         """Whether all words have been decided."""
         return len(self.probabilities) == len(self.words)
 
-    def step(self, logits: Any) -> int:
+    def choose_token(self, logits: Any) -> int:
         """Return the next token, given the decoder's logits."""
         if self.forced:
             return self.forced.pop(0)

@@ -54,7 +54,7 @@ class Questionnaires:
 
     Example:
         >>> import tempfile
-        >>> Questionnaires(tempfile.mkdtemp()).has("a cat")
+        >>> Questionnaires(tempfile.mkdtemp()).has_questionnaire("a cat")
         False
     """
 
@@ -65,7 +65,7 @@ class Questionnaires:
         """Return the file of a prompt."""
         return self.folder / f"{hash_parts([prompt])[:32]}.json"
 
-    def has(self, prompt: str) -> bool:
+    def has_questionnaire(self, prompt: str) -> bool:
         """Return whether a prompt has a questionnaire."""
         return self.get_path(prompt).is_file()
 
@@ -315,7 +315,7 @@ class HwpqScore(VistarScore):
         def estimate_requests(guessed: list) -> Iterator[Request]:
             for image, picture in open_pictures(pictures):
                 questions: Mapping[str, list] = dict.fromkeys(SIDES, guessed)
-                if kept.has(picture.prompt):
+                if kept.has_questionnaire(picture.prompt):
                     with contextlib.suppress(FeedbackError):  # told when it is its turn
                         questions = flatten_questions(kept.get_questionnaire(picture.prompt))
                 elif kept.writer is None:  # it gets no answer
@@ -324,7 +324,7 @@ class HwpqScore(VistarScore):
                 yield from (asked[3] for asked in all_asked if asked[2])
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
-        new = [prompt for prompt in prompts if not kept.has(prompt)]
+        new = [prompt for prompt in prompts if not kept.has_questionnaire(prompt)]
         written = kept.writer.get_max_costs(map(_build_request, new)) if kept.writer else ()
         prices = itertools.chain(written, answers.chat.get_max_costs(estimate_requests(_LIKELY)))
         answers.chat.budget.check_calls(prices)
