@@ -94,8 +94,8 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
     """Return the current votes on work and control items.
 
     Returns:
-        The votes as `pqpp build` reads them from an export, None if there are none; and as a table
-        in the same order, with the columns of `records`, the person's, and those that
+        The votes as `pqpp build` reads them from an export, None if there are none; and a table of
+        the same votes, with columns of the records and the person, and those that
         `find_careless_people` needs.
     """
     kind, answers = db.study.kind, records.answers.copy()
