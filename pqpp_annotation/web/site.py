@@ -163,7 +163,7 @@ class PageRequest:
         return self._set_cookie(self.redirect(path), self.session)
 
     def sign_out(self) -> None:
-        """End the session in all browsers with its cookie, and begin one without a person."""
+        """End the session in every browser that has its cookie, and begin one without a person."""
         end_session(self.store, self.session)
         self.session, self.signed_in = self.site.sessions.create_visit(), None
 

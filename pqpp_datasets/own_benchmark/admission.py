@@ -57,7 +57,7 @@ def filter_annotators(
 
     Args:
         agreements: Each annotator's agreement with others, with flags.
-        options: `min_kappa`, `min_reference_share` and `exclude` are used.
+        options: Only `min_kappa`, `min_reference_share` and `exclude` are used.
 
     Returns:
         One entry per annotator; [] if annotators are unknown.

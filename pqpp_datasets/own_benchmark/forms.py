@@ -44,9 +44,6 @@ _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "ranki
 def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
     """Read a file that the tool `options.from_format` wrote.
 
-    Args:
-        options: The tool, the encoding and the user's column names are used.
-
     Raises:
         BenchmarkError: The file has another format.
     """
@@ -79,7 +76,7 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
 
     Args:
         found: The answers to all questions.
-        options: `columns`, `annotators`, `models` and `questions` are used.
+        options: Only `columns`, `annotators`, `models` and `questions` are used.
 
     Raises:
         BenchmarkError: There are no answers, several questions and none is named, or an answer is a

@@ -80,11 +80,7 @@ class Generation:
 
 
 def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation:
-    """Compute the score of each prompt with each model.
-
-    Args:
-        options: Annotator filtering and aggregation are used.
-    """
+    """Compute the score of each prompt with each model."""
     from pqpp_metrics.functional import hbpp
 
     agreements = compute_agreements(votes)
@@ -230,7 +226,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     Args:
         run: The results, with numbered prompts.
         vote: The relevance votes, with numbered prompts.
-        options: `k` and `min_relevant_votes` are used.
+        options: Only `k` and `min_relevant_votes` are used.
 
     Raises:
         BenchmarkError: A result or vote is duplicate, or a vote is invalid.

@@ -217,7 +217,7 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
     with reasons for flags and exclusion, and a histogram of each target.
 
     Args:
-        extras: Names of annotators and `plan_width` are used.
+        extras: Only the annotators' names and `plan_width` are used.
     """
     generation, preferences = built.generation, built.preferences
     # Without hints on options, which do not concern readers of the report.

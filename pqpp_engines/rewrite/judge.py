@@ -228,7 +228,7 @@ class Judge:
         return ""
 
     def _compare_phrases(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return the similarity of two texts, and the first's phrases that the second lacks."""
+        """Return the similarity of two texts, and the phrases that only the first has."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = normalise_rows(self._embed([other, whole, *(part.rest for part in parts)]))
         _, near, *others = points @ points[0]

@@ -228,7 +228,7 @@ class Examples:
 
 
 def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[str, Any]:
-    """Return a card's entries on the training data.
+    """Return a card's entries about the training data.
 
     Args:
         recipe: Names the dataset and the folder of its files.
@@ -236,7 +236,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
         held_out: The validation data, which chose the epoch.
 
     Returns:
-        `data`, and `images` and `dataset_name` in words.
+        The entries `data` and, in words, `images` and `dataset_name`.
     """
     # For another dataset, its name is enough.
     is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")

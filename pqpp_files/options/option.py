@@ -128,7 +128,7 @@ class Options:
     """
 
     def __init_subclass__(cls) -> None:
-        """Complete options with settings of the base classes and help texts of the docstring."""
+        """Complete options with settings from base classes and help texts from the docstring."""
         _, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
         kinds = inspect.get_annotations(cls)
         for name, help_text in PARAMETER.findall(attributes):

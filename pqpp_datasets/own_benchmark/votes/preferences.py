@@ -280,7 +280,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
 
     Args:
         table: One row per ranked image: prompt, model and rank (lower is better).
-        options: `blank` is used.
+        options: Only `blank` is used.
 
     Raises:
         BenchmarkError: A rank is not a number from 0, a ranking has a model (and image) twice, or

@@ -83,7 +83,6 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         table: The judgments, with numbered prompts.
         scale: The scale of the labels.
         value: Value of each row, float64, NaN if missing.
-        options: `repeats` and `reference_model` are used.
 
     Raises:
         BenchmarkError: An annotator voted twice on an image, or is a control member in some rows
