@@ -187,7 +187,7 @@ class Copies:
             self._new.append(shown)
             write_file(path, content)
 
-    def remove_new(self) -> None:
+    def remove_new_copies(self) -> None:
         """Delete the copies that this object has written, and folders that are then empty."""
         for shown in self._new:
             self.get_path(shown).unlink(missing_ok=True)
@@ -240,7 +240,7 @@ def copy_images(
             raise AnnotationError(f"{faults_text}{more}; correct the table or replace the images")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
-        copies.remove_new()
+        copies.remove_new_copies()
         raise
 
 

@@ -141,12 +141,12 @@ class Vision:
         # Boxes of the same object under several names are one object.
         return nms(sorted(sure, key=lambda box: -box["score"]))
 
-    def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
+    def segment(self, image: Any, boxes: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
         """Return the mask of the object in each box, and the model's confidences in [0, 1]."""
-        boxes = scale_boxes(shares, image.size)
-        if not len(boxes):
+        scaled = scale_boxes(boxes, image.size)
+        if not len(scaled):
             return np.zeros((0, *image.size[::-1]), bool), []
-        given = {"images": image, "input_boxes": [boxes.tolist()]}
+        given = {"images": image, "input_boxes": [scaled.tolist()]}
         inputs, outputs = self._run_model("segmenter", given, multimask_output=False)
         sizes = [inputs[name] for name in _SIZES if name in inputs]
         processor = self.get_model("segmenter").processor
@@ -245,17 +245,17 @@ def get_face_box(
     return (int(left), int(top), int(right), int(bottom)) if right > left and bottom > top else None
 
 
-def scale_boxes(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
+def scale_boxes(boxes: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
     """Convert boxes (n, 4) from fractions to pixels, at least one pixel wide and high.
 
     Example:
         >>> scale_boxes([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
         [[0.0, 10.0, 5.0, 11.0]]
     """
-    boxes = np.array(shares, dtype=float).reshape(-1, 4) * [*size, *size]
-    boxes[:, :2] = np.minimum(boxes[:, :2], np.array(size) - 1)
-    boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
-    return boxes
+    scaled = np.array(boxes, dtype=float).reshape(-1, 4) * [*size, *size]
+    scaled[:, :2] = np.minimum(scaled[:, :2], np.array(size) - 1)
+    scaled[:, 2:] = np.maximum(scaled[:, 2:], scaled[:, :2] + 1)
+    return scaled
 
 
 def predicts_distance(config: Any) -> bool:
