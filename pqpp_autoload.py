@@ -81,20 +81,20 @@ def call_when_imported(module_name: str, callback: "Callable[[ModuleType], None]
 
 
 def _make_patch(plugin):
-    def patch(module):
+    def patch_library(module):
         # A project may have a `datasets/load.py` of its own; a library has a version.
         package = sys.modules.get(module.__name__.partition(".")[0])
         if not hasattr(package, "__version__"):
             return
         __import__(plugin)
         try:
-            sys.modules[plugin].patch(module)
+            sys.modules[plugin].patch_library(module)
         except Exception:
             if _is_installed(package):
                 raise  # else it is a project's own, which has a version too
 
-    patch.plugin = plugin
-    return patch
+    patch_library.plugin = plugin
+    return patch_library
 
 
 def _is_installed(package):

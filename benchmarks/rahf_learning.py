@@ -149,7 +149,7 @@ def write_gallery(folder: Path, page: Path) -> None:
     print(f"gallery of {len(rows)} test scenes: {page}")
 
 
-def format_figure(value: float) -> str:
+def format_cell(value: float) -> str:
     """Return a figure, a dash where it is undefined (a constant prediction has no correlation)."""
     return "–" if np.isnan(value) else f"{value:.3f}"
 
@@ -190,7 +190,7 @@ def render(found: dict[str, dict], note: str | None = None) -> str:
         "|---|---|" + "---|" * len(found),
     ]
     for name, (table, column, bar, scale) in FIGURES.items():
-        values = [format_figure(one["figures"][table][column] / scale) for one in found.values()]
+        values = [format_cell(one["figures"][table][column] / scale) for one in found.values()]
         lines.append(f"| {name} | {f'> {bar:g}' if bar else ''} | {' | '.join(values)} |")
     for name, key in (
         ("CPU seconds | < 1800, 15 minutes of two cores", "cpu_seconds"),

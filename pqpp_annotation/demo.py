@@ -42,10 +42,9 @@ _HOUR = 3_600_000
 
 @dataclass(frozen=True)
 class Persona:
-    """A simulated person.
+    """A simulated annotator.
 
     Attributes:
-        name: The pseudonym.
         manner: `honest` (the true label with some noise), `random`, or `constant` (always the
             highest label).
         noise: Share of honest answers that are one label off, 0 to 1.
@@ -64,7 +63,6 @@ class Persona:
         Args:
             truth: Quality of the image, 0 to 1.
             levels: Number of labels; 0 is the lowest.
-            draw: The random generator.
 
         Example:
             >>> Persona("a", "constant").draw_label(0.0, 4, random.Random(0))
@@ -94,7 +92,7 @@ def simulate_answers(
     Args:
         people: The people to add; they answer in turn, one item each.
         truth: Quality of images by hash, from 0 (the lowest label) to 1 (the highest). By default,
-            reference images have 1 and others a uniformly random quality.
+            1 for reference images, and uniformly random for others.
         items: Maximum number of items per person; default: all.
 
     Returns:
@@ -124,7 +122,7 @@ def simulate_answers(
 def _answer_items(
     store: Store, person: Persona, truth: Mapping[str, float], seed: int
 ) -> Iterator[int]:
-    """Add a person and yield 0; then answer one item at a time and yield its number of answers."""
+    """Add a person and yield 0; then answer items, and yield the number of answers to each."""
     kind = store.study.kind
     labels = kind.list_choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id
@@ -195,8 +193,7 @@ def serve_demo_study(
     """Create the demo study, open it in a browser, and serve it until Ctrl-C.
 
     Args:
-        folder: The folder; if it contains a demo study, that one is served.
-        port: The local port.
+        folder: The study's folder; a demo study that it contains is served as it is.
         open_browser: Whether to open the owner's page in a browser.
         seed: Random seed of the images and answers.
     """
@@ -271,12 +268,7 @@ def _write_demo_images(folder: Path, seed: int) -> dict[str, int]:
 
 
 def _draw_demo_image(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
-    """Draw and save an image that deserves a label.
-
-    Args:
-        asked: Number of shapes in the prompt by colour: circles, and last one square.
-        label: 2 draws everything, 1 leaves out the square, 0 draws other shapes, -1 tears bands.
-    """
+    """Draw the requested shapes, with faults if the label is below 2, and save the image."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (448, 448), draw.choice(("ivory", "aliceblue", "lavender")))

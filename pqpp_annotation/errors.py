@@ -9,8 +9,8 @@ class AnnotationError(PqppError):
     Args:
         message: The problem and its fix, in one line.
         status: HTTP status of the response: 403 if the person has no permission, 409 if an answer
-            is invalid, 503 if the database is unavailable, else 400. Annotators see all errors but
-            those with status 400, so these are translated (`make texts`).
+            is invalid, 503 if the database is unavailable, else 400. Only errors with status 400
+            are hidden from annotators; all others are translated (`make texts`).
     """
 
     def __init__(self, message: str, status: int = 400) -> None:

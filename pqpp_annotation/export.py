@@ -20,7 +20,7 @@ from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemIm
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import pluralize
 from pqpp_files.paths import walk_files
@@ -72,7 +72,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     def refuse_other_files(older: Path) -> None:
         names = {file.relative_to(older).as_posix() for file in walk_files(older)}
-        with explain(f"{older / REPORT} is damaged", "choose another folder"):
+        with reraise(f"{older / REPORT} is damaged", "choose another folder"):
             written = {REPORT, *read_json(older / REPORT)["files"]} if REPORT in names else set()
         if other := names - written:
             raise FileError(f"{older} contains {min(other)}; remove it, or choose another folder")
@@ -123,7 +123,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
-    """Write the tables that have rows, and return numbers of rows by file name."""
+    """Write the tables that are not empty, and return the number of rows of each file."""
     counts: dict[str, int] = {}
     filled = {name: rows for name, table in tables.items() if (rows := list(table))}
     for name, rows in filled.items():
@@ -152,11 +152,9 @@ def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
 def _get_build_command(
     study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
 ) -> str | None:
-    """Return the `pqpp build` command for an export, None if `pqpp build` cannot read it.
-
-    If the owner has accepted or refused people, the command reads `counted/` without further
-    filtering, as the rules alone no longer decide whose votes count.
-    """
+    """Return the `pqpp build` command for an export, None if `pqpp build` cannot read it."""
+    # If the owner has accepted or refused people, the command reads `counted/` without further
+    # filtering, as the rules alone no longer decide whose votes count.
     files = {Path(name).stem: name for name in rows if Path(name).parent == Path()}
     role = next((role for role in ("judgments", "preferences", "rankings") if role in files), None)
     scale, is_judged = study.kind.get_scale(study.task), role == "judgments"

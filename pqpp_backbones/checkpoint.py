@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign_folder, read_foreign_json, read_text_field
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import check_output_folder, expand
@@ -97,7 +97,7 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         return {}
     path = folder / WEIGHTS
     remedy = "use a folder written by save_pretrained"
-    with explain(f"{path} cannot be read", remedy, ModelError):
+    with reraise(f"{path} cannot be read", remedy, ModelError):
         content = path.read_bytes()
     if hash_parts([content]) != expected:
         raise ModelError(f"{path} does not match the SHA-256 in {CONFIG}; {_AGAIN}")
@@ -149,7 +149,7 @@ def write_checkpoint(
             contents[WEIGHTS] = save(arrays)
             full["weights_sha256"] = hash_parts([contents[WEIGHTS]])
         remedy = "correct the predictor's details"
-        with explain(f"{CONFIG} cannot be written", remedy, ModelError):
+        with reraise(f"{CONFIG} cannot be written", remedy, ModelError):
             text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False)
         contents[CONFIG] = f"{text}\n".encode()
         for name, content in contents.items():

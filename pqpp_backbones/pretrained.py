@@ -13,7 +13,7 @@ from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
-from pqpp_files.errors import MissingExtraError, PqppError, explain, is_out_of_memory, to_line
+from pqpp_files.errors import MissingExtraError, PqppError, describe, is_out_of_memory, reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand, walk_files
@@ -92,7 +92,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     """
     away = [name for name in names if not expand(name).is_dir()]
     if not away or isinstance(error, PqppError):  # errors of pqpp contain no headers
-        return to_line(error, named=False)
+        return describe(error, named=False)
     reason = find_hub_reason(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
@@ -296,7 +296,7 @@ def move_model(model: Any, device: Any) -> Any:
     """
     import torch
 
-    with explain(f"`device` is {device!r}", "set `device` to cpu, cuda or cuda:NUMBER", ModelError):
+    with reraise(f"`device` is {device!r}", "set `device` to cpu, cuda or cuda:NUMBER", ModelError):
         return model.to(torch.device(device))
 
 

@@ -38,9 +38,9 @@ class Registration:
         import pqpp_autoload
 
         for name in ("transformers.models.auto.configuration_auto", _PIPELINES):
-            pqpp_autoload.call_when_imported(name, self.patch)
+            pqpp_autoload.call_when_imported(name, self.patch_library)
 
-    def patch(self, module: Any) -> None:
+    def patch_library(self, module: Any) -> None:
         """Register the classes with an imported module of transformers."""
         with _lock:
             if module.__name__ != _PIPELINES:

@@ -42,7 +42,7 @@ class Annotate(Group):
 
 
 class StudyFile(Group):
-    """The study file.
+    """The argument that names the study file.
 
     Attributes:
         study: Study file, such as study.yaml.
@@ -67,7 +67,7 @@ class StudyFile(Group):
 
 
 class ServerAddress(Group):
-    """The address of the server."""
+    """The option for the server's address."""
 
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
 
@@ -93,9 +93,9 @@ class AnnotateBackup(StudyFile, Command):
     def run(self) -> None:
         """Copy the database."""
         with self.open_study(self.output) as store:
-            from pqpp_annotation.store.database import backup
+            from pqpp_annotation.store.database import copy_database
 
-            place = backup(store, self.output)
+            place = copy_database(store, self.output)
         size = f"{place.stat().st_size:,} bytes"
         print(f"written: {place} ({size}; the images are not in it)")
 

@@ -21,7 +21,7 @@ _RANKS = len("  people  captions  ")
 
 
 def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | None) -> str:
-    """Return verdicts as a `table` or in `markdown`; a single one in style `table` is sentences.
+    """Return verdicts as a `table` or in `markdown`; as a `table`, a single one becomes sentences.
 
     Args:
         width: Width of the table in characters, to which cells are wrapped; None for no limit.
@@ -128,7 +128,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
 
 
 def _get_targets_and_deviations(columns: dict) -> tuple[list[str], list[list[float | None]]]:
-    """Return the names of the targets, and their columns of deviations, of None if missing."""
+    """Return the targets' names, and a column of standard deviations for each (None if missing)."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
-from pqpp_cli.groups import Dataset, FigureTables, ShardOptions
+from pqpp_cli.groups import Dataset, ReportOptions, ShardOptions
 from pqpp_cli.output import emit, print_notes
 from pqpp_feedback.assessors import (
     AssessorOptions,
@@ -228,7 +228,7 @@ def _format_examples(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-class AssessAgree(FigureTables, Command):
+class AssessAgree(ReportOptions, Command):
     """Measure how well verdicts agree with people, by task and model.
 
     The command also prints how many human ratings the scores save (prediction-powered inference).

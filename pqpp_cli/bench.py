@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import PAGES, PICTURES, Command
-from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
+from pqpp_cli.groups import DataDir, Dataset, ImageDir, Predictors, ReportOptions, Tables, Targets
 from pqpp_cli.output import emit, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id, pluralize
@@ -24,7 +24,7 @@ USUAL = "predictors"
 """The default subcommand of `pqpp bench`."""
 
 
-class BenchConqa(DataDir, FigureTables, Command):
+class BenchConqa(DataDir, ReportOptions, Command):
     """Compare runs on ConQA's conceptual and descriptive queries.
 
     Published results are printed too.
@@ -47,7 +47,7 @@ class BenchConqa(DataDir, FigureTables, Command):
         self.write_tables("ConQA: conceptual and descriptive queries", tables, [about, *notes])
 
 
-class BenchGimbrr(DataDir, FigureTables, Command):
+class BenchGimbrr(DataDir, ReportOptions, Command):
     """Compare GIMBRR's automated verdicts with people's, by task and model.
 
     examples:
@@ -71,7 +71,7 @@ _OF_TABLE = {
 
 
 class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
-    """The predictors to compare, and the benchmark to compare them on.
+    """Options for the predictors to compare, and the benchmark to compare them on.
 
     Attributes:
         dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table
@@ -88,7 +88,7 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
     targets: tuple[str, ...] | None = None
 
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
-        """Return the rows, with images if a predictor needs them, the predictors and targets."""
+        """Return the rows (with images if a predictor needs them), predictors and targets."""
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import attach_saved_images
 
@@ -244,7 +244,7 @@ class BenchPredictors(ComparisonOptions):
         return run.with_tests(self.baseline, progress, train)
 
 
-class BenchRichhf(DataDir, FigureTables, Command):
+class BenchRichhf(DataDir, ReportOptions, Command):
     """Compare RAHF models on RichHF-18K, in the paper's four tables.
 
     Published results are printed too.
@@ -275,7 +275,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
         self.write_tables("RichHF-18K: scores, heatmaps and words", tables, notes)
 
 
-class BenchRouting(FigureTables, ComparisonOptions):
+class BenchRouting(ReportOptions, ComparisonOptions):
     """Compare predictors by how well they route prompts between two models.
 
     The result is the mean quality if only some prompts are sent to the stronger model.
@@ -310,7 +310,7 @@ class BenchRouting(FigureTables, ComparisonOptions):
             print(f"written: {self.plot}", file=sys.stderr)
 
 
-class BenchVistar(FigureTables, Command):
+class BenchVistar(ReportOptions, Command):
     """Compare VISTAR's scores with people's choices, and rank generators by role.
 
     examples:

@@ -18,7 +18,7 @@ from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
     from pqpp_datasets.own_benchmark.build import Outcome
-    from pqpp_datasets.own_benchmark.write import Extras
+    from pqpp_datasets.own_benchmark.write import WriteOptions
 
 
 class ReadingOptions(Group):
@@ -172,14 +172,14 @@ class Build(
         from pqpp_backbones.training.publish import check_no_result
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
         from pqpp_datasets.own_benchmark.trust.figures import plan_without_votes
-        from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
-        from pqpp_files.figures import format_figures
-        from pqpp_files.options.flags import to_flags
+        from pqpp_datasets.own_benchmark.write import WriteOptions, write_benchmark
+        from pqpp_files.figures import format_tables
+        from pqpp_files.options.flags import replace_option_names
         from pqpp_models.text.reading.language import find_language_codes
 
         if self.output:
             check_no_result(Path(self.output), self)
-        keeping = Extras(**self.get_arguments(Extras) | {"images": self.keep_images})
+        keeping = WriteOptions(**self.get_arguments(WriteOptions) | {"images": self.keep_images})
         options = BuildOptions(**self.get_arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
         if self.runs and 0 < len(named) < len(self.runs):
@@ -189,7 +189,7 @@ class Build(
         if self.plan and not any((*kinds[:3], *kinds[4:])):
             if self.output:
                 raise PqppError("no votes to build from; give a file of votes, or remove `output`")
-            return print(format_figures("table", *plan_without_votes()))
+            return print(format_tables("table", *plan_without_votes()))
         built = build_benchmark(*kinds)
         if not self.language:
             codes = find_language_codes(built.prompts["prompt"].to_pylist())
@@ -199,10 +199,10 @@ class Build(
             check_no_result(Path(self.output), self)  # another run may have written it
             folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
-        for line in _summarise(built, keeping, self.exclude, self.plan):
-            print(escape_controls(to_flags(line, Build)))
+        for line in _summarise(built, keeping, bool(self.exclude), self.plan):
+            print(escape_controls(replace_option_names(line, Build)))
         for warning in built.warnings:
-            print(f"pqpp: warning: {to_flags(warning, Build)}", file=sys.stderr)
+            print(f"pqpp: warning: {replace_option_names(warning, Build)}", file=sys.stderr)
         if folder is None:
             return
         if self.keep_annotators:
@@ -213,17 +213,17 @@ class Build(
         print(escape_controls(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
-def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
+def _summarise(built: Outcome, keeping: WriteOptions, exclude: bool, plan: bool) -> Iterator[str]:
     """Yield the lines that summarise a benchmark on the terminal."""
-    from pqpp_files.figures import format_figures
+    from pqpp_files.figures import format_tables
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 
     yield from (*built.reliability_summaries, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
-        yield from ("", *format_figures("table", [agreement.summary_table]).splitlines(), "")
+        yield from ("", *format_tables("table", [agreement.summary_table]).splitlines(), "")
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan_studies(keeping.plan_width)
-        yield from (*format_figures("table", [planned], [legend]).splitlines(), "")
+        yield from (*format_tables("table", [planned], [legend]).splitlines(), "")
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
     yield from built.preferences.describe_models() if built.preferences else ()

@@ -51,10 +51,10 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
 class Group(Options):
     """A frozen dataclass of options that commands inherit.
 
-    In `--help`, the options of a group with a `TITLE` are under that title. A command may take
-    options from functions or classes of the library, MODULE:NAME: an option without a help text
-    then has the default, help text and choices of the parameter of the same name. The library is
-    imported only if the command is used.
+    In `--help`, the options of a group with a `TITLE` are under that title. A command may name
+    functions or classes of the library, MODULE:NAME: an option without a help text then has the
+    default, help text and choices of their parameter of the same name. The library is imported only
+    if the command is used.
     """
 
     TITLE: ClassVar[str]
@@ -74,7 +74,7 @@ class Group(Options):
             cls._make_dataclass()
 
     def __new__(cls, **_: Any) -> Self:
-        """Create an instance, after `fill_options`, even if another process unpickles it."""
+        """Create an instance after `fill_options`, also if another process unpickles it."""
         return super().__new__(cls.fill_options())
 
     @classmethod
@@ -84,7 +84,7 @@ class Group(Options):
 
     @classmethod
     def fill_options(cls) -> type[Self]:
-        """Fill in the library's defaults and help texts of options, and return the class."""
+        """Fill in the options' defaults and help texts from the library, and return the class."""
         if cls._takes:
             parameters = dict(one for place in cls._takes for one in _read_parameters(place))
             kinds: dict[str, Any] = {}
@@ -109,7 +109,7 @@ class Group(Options):
         return cls
 
     def require_one_of(self, *names: str) -> None:
-        """Raise an error unless exactly one of several options is set.
+        """Require exactly one of several options.
 
         Raises:
             PqppError: None, or more than one, is set.
@@ -133,7 +133,7 @@ class Group(Options):
         return {name: getattr(self, own[name]) for name in taken if name in own}
 
     def get_path_role(self, option: str) -> str | None:
-        """Return the `path` that an option is declared with, or None; see `option`."""
+        """Return the role of an option's path, or None; see `path` in `option`."""
         return next(f.metadata.get("path") for f in get_fields(self) if f.name == option)
 
 
@@ -155,7 +155,7 @@ class Command(Group):
     )
 
     def check_paths(self) -> None:
-        """Expand `~` in paths, and refuse outputs with `check_outputs`."""
+        """Expand `~` in paths, and check the outputs with `check_outputs`."""
         self.expand_paths()
         check_outputs(self)
 
@@ -218,7 +218,7 @@ def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
 
 
 def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
-    """Return the paths in the values of options that pass a test, such as `Path.is_file`."""
+    """Return the paths in an option's value that pass a test, such as `Path.is_file`."""
     found = []
     for text in sorted(set(_yield_paths(value)) - {""}):
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero

@@ -84,7 +84,7 @@ def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
 
 
 def get_command_words(kind: type) -> tuple[str, ...]:
-    """Return the words of a command's class, such as `("bench", "conqa")` of `BenchConqa`."""
+    """Return the words that call a command, such as `("bench", "conqa")` for `BenchConqa`."""
     return tuple(word.lower() for word in re.findall("[A-Z][a-z0-9]*", kind.__name__))
 
 
@@ -189,15 +189,15 @@ class Parser(argparse.ArgumentParser):
         return super()._parse_optional(arg_string)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Write a message without hiding errors such as a full disk, as argparse does."""
+        """Write a message; unlike argparse, raise errors such as a full disk."""
         (file or sys.stderr).write(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse known words as argparse does, but exit with a suggestion if a word is unknown."""
         if any("_" in word for word in args or ()):  # imported where it is needed
-            from pqpp_files.names import to_hyphens
+            from pqpp_files.names import hyphenate_flags
 
-            args = to_hyphens(args)
+            args = hyphenate_flags(args)
         self._words = list(args or ())
         first = self._words[0] if self._words and self.prog == "pqpp" else ""
         if first.startswith("-") and first not in self._option_string_actions:
@@ -205,9 +205,9 @@ class Parser(argparse.ArgumentParser):
         try:
             given, left = super().parse_known_args(args, namespace)
         except ValueError as error:  # from an option's own check
-            from pqpp_files.options.flags import to_flags
+            from pqpp_files.options.flags import replace_option_names
 
-            self.error(to_flags(str(error), self.get_default("_class")))
+            self.error(replace_option_names(str(error), self.get_default("_class")))
         if left and "_ARGCOMPLETE" not in os.environ:
             self.error(self._describe_unknown(left[0]))
         return given, left
@@ -236,7 +236,7 @@ class Parser(argparse.ArgumentParser):
         return did_you_mean(word, known, "no option is similar" * known[0].startswith("-"))
 
     def format_help(self) -> str:
-        """Return the help with a wrapped description and an epilog whose lines are kept."""
+        """Return the help, with the description wrapped and the epilog unchanged."""
         wrapped = argparse.HelpFormatter(self.prog)
         wrapped.add_text(self.description)
         self.description = wrapped.format_help().strip()

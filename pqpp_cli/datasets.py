@@ -195,7 +195,6 @@ class DatasetsShow(Command):
 
 
 def _describe_type(feature: Any) -> str:
-    """Return a short name of a column's type."""
     if isinstance(feature, dict):
         return "{" + ", ".join(feature) + "}"
     if (inner := getattr(feature, "feature", None)) is not None:

@@ -47,7 +47,7 @@ def parse_json_or_text(text: str) -> Any:
 
 
 class Targets(Group):
-    """The targets to predict, compare or learn."""
+    """The option for the targets to predict, compare or learn."""
 
     targets: tuple[str, ...] | None = option(
         None, metavar="NAME[,NAME...]", also=("target",), known=_list_targets
@@ -55,7 +55,7 @@ class Targets(Group):
 
 
 class OnePredictor(Group):
-    """A predictor.
+    """The option for a single predictor.
 
     Attributes:
         predictor: A name, a folder or a Hub repository (default: static, shipped with pqpp).
@@ -70,7 +70,7 @@ class OnePredictor(Group):
 
 
 class Predictors(Group):
-    """Predictors that are compared.
+    """The option for the predictors to compare.
 
     Attributes:
         predictors: Names, folders or Hub repositories of predictors; FILE:COLUMN for predictions in
@@ -84,7 +84,7 @@ class Predictors(Group):
 
 
 class DataDir(Group):
-    """The location of published files.
+    """The option for the folder of published files.
 
     Attributes:
         data_dir: Folder of the published files, or a root with pqpp/v1.1 and so on (default:
@@ -96,13 +96,13 @@ class DataDir(Group):
 
 
 class ColumnOptions(Group):
-    """The column that contains the prompts."""
+    """The option for the column that contains the prompts."""
 
     column: str = option("prompt", "column with the prompts")
 
 
 class Dataset(ColumnOptions, DataDir):
-    """A dataset, and the configuration, split and column to read.
+    """Options for a dataset, and the configuration, split and column to read.
 
     Attributes:
         dataset: Dataset with the prompts: a name from `pqpp datasets list`, OWNER/REPOSITORY, a
@@ -126,7 +126,7 @@ class Dataset(ColumnOptions, DataDir):
 
 
 class ImageDir(Group):
-    """The location of images.
+    """The option for the folder of images.
 
     Attributes:
         image_dir: Folder of images, for predictors that need them: PQPP's unpacked archive, or the
@@ -137,7 +137,7 @@ class ImageDir(Group):
 
 
 class PromptOptions(ColumnOptions):
-    """The prompts, as arguments or in a file.
+    """Options for the prompts, as arguments or in a file.
 
     Attributes:
         file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file with prompts, or - for standard
@@ -148,7 +148,7 @@ class PromptOptions(ColumnOptions):
     file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
-        """Refuse arguments that are not prompts: blanks, file names, unquoted words of a prompt."""
+        """Refuse arguments that are blank, file names, or unquoted words of a prompt."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
             raise PqppError("the prompt is blank; write a prompt in quotes")
@@ -173,7 +173,7 @@ _PLAIN = ("", ".txt")
 
 
 class ResultOptions(Group):
-    """The format of a result, and the file to write it to.
+    """Options for the format of a result, and the file to write it to.
 
     Attributes:
         format: Output format (default: from the suffix of --output, or table).
@@ -213,7 +213,7 @@ class ResultOptions(Group):
 
 
 class Tables(ResultOptions):
-    """The output format of tables."""
+    """The option for the output format of tables."""
 
     format: str | None = option(None, choices=("table", "markdown", "latex", "csv", "json"))
 
@@ -222,19 +222,19 @@ class Tables(ResultOptions):
         _ = self.style
 
 
-class FigureTables(Tables):
-    """The format, file and HTML report of tables of results."""
+class ReportOptions(Tables):
+    """Options for the format, file and HTML report of result tables."""
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
     def write_tables(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables or write them to `output`, and write the HTML report if requested."""
         from pqpp_cli.output import emit
-        from pqpp_files.figures import format_figures, render_figures
+        from pqpp_files.figures import format_tables, render_tables
 
-        emit(format_figures(self.style, tables, notes), self.output, self.style)
+        emit(format_tables(self.style, tables, notes), self.output, self.style)
         if self.report:
-            emit(render_figures(title, tables, notes), self.report)
+            emit(render_tables(title, tables, notes), self.report)
 
 
 class ShardOptions(Group):
@@ -265,7 +265,7 @@ class ShardOptions(Group):
 
     @property
     def in_shards(self) -> bool:
-        """Whether one of the options was given, or the input is a folder or a pattern."""
+        """Whether an option of this group is set, or the input is a folder or a pattern."""
         given = (self.shard_size, self.shard, self.workers, self.engine)
         file = getattr(self, "file", None) or "-"
         is_many = not is_input(file) and (any(map(file.count, "*?[")) or expand(file).is_dir())
@@ -287,7 +287,7 @@ class ShardOptions(Group):
         return role if is_local(str(getattr(self, option))) else None
 
     def refuse_with_shards(self, *names: str) -> None:
-        """Raise an error if the job is in shards and one of the named options is set."""
+        """Refuse these options if the job runs in shards."""
         for name in names:
             if self.in_shards and getattr(self, name):
                 raise PqppError(f"`{name}` cannot be used with shards; remove `{name}`")
@@ -306,8 +306,8 @@ class ShardOptions(Group):
             make_job: A function that returns the job, its settings and the output folder, as in
                 `pqpp_files.shards.run_shards`; called after the input is checked.
             numbered: As in `pqpp_files.shards.find_shards`.
-            cut_whole: A function that returns the shards, given their size, of a file that cannot
-                be read in parts.
+            cut_whole: A function that cuts a file that cannot be read in parts into shards of a
+                given size.
 
         Raises:
             PqppError: The input or the output folder is missing, or the output is inside the input.

@@ -31,7 +31,7 @@ class InterruptGuard:
     signals that another program handles.
 
     Attributes:
-        is_interrupted: Whether Ctrl-C was pressed, even if a library raised another error for it.
+        is_interrupted: Whether Ctrl-C was pressed, even if a library then raised another error.
 
     Example:
         >>> with InterruptGuard() as work:

@@ -130,16 +130,13 @@ class _ClosedOutput(io.TextIOBase):
 
 
 def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
-    """Return the exit status of an error and the lines to print.
-
-    `is_models` is true if the error comes from a library that runs models.
-    """
-    from pqpp_files.errors import PqppError, is_out_of_memory, to_line
+    """Return the exit status of an error, and the lines to print."""
+    from pqpp_files.errors import PqppError, describe, is_out_of_memory
 
     if is_out_of_memory(error):
         return 2, ["out of memory; close other programs, or give fewer rows at a time"]
     from pqpp_files.extras import find_extra, install_command
-    from pqpp_files.options.flags import to_flags
+    from pqpp_files.options.flags import replace_option_names
 
     package = (getattr(error, "name", None) or "").partition(".")[0]
     if isinstance(error, ImportError) and (extra := find_extra(package)):
@@ -154,8 +151,8 @@ def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple
         return 2, [f"standard output or an unnamed file: {error.strerror}"]
     if isinstance(error, OSError | PqppError):
         lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
-        return 2, [to_flags(line, kind) if kind else line for line in lines]
-    line, more = to_line(error), "(PQPP_TRACEBACK=1 prints the traceback)"
+        return 2, [replace_option_names(line, kind) if kind else line for line in lines]
+    line, more = describe(error), "(PQPP_TRACEBACK=1 prints the traceback)"
     if is_models:
         return 2, [f"the model failed: {line}; download it again, or use another model {more}"]
     return 1, [f"internal error: {line}; please report the error and the command {more}"]

@@ -44,7 +44,7 @@ _ALL, _METRICS = "all", "pqpp_metrics.registration:list_metrics"
 
 
 class OneMetric(Group):
-    """The metric to use.
+    """The argument that names a metric.
 
     Attributes:
         metric: Metric, as in `pqpp metrics list`.

@@ -142,7 +142,7 @@ class ModelsPush(PushOptions, Command):
             self.push(partial(push_space, folder=name), self.repository, self.space)
 
     def _get_results(self, name: str, folder: Path) -> dict[str, Path]:
-        """Evaluate a predictor on `benchmark`; return the file of its results by its Hub path."""
+        """Evaluate a predictor on `benchmark`; return the results file by its path on the Hub."""
         if self.benchmark is None:
             return {}
         from pqpp_hub.eval_results import get_results_path

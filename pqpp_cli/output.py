@@ -56,13 +56,13 @@ class _NoteHandler(logging.Handler):
 
 
 def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = False) -> None:
-    """Print a text, or write it to the file `output` atomically.
+    """Print text, or write it to the file `output` atomically.
 
     Args:
-        text: A text, or the bytes of a Parquet file; a text gets a final newline.
+        text: Text, which gets a final newline, or the bytes of a Parquet file.
         output: A path, or None for standard output.
-        style: The format. In tables and pages, control characters are escaped; in other formats,
-            only on a terminal.
+        style: The format. In tables and pages, control characters are always escaped; in other
+            formats, only on a terminal.
         is_secret: Whether only the file's owner may read it.
     """
     text = text if style == "parquet" or text.endswith("\n") else text + "\n"
@@ -100,7 +100,7 @@ def merge_columns(given: dict, predicted: dict, renamed: list[str], end: str = "
     """Return the input columns and the new ones, which get an ending if names clash.
 
     Args:
-        renamed: The clashes that were noted before; new ones are added.
+        renamed: The clashes already printed as notes; new ones are added.
         end: The ending, without its underscore.
     """
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}

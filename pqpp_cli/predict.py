@@ -240,7 +240,7 @@ class Predict(
 
 
 def _hide_unreliable_values(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
-    """Set unreliable predictions of the verdict's target to None; return a note, maybe empty."""
+    """Replace unreliable predictions of the verdict's target with None; return a note, or ""."""
     from pqpp_models.predictor import REFERENCE
     from pqpp_models.verdict.verdict import explain_no_verdict
 

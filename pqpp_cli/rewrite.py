@@ -91,7 +91,7 @@ class Rewrite(
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Require exactly one source of prompts, one of candidates, and the models' names."""
+        """Require exactly one source each of prompts and of candidates, and the models' names."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:

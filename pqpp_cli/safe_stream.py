@@ -31,7 +31,7 @@ class SafeStream:
         self._is_needed = is_needed
 
     def write(self, text: str) -> None:
-        """Write a text; after an error, discard further output."""
+        """Write text; after an error, discard further output."""
         is_a_bars = not text.strip("\n\r").replace(_OF_BARS, "")
         try:
             self.stream.write(text if is_a_bars else escape_controls(text, "\n\r\t"))

@@ -38,7 +38,7 @@ class Search(Group):
 
 
 class EncoderOptions(Group):
-    """The model to embed images and texts with.
+    """The option for the model that embeds images and texts.
 
     Attributes:
         model: BLIP-2, CLIP, SigLIP, OWNER/REPOSITORY or a folder.
@@ -49,13 +49,13 @@ class EncoderOptions(Group):
 
 
 class IndexOptions(Group):
-    """The index to use."""
+    """The argument that names an index."""
 
     index: str = option(NEEDED, "folder written by `pqpp search build`", path="folder", word=True)
 
 
 class SourceOptions(Group):
-    """The images to add, or their embeddings.
+    """Options for the images to add, or their embeddings.
 
     Attributes:
         source: Folder of images, .npy file of embeddings, or folder from `pqpp search embed`.
@@ -268,7 +268,7 @@ class SearchRetrieve(
         from tqdm import tqdm
 
         from pqpp_engines.index import retrieve
-        from pqpp_engines.index.embed import load_queries
+        from pqpp_engines.index.embed import load_query_embeddings
         from pqpp_files.atomic_write import write_file
         from pqpp_models.prompt_file import read_prompts_and_ids
 
@@ -280,7 +280,7 @@ class SearchRetrieve(
         _ = retriever.loaded_index  # refused before the queries are read
         texts, ids = read_prompts_and_ids(self.file, self.column, retrieve.QUERY_IDS)
         retrieve.check_run_names(self.output, retriever.loaded_index.ids, ids, retriever.run_name)
-        vectors = load_queries(self.queries, len(texts)) if self.queries else None
+        vectors = load_query_embeddings(self.queries, len(texts)) if self.queries else None
         shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
         results = retriever.retrieve(ids, texts, vectors, shown)
         ending = Path(self.output).suffix.lower()

@@ -35,8 +35,8 @@ def make_file_finder(
     """Return a function for `Benchmark.files` that lists files by name patterns.
 
     Args:
-        patterns: A name for each file, or alternative names, of which the first existing one is
-            listed, or the first if none exists; `{split}` stands for the split.
+        patterns: A name per file, or a tuple of alternative names: the first existing one is
+            listed, or the first if none exists. `{split}` stands for the split.
 
     Example:
         >>> make_file_finder("data/{split}.csv", ("as/published.csv", "flat.csv"))(None, "test")
@@ -71,14 +71,12 @@ class Benchmark:
     """A configuration of `load_dataset("pqpp", <name>)`.
 
     Attributes:
-        name: Name of the configuration.
         version: Version of the data release.
         description: Description of a row.
-        splits: The splits, in order.
         features: Returns the `datasets.Features` for options of a load.
-        read: Reads a split, given folder, split and options; returns a table or yields several.
+        read: Reads a split, given the folder, split and options; returns a table or an iterator of
+            tables.
         licence: The data's licence, a key of `LICENCES`.
-        year: Year of publication.
         citation: BibTeX entry.
         homepage: URL of the data.
         folders: Folders below `PQPP_DATA_DIR` that can contain the data, best first; the first one
@@ -87,7 +85,7 @@ class Benchmark:
         optional_files: Further files to read if they exist.
         version_in: Returns the version of the data in a folder, if there are several versions.
         options: Load options besides `data_dir`, by name: functions that check a value and return
-            the text that distinguishes its data in the cache.
+            its key in the cache.
         rows: Published number of rows by split, if known.
         images: URL, size and layout of the images; "" without images.
         tasks: The card's `task_categories`, as the Hub defines them.
@@ -129,7 +127,6 @@ def load_entry(name: str, **code: Any) -> Benchmark:
     """Create a benchmark from its entry in `benchmarks.toml`.
 
     Args:
-        name: Name of the entry.
         code: Further arguments of `Benchmark`: `features`, `read` and so on.
 
     Example:

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Configuration(datasets.BuilderConfig):
-    """The configuration and options of one load."""
+    """The configuration and options of one `load_dataset` call."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -34,7 +34,7 @@ class _Configuration(datasets.BuilderConfig):
         return BENCHMARKS[self.name]
 
     def collect_options(self) -> dict[str, object]:
-        """Return the values of the set options, and refuse options of other benchmarks."""
+        """Return the options that are set, and refuse options of other benchmarks."""
         set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
             raise BenchmarkError(f"{self.name} does not accept data_dir=; remove data_dir=")

@@ -27,7 +27,6 @@ def download_release(
     """Download files of a release to the cache, verify them, and return their folder.
 
     Args:
-        release: The pinned release.
         paths: Published paths of the required files.
         cache_dir: The folder of all downloads.
         force: Whether to download files that exist.

@@ -9,7 +9,7 @@ from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.images import add_saved_images, load_own_benchmark
 from pqpp_datasets.registration import register
-from pqpp_files.errors import explain, to_line
+from pqpp_files.errors import describe, reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean
 from pqpp_files.paths import expand, join_inside, walk_files
@@ -48,14 +48,14 @@ def load_benchmark(
         raise BenchmarkError("the name of the dataset is empty; choose a benchmark or folder")
     if name in BENCHMARKS:
         register()  # in case start-up files are switched off
-        config = get_config(name, subset)
+        config = get_config_name(name, subset)
         try:
             return datasets.load_dataset("pqpp", config, split=split, **options)
         except BenchmarkError:
             raise
         except (ValueError, KeyError) as error:  # such as a missing split or an unknown option
             what = f"{config}, split {split}" if split else config
-            raise BenchmarkError(f"{what}: {to_line(error, named=False)}") from None
+            raise BenchmarkError(f"{what}: {describe(error, named=False)}") from None
     folder = expand(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
@@ -75,14 +75,14 @@ def load_benchmark(
     return datasets.DatasetDict(splits)
 
 
-def get_config(name: str, subset: str | None = None) -> str:
+def get_config_name(name: str, subset: str | None = None) -> str:
     """Return the name of this package's configuration for a listed name and a subset.
 
     Raises:
         BenchmarkError: The configuration does not exist.
 
     Example:
-        >>> get_config("pqpp", "conqa"), get_config("conqa"), get_config("pqpp")
+        >>> get_config_name("pqpp", "conqa"), get_config_name("conqa"), get_config_name("pqpp")
         ('conqa', 'conqa', 'pqpp')
     """
     chosen = subset or name
@@ -97,7 +97,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
 
     if taken := [name for name, value in options.items() if value is not None]:
         raise BenchmarkError(f"`{taken[0]}` does not apply to {path} (save_to_disk); remove it")
-    with explain(f"{path} is damaged", "save the dataset again", BenchmarkError):
+    with reraise(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
             for part in read_json(file)["_data_files"] if file.name == "state.json" else ():
                 join_inside(file.parent, part["filename"])

@@ -51,7 +51,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
 
 
 def _find_subfolder(root: Path, benchmark: Benchmark) -> Path | None:
-    """Return a benchmark's first folder in a root with a complete split, or its first folder."""
+    """Return the first of a benchmark's folders that has a complete split, else the first one."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
     missing = partial(find_missing_files, benchmark)
     complete = (f for f in folders if any(not missing(f, split) for split in benchmark.splits))
@@ -59,9 +59,9 @@ def _find_subfolder(root: Path, benchmark: Benchmark) -> Path | None:
 
 
 def find_splits(benchmark: Benchmark, folder: Path) -> list[str]:
-    """Return the splits whose files are all in a folder, or at least one that no other split uses.
+    """Return the splits that have all their files in a folder, or a file that no other split uses.
 
-    So reading an incomplete split reports the missing file.
+    Reading an incomplete split reports the missing file.
     """
     files = {split: benchmark.files(folder, split) for split in benchmark.splits}
     times = Counter(path for paths in files.values() for path in set(paths))
@@ -82,10 +82,7 @@ def find_missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[P
 def hash_needed_files(benchmark: Benchmark, folder: Path) -> str:
     """Return a hash of the names and contents of the files that a benchmark reads in a folder."""
     files = {path: folder / path for path in sorted(_list_needed_files(benchmark, folder))}
-    hashes = (
-        f"{path}\0{hash_file(file) if file.is_file() else 'absent'}\0"
-        for path, file in files.items()
-    )
+    hashes = (f"{p}\0{hash_file(f) if f.is_file() else 'absent'}\0" for p, f in files.items())
     return hash_parts([benchmark.name, *hashes])
 
 

@@ -214,17 +214,7 @@ def shorten_split(split: str) -> str:
 def _read_task(
     paths: Sequence[Path], text: str, scores: Iterable[Mapping[str, str]]
 ) -> pd.DataFrame:
-    """Join the files of a task, in the order of the first one.
-
-    Args:
-        paths: The files.
-        text: Name of the prompt column.
-        scores: For each file, pqpp's name of each score column, by published name.
-
-    Returns:
-        The scores and `caption_id`, indexed by text, source and, as some texts are repeated, the
-        number of earlier occurrences.
-    """
+    """Join the files of a task; rows are indexed by text, source and occurrence."""
     tables: list[Any] = []
     for path, names in zip(paths, scores, strict=True):
         columns = {name: _HBPP if ours.endswith("hbpp") else _UNIT for name, ours in names.items()}

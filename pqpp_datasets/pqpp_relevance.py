@@ -17,7 +17,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.pqpp import SPLITS, files_v1_0, shorten_split
 from pqpp_datasets.restricted_pickle import read_pickle
 from pqpp_datasets.tables import REMEDY, Column, file_error, read_csv
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 
 _V1_1_PICKLE = "dataset/retrieval/ground_truth/retrieval_{}_gt.pickle"
 _V1_1_GENERATION = "dataset/generative/ground_truth/average/average_{}.csv"
@@ -74,7 +74,7 @@ def _is_v1_0(folder: Path) -> bool:
 @functools.lru_cache(maxsize=1)  # one file serves three splits
 def _read_file(path: Path, modified: int) -> list[list[int]]:
     if path.suffix == ".parquet":
-        with explain(f"{path} is damaged", REMEDY, BenchmarkError):
+        with reraise(f"{path} is damaged", REMEDY, BenchmarkError):
             table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
         if set(table.column_names) != {"query_index", "image_ids"}:
             raise file_error(path, "expected the columns query_index and image_ids")

@@ -27,10 +27,10 @@ def register() -> None:
     Example:
         >>> register()
     """
-    call_when_imported("datasets.load", patch)
+    call_when_imported("datasets.load", patch_library)
 
 
-def patch(load_module: ModuleType) -> None:
+def patch_library(load_module: ModuleType) -> None:
     """Wrap `dataset_module_factory` of the module `datasets.load`; idempotent."""
     with _lock:
         original = load_module.dataset_module_factory

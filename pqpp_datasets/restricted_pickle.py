@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_datasets.tables import file_error, require_file
-from pqpp_files.errors import to_line
+from pqpp_files.errors import describe
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 _BUILTINS = ("set", "frozenset", "list", "dict", "tuple")
@@ -25,7 +25,7 @@ _ALLOWED |= {("collections", "OrderedDict"), ("collections", "defaultdict")}
 
 
 class _Dtype:
-    """A number type, in place of a pickled numpy dtype."""
+    """A substitute for a pickled numpy dtype."""
 
     def __init__(self, text, *flags):
         text = text.decode("latin1") if isinstance(text, bytes) else text
@@ -47,7 +47,7 @@ class _Dtype:
 
 
 class _Array(list):
-    """A list of numbers, in place of a pickled numpy array, whose data can be forged."""
+    """A list that replaces a pickled numpy array, whose data can be forged."""
 
     def __setstate__(self, state):
         _, shape, dtype, fortran, content = state
@@ -65,10 +65,8 @@ def _read_buffer(content, dtype, shape, order) -> list:
 
 
 def _restrict_type(kind: type):
-    """Return a function that creates a value of a type from numbers and texts only.
-
-    Other arguments could expand to unlimited memory.
-    """
+    """Return a function that creates a value of a type from numbers and texts only."""
+    # Other arguments could expand to unlimited memory.
 
     def create_value(*values):
         if not all(isinstance(value, int | float | str) for value in values):
@@ -139,5 +137,5 @@ def read_pickle(path: Path) -> object:
                 raise pickle.UnpicklingError("it needs more memory than the file has bytes")
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
-        reason = f"not a readable pickle of plain values ({to_line(error, named=False)})"
+        reason = f"not a readable pickle of plain values ({describe(error, named=False)})"
         raise file_error(f"{path}, byte {file.tell()}", reason) from None

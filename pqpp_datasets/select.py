@@ -26,7 +26,6 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     Args:
         embeddings: Finite numbers, shape (captions, dimensions).
         count: Number of captions to select.
-        seed: Random seed.
 
     Returns:
         Indices of distinct captions in ascending order, int64, shape (count,).
@@ -63,9 +62,7 @@ def check_selection(captions: int, count: int, seed: int = 0) -> None:
     """Check the count and the seed of a selection, before embedding.
 
     Args:
-        captions: Number of captions.
         count: Number of captions to select.
-        seed: Random seed.
 
     Raises:
         BenchmarkError: The count or the seed is out of range.
@@ -82,7 +79,7 @@ def check_selection(captions: int, count: int, seed: int = 0) -> None:
 
 
 def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the index of the point nearest to each centre; for empty clusters, of the farthest."""
+    """Return the index of the point nearest to each centre, or a far point for an empty cluster."""
     index = require_faiss().IndexFlatL2(points.shape[1])
     index.add(centres)
     distance, cluster = (columns[:, 0] for columns in index.search(points, 1))

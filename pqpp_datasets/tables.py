@@ -162,7 +162,6 @@ def read_validated_json(path: Path, form: str) -> Any:
     """Read a JSON file and validate it.
 
     Args:
-        path: The file.
         form: Name of a schema in `forms.schema.json`.
 
     Raises:
@@ -185,7 +184,6 @@ def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> Non
     """Validate the content of a file.
 
     Args:
-        value: The content.
         form: Name of a schema in `forms.schema.json`.
         name: The file's name, for the error.
         remedy: The fix, for the error.
@@ -209,10 +207,9 @@ def _get_validator(form: str) -> Any:
 
 
 def parse_published_json(text: str, name: str, line: int = 1) -> Any:
-    """Parse a JSON text of a published file.
+    """Parse JSON from a published file.
 
     Args:
-        text: The text.
         name: The file's name, for the error.
         line: The line of the file on which the text begins.
 

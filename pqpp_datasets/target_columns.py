@@ -65,7 +65,7 @@ class TargetMeasure:
 
     @property
     def transform(self) -> str:
-        """How training scales values to 0..1: with `limits`, or with the `observed` range."""
+        """How training scales values to 0..1: by `limits`, or by the `observed` range."""
         return "observed" if self.limits is None else "limits"
 
 
@@ -86,7 +86,7 @@ MEASURES = {
 
 @functools.lru_cache(maxsize=256)
 def get_measure(name: str) -> TargetMeasure | None:
-    """Return the measure in the ending of a target's name, None without one.
+    """Return the measure that a target's name ends in; None if there is none.
 
     Example:
         >>> get_measure("flux_hbpp").limits, get_measure("mean_p5").title, get_measure("n_words")
@@ -193,7 +193,6 @@ class Target:
     """A target column of a dataset.
 
     Attributes:
-        name: The column's name.
         model: The model's full name; None for a mean and for `alignment`.
         limits: Lowest and highest value; None if unknown.
     """
@@ -231,7 +230,6 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
     """Return the target of a column.
 
     Args:
-        name: The column's name.
         described: The dataset's `model` and `limits`; missing or invalid ones are derived from the
             name.
 
@@ -255,15 +253,14 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
     return Target(name, model, limits)
 
 
-def format_model(name: str, target: Target | None = None) -> str:
+def get_model_name(name: str, target: Target | None = None) -> str:
     """Return the full name of a target's model; `mean` for a mean over models.
 
     Args:
-        name: The target's name.
         target: The dataset's description; default: derived from the name.
 
     Example:
-        >>> [format_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
+        >>> [get_model_name(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
         ['BLIP-2', 'flux', 'mean', 'price']
     """
     if is_mean(name):
@@ -273,17 +270,16 @@ def format_model(name: str, target: Target | None = None) -> str:
 
 
 def format_target(name: str, target: Target | None = None) -> str:
-    """Return a target's name for running text.
+    """Return a target's readable name, for use in sentences.
 
     Args:
-        name: The target's name.
         target: The dataset's description; default: derived from the name.
 
     Example:
         >>> [format_target(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
         ['HBPP of GLIDE', 'mean P@5', 'rating of sd-1.5', 'price']
     """
-    measure, model = get_measure(name), format_model(name, target)
+    measure, model = get_measure(name), get_model_name(name, target)
     if measure is None or not is_target(name) or name == ALIGNMENT:
         return model
     short, bracket, _ = measure.title.partition(" (")
@@ -295,7 +291,6 @@ def explain_target(name: str, target: Target | None = None) -> str:
     """Explain a target for people who do not know its measure.
 
     Args:
-        name: The target's name.
         target: The dataset's description; default: derived from the name.
 
     Example:
@@ -304,7 +299,7 @@ def explain_target(name: str, target: Target | None = None) -> str:
         >>> explain_target("glide_hbpp")
         'human rating (-1 to 2) of images by GLIDE'
     """
-    measure, model = get_measure(name), format_model(name, target)
+    measure, model = get_measure(name), get_model_name(name, target)
     if measure is None or not is_target(name):
         return model
     words = measure.words or measure.about
@@ -354,7 +349,6 @@ def describe_targets(
 
     Args:
         table: A table of texts and numbers, with one column per target.
-        targets: The targets.
         splits: Settings of the splits, stored as JSON under the key `pqpp`.
     """
     described = {

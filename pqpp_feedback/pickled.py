@@ -18,7 +18,7 @@ from torch import nn
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.images.embedding import load_backbone
 from pqpp_backbones.pretrained import TEXTS, load_processor, load_tokenizer, safe_load
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_hub.pull import pull_files
 
@@ -54,13 +54,13 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
             with record.open("a", encoding="ascii") as kept:
                 kept.write(f"{digest}\n")
         file.seek(0)
-        with explain(f"{path} has no usable weights", "download the file again", ModelError):
+        with reraise(f"{path} has no usable weights", "download the file again", ModelError):
             held = torch.load(file, map_location="cpu", weights_only=True)
             return dict(held.get("state_dict", held)), digest
 
 
 def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
-    """Return the pickle of a score, and the location of the rest of its model.
+    """Return the pickle of a score, and the location of its configuration and processor.
 
     Args:
         path_or_name: The pickle, or a folder with it, its configuration and processor; None for the
@@ -96,7 +96,7 @@ def load_weights(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
             for key in [key for key in made if "in_proj_" in key]:
                 for letter, part in zip("qkv", made.pop(key).chunk(3), strict=True):
                     made[key.replace("in_proj_", f"{letter}_proj.")] = part.contiguous()
-            return _fill(clip, made), load_processor(base)
+            return _load(clip, made), load_processor(base)
         if name == "aesthetic":
             parts = {"clip": load_backbone(base), "head": _build_head(tensors)}
             return nn.ModuleDict(parts), load_processor(base)
@@ -105,7 +105,7 @@ def load_weights(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
         config = modeling_blip.BlipConfig(**settings)
         read = modeling_blip_text.BlipTextModel(config.text_config, add_pooling_layer=False)
         parts = {"vision_model": modeling_blip.BlipVisionModel(config.vision_config)}
-        parts = _fill(nn.ModuleDict({**parts, "text_encoder": read}), rename_tensors(name, tensors))
+        parts = _load(nn.ModuleDict({**parts, "text_encoder": read}), rename_tensors(name, tensors))
         side = config.vision_config.image_size
         size = {"size": {"shortest_edge": side}, "crop_size": {"height": side, "width": side}}
         prepare = {"tokenizer": load_tokenizer(base), "image_processor": CLIPImageProcessor(**size)}
@@ -124,7 +124,7 @@ def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
-    """Return consecutive linear layers; the dropout between them only matters in training."""
+    """Return a head's linear layers, without the dropout that only matters in training."""
     layers = []
     for number in sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight")):
         parts = {part: tensors[f"layers.{number}.{part}"] for part in ("weight", "bias")}
@@ -133,7 +133,7 @@ def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def _fill(model: Any, tensors: Mapping[str, Any]) -> Any:
+def _load(model: Any, tensors: Mapping[str, Any]) -> Any:
     if missing := model.load_state_dict(tensors, strict=False).missing_keys:
         raise ValueError(f"{missing[0]} is missing")
     return model

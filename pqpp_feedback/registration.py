@@ -7,7 +7,7 @@ from pqpp_backbones.registration import Registration
 
 TASK = "rich-human-feedback"
 
-_FEEDBACK = Registration(
+_MODEL = Registration(
     {
         "rahf": (
             "pqpp_feedback.rahf.configuration_rahf:RahfConfig",
@@ -16,4 +16,4 @@ _FEEDBACK = Registration(
     },
     {TASK: ("pqpp_feedback.rahf.pipeline:RichHumanFeedbackPipeline", "multimodal")},
 )
-register, patch, add_classes = _FEEDBACK.register, _FEEDBACK.patch, _FEEDBACK.add_classes
+register, patch_library, add_classes = _MODEL.register, _MODEL.patch_library, _MODEL.add_classes

@@ -33,7 +33,7 @@ from pqpp_feedback.pickled import PICKLED, find_pickle, load_weights, read_pickl
 
 
 class PublishedScore(Assessor):
-    """A published score computed by a model of texts and images.
+    """A published score, computed by a model of text and images.
 
     CLIPScore is 2.5 times the cosine, at least 0; HPSv2 the cosine; PickScore the cosine times the
     model's learned scale; SigLIP's score the probability that text and image are a pair.
@@ -58,7 +58,7 @@ class PublishedScore(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The number format and the text."""
+        """The number format, and the template of the text for the model."""
         dtype = self._loaded.dtype if self._loaded else ""
         return {"text": KNOWN_SCORES[self.name]["text"], "dtype": dtype}
 
@@ -151,7 +151,6 @@ def score_images(
         images: PIL images, or other arguments of `open_image` except arrays.
         prompts: One per image.
         scores: Names of `KNOWN_SCORES`.
-        batch_size: Images per batch.
         **options: Options of `ScoreOptions`, such as `weights`, `device` and `chat_model`.
 
     Returns:
@@ -193,7 +192,6 @@ def load_scorer(
         model: Folder or OWNER/REPOSITORY of other weights and their processor; for a pickle, the
             file or its folder. The authors' weights if None.
         device: The device; None for the default.
-        dtype: The number format.
         confirmed: SHA-256 of pickles that may be read.
 
     Raises:

@@ -44,7 +44,7 @@ class VqaAssessor(Assessor):
         return {"question": self._question}
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """Raise an error before the start if the questions would exceed the budget."""
+        """Refuse a run whose questions would exceed the budget, before it starts."""
         if self._chat:
             self._chat.prepare(itertools.starmap(self._make_request, open_pictures(pictures)))
 

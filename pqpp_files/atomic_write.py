@@ -31,7 +31,6 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     If `path` is a link, its target is replaced. The new file has the old one's permissions.
 
     Args:
-        path: The file to write.
         is_secret: Whether only its owner may read it, from the first byte.
 
     Example:
@@ -56,7 +55,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     except OSError as error:  # name the requested file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
-        with explain_full_disk(path):
+        with convert_write_errors(path):
             yield temp_path
             _flush_to_disk(temp_path)
         if kept is not None:
@@ -89,10 +88,10 @@ def atomic_folder(
 ) -> Iterator[Path]:
     """Yield a temporary folder to write to, which replaces `folder` on success.
 
-    If that fails, the old folder is restored. If `folder` is a link, its target is replaced.
+    If the replacement fails, the old folder is restored. If `folder` is a link, its target is
+    replaced.
 
     Args:
-        folder: The folder to write.
         patterns: Patterns of the names that an older folder may contain; None for any.
         check: A function that raises an error if an older folder must not be replaced; called
             before and after the block.
@@ -117,7 +116,7 @@ def atomic_folder(
             check(target)
             check_output_folder(target, patterns)
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        with explain_full_disk(folder):
+        with convert_write_errors(folder):
             new.mkdir(parents=True)
             if mode is not None:
                 new.chmod(mode)
@@ -222,24 +221,23 @@ def _is_alive(process: int) -> bool:
 
 
 def _flush_to_disk(path: Path) -> None:
-    """Write a file's buffers to disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
-def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn errors of a full disk and of unencodable text in a block into errors that name a path.
+def convert_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Convert errors from a full disk or unencodable text in a block to errors that name a path.
 
     Args:
         path: The path to name, instead of that of a temporary file.
 
     Raises:
         OSError: The disk is full, or the file exceeds the size limit.
-        FileError: A text contains a lone surrogate, which UTF-8 cannot encode.
+        FileError: The text contains a lone surrogate, which UTF-8 cannot encode.
 
     Example:
-        >>> with explain_full_disk("a.csv"):
+        >>> with convert_write_errors("a.csv"):
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...

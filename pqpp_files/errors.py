@@ -26,16 +26,16 @@ class MissingExtraError(PqppError, ImportError):
     """A package that an optional feature needs is not installed."""
 
 
-def to_line(error: BaseException, named: bool = True) -> str:
+def describe(error: BaseException, named: bool = True) -> str:
     r"""Return an error's type and message on one line of limited length.
 
     Args:
         named: Whether to include the type even if there is a message.
 
     Example:
-        >>> to_line(KeyError("a")), to_line(OSError("no\nroom"), named=False)
+        >>> describe(KeyError("a")), describe(OSError("no\nroom"), named=False)
         ("KeyError: 'a'", 'no room')
-        >>> to_line(OSError(), named=False)
+        >>> describe(OSError(), named=False)
         'OSError'
     """
     kind, text = type(error).__name__, " ".join(str(error).split())[:300]
@@ -54,21 +54,20 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
+def reraise(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
     """Turn an error in a block into a `PqppError` with the text `what (reason); remedy`.
 
     Errors of pqpp and errors of full memory pass unchanged.
 
     Args:
         what: The problem, with the name of the file.
-        remedy: The fix.
         error: The error class to raise.
 
     Raises:
         PqppError: The block raised an error.
 
     Example:
-        >>> with explain("a.npy: not a .npy file of numbers", "write one again"):
+        >>> with reraise("a.npy: not a .npy file of numbers", "write one again"):
         ...     raise FileNotFoundError("no such file")
         Traceback (most recent call last):
         pqpp_files.errors.FileError: a.npy: not a .npy file of numbers (no such file); write ...
@@ -78,5 +77,5 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
     except Exception as caught:
         if isinstance(caught, PqppError) or is_out_of_memory(caught):
             raise
-        reason = getattr(caught, "strerror", None) or to_line(caught, named=False)
+        reason = getattr(caught, "strerror", None) or describe(caught, named=False)
         raise error(f"{what} ({reason}); {remedy}") from caught

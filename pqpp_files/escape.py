@@ -12,7 +12,6 @@ def escape_controls(text: str, keep: str = "") -> str:
     r"""Return a text with its control characters written as escapes.
 
     Args:
-        text: The text.
         keep: Characters to keep, such as line breaks.
 
     Example:
@@ -23,7 +22,7 @@ def escape_controls(text: str, keep: str = "") -> str:
 
 
 def escape_cell(text: str) -> str:
-    r"""Return a text for a cell of a Markdown table, with marks of cells, HTML and links escaped.
+    r"""Escape a text for a cell of a Markdown table: cell borders, HTML and links.
 
     Example:
         >>> escape_cell("a cat | a dog <b>")

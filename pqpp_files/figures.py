@@ -13,14 +13,14 @@ _FORMS = {"table": ("simple", "{}"), "markdown": ("github", "### {}\n"), "latex"
 
 
 @dataclass(frozen=True)
-class Figures:
+class ResultTable:
     """A table of results.
 
     Attributes:
         name: The table's name in JSON and CSV.
         title: The title of the displayed table.
         columns: Names of the columns; the first ones describe the row.
-        rows: Each maps columns to a text, a number, or a tuple (rate, low, high).
+        rows: Each maps columns to a string, a number, or a tuple (rate, low, high).
         digits: Decimal places of displayed numbers; rates and their intervals have 3.
     """
 
@@ -31,7 +31,7 @@ class Figures:
     digits: int = 3
 
 
-def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
+def format_tables(style: str, tables: Sequence[ResultTable], notes: Sequence[str] = ()) -> str:
     """Return tables of results as text.
 
     Args:
@@ -40,7 +40,7 @@ def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] =
 
     Example:
         >>> rows = [{"task": "Counting", "rate": (0.5, 0.4, 0.6)}]
-        >>> print(format_figures("markdown", [Figures("r", "Rates", ["task", "rate"], rows)]))
+        >>> print(format_tables("markdown", [ResultTable("r", "Rates", ["task", "rate"], rows)]))
         ### Rates
         <BLANKLINE>
         | task     | rate              |
@@ -61,7 +61,7 @@ def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] =
     blocks = []
     for table in tables:
         rows = [
-            [readable(format_figure(row.get(n), table.digits)) for n in table.columns]
+            [readable(format_cell(row.get(n), table.digits)) for n in table.columns]
             for row in table.rows
         ]
         text = tabulate(rows, [*map(readable, table.columns)], form, disable_numparse=True)
@@ -69,17 +69,17 @@ def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] =
     return "\n\n".join([*blocks, *("% " * (form == "latex") + readable(line) for line in notes)])
 
 
-def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
+def render_tables(title: str, tables: Sequence[ResultTable], notes: Sequence[str] = ()) -> str:
     """Return tables of results as a self-contained HTML page, with a bar for each rate.
 
     Args:
-        title: The page's title.
         tables: The tables; empty ones are left out.
         notes: Sentences below the tables.
 
     Example:
         >>> rows = [{"task": "Counting", "rate": (0.5, 0.4, 0.6)}]
-        >>> "[.400, .600]" in render_figures("G", [Figures("r", "Rates", ["task", "rate"], rows)])
+        >>> table = ResultTable("r", "Rates", ["task", "rate"], rows)
+        >>> "[.400, .600]" in render_tables("G", [table])
         True
     """
     facts = []
@@ -90,33 +90,33 @@ def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] =
     return render_page(PARTS / "figures.html", title=title, tables=facts, notes=notes)
 
 
-def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
+def _to_cells(table: ResultTable, column: str) -> list[str | BarCell]:
     """Return the cells of a column; the bars' scale includes 0 and all intervals."""
     values = [row.get(column) for row in table.rows]
     rates = [value for value in values if isinstance(value, tuple)]
     ends = [0.0, *(end for rate in rates for end in rate if end is not None and end == end)]
     limits = (min(ends), max(ends)) if max(ends) > min(ends) else None
     return [
-        BarCell.make(value[0], limits, format_figure(value))
+        BarCell.make(value[0], limits, format_cell(value))
         if isinstance(value, tuple)
-        else format_figure(value, table.digits)
+        else format_cell(value, table.digits)
         for value in values
     ]
 
 
-def format_figure(value: Any, digits: int = 3) -> str:
+def format_cell(value: Any, digits: int = 3) -> str:
     """Return a cell as text: a number is rounded, and the interval follows a rate.
 
     Example:
-        >>> tuple(format_figure(value) for value in (0.5, -0.0321, (0.5, 0.4, 1.0), 12))
+        >>> tuple(format_cell(value) for value in (0.5, -0.0321, (0.5, 0.4, 1.0), 12))
         ('.500', '-.032', '.500 [.400, 1.000]', '12')
-        >>> format_figure(0.00093, 5)
+        >>> format_cell(0.00093, 5)
         '.00093'
     """
     if value is None:
         return ""
     if isinstance(value, tuple):
-        return "{} [{}, {}]".format(*map(format_figure, value))
+        return "{} [{}, {}]".format(*map(format_cell, value))
     if isinstance(value, float):
         text = f"{round(value, digits) + 0.0:.{digits}f}"  # no -.000
         text = text[: len(text) - digits + 3] + text[len(text) - digits + 3 :].rstrip("0")

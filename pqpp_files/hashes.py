@@ -20,7 +20,7 @@ def hash_file(path: str | Path) -> str:
 
 
 def hash_parts(parts: Iterable[str | bytes]) -> str:
-    """Return the SHA-256 of concatenated parts, in hexadecimal; texts are encoded as UTF-8.
+    """Return the SHA-256 of concatenated parts, in hexadecimal; strings are encoded as UTF-8.
 
     Example:
         >>> hash_parts(["a", b"b"]) == hash_parts(["ab"])

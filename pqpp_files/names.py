@@ -9,7 +9,7 @@ _FLAG = re.compile(r"--\w[\w-]*(?==|$)")
 
 
 def is_folder_name(text: str) -> bool:
-    """Return whether a text, such as a prompt's id, is a valid folder name on any system.
+    """Return whether a text, such as a prompt's id, is a valid folder name on every system.
 
     Example:
         >>> is_folder_name("mscoco-1"), is_folder_name("../mine"), is_folder_name("")
@@ -45,7 +45,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return a suggestion of up to three known names for an unknown one.
 
     Args:
-        otherwise: The text if no known name is similar; default: a list of all known names.
+        otherwise: The suggestion if no known name is similar; default: all known names.
 
     Example:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
@@ -86,11 +86,11 @@ def is_repository_id(name: str) -> bool:
     return isinstance(name, str) and re.fullmatch(f"{part}/{part}", name) is not None
 
 
-def to_hyphens(words: Sequence[str]) -> list[str]:
+def hyphenate_flags(words: Sequence[str]) -> list[str]:
     """Return the words of a command line with hyphens instead of underscores in flags.
 
     Example:
-        >>> to_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
+        >>> hyphenate_flags(["--image_dir=my_images", "--", "--a_prompt"])
         ['--image-dir=my_images', '--', '--a_prompt']
     """
     end = words.index("--") if "--" in words else len(words)

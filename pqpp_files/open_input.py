@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pqpp_files.errors import FileError, explain
-from pqpp_files.foreign.packed import check_size, read_past_limit
+from pqpp_files.errors import FileError, reraise
+from pqpp_files.foreign.packed import check_size, read_limited
 
 _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -100,7 +100,7 @@ class Input:
         """The bytes of a pipe, a gzip file or text in another encoding; None for other files."""
 
         def bounded(file: Any, most: int) -> bytes:
-            content = read_past_limit(file, most)
+            content = read_limited(file, most)
             check_size(len(content), self.name, most)
             return content
 
@@ -114,7 +114,7 @@ class Input:
             first, size = file.read(2), file.seek(0, 2)
             file.seek(0)
             if first == _PACKED:
-                with explain(f"{self.name} is a damaged gzip file", "copy the file again"):
+                with reraise(f"{self.name} is a damaged gzip file", "copy the file again"):
                     data = bounded(gzip.GzipFile(fileobj=file), most := get_max_bytes(size))
                 if self.suffix.startswith(".json"):  # empty lists need more than two bytes
                     check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, most)

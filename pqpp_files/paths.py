@@ -110,7 +110,7 @@ def walk_files(folder: Path) -> list[Path]:
     Subfolders that cannot be read are skipped.
 
     Raises:
-        FileError: A pipe or a device is among them, whose reading may never end.
+        FileError: There is a pipe or a device, which might never end.
 
     Example:
         >>> import tempfile

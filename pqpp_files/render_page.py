@@ -114,7 +114,6 @@ def render_table(
     """Return an HTML table that needs no style sheet.
 
     Args:
-        headings: Headings of the columns.
         rows: Texts or `BarCell`s of each row; the first one is the row's heading.
         caption: Text above the table.
         sortable: Whether headings are buttons, for a sorting script.

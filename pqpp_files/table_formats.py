@@ -17,7 +17,7 @@ from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import BOM, make_parser, parse_json
 from pqpp_files.foreign.packed import check_parquet, check_size
@@ -83,7 +83,7 @@ class Format(ABC):
         """
 
     def locate(self, row: int) -> str:
-        """Return the file and line, or row, of the row with this index, for errors."""
+        """Return the file, and the line or row number, of the row at an index, for errors."""
         lines = getattr(self, "_iterate_lines", None) if self.row_is == "line" else None
         number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
         return f"{self.path}, {self.row_is} {number}"
@@ -107,7 +107,6 @@ class Format(ABC):
         return taken
 
     def _read_lines(self) -> Iterator[str]:
-        """Yield the lines as text."""
         encoding = "utf-8-sig"
         with self.source.open() as file:
             for number, line in enumerate(iter(partial(file.readline, self.most), b""), 1):
@@ -228,11 +227,10 @@ class SeparatedValues(Format):
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
-        """The separator, the `csv` module's treatment of quotes, and the header's line number.
-
-        The separator is the one that gives the header the most requested names, then the most
-        names. In files with tabs, quotes are literal if the rows would otherwise differ in length.
-        """
+        """The separator, the `csv` module's treatment of quotes, and the header's line number."""
+        # The separator is the one that gives the header the most requested names, then the most
+        # names. In files with tabs, quotes are literal if the rows would otherwise differ in
+        # length.
         lines: list[str] = []
         quotes = 0
         for line in self._read_lines():
@@ -249,12 +247,12 @@ class SeparatedValues(Format):
             with contextlib.suppress(csv.Error):
                 headers[separator] = next(_read_csv(lines, separator))
 
-        def fitness(separator: str) -> tuple[bool, int, int]:
+        def rate_separator(separator: str) -> tuple[bool, int, int]:
             names = {*headers[separator]}
             is_tab = separator == "\t" and self.source.suffix == ".tsv"
             return is_tab, len(names.intersection(self.wanted or ())), len(names)
 
-        separator = max(headers, key=fitness, default=",")
+        separator = max(headers, key=rate_separator, default=",")
         if separator != ("\t" if self.source.suffix == ".tsv" else ","):
             self.assumed[f"{SEPARATORS[separator]}-separated"] = None
         fits = separator != "\t" or self._is_table(csv.QUOTE_MINIMAL)
@@ -299,10 +297,8 @@ class JsonLines(Format):
                     yield number, text
 
     def _to_columns(self, records: list[Any]) -> Columns:
-        """Return records as columns, with None for missing keys.
-
-        A record that is not an object goes to the column `plain`, if it is set.
-        """
+        """Return records as columns, with None for missing keys."""
+        # A record that is not an object goes to the column `plain`, if it is set.
         if self.plain and records and not any(isinstance(one, dict) for one in records):
             return {name: records for name in self._select([self.plain])}  # an object is larger
         for row, record in enumerate(records):
@@ -357,7 +353,7 @@ class Parquet(Format):
         import pyarrow.parquet
 
         what = f"{self.path} is not a Parquet file"
-        with explain(what, "copy the file again"), self.source.open() as opened:
+        with reraise(what, "copy the file again"), self.source.open() as opened:
             file = pyarrow.parquet.ParquetFile(opened)
             names = file.schema_arrow.names
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
@@ -371,7 +367,7 @@ class Parquet(Format):
 
 
 class _ContinuedRow(list[Any]):
-    """A row of which some cells are merged with the cells above them."""
+    """A row with cells that are merged with the cells above."""
 
 
 class Excel(Format):
@@ -388,7 +384,7 @@ class Excel(Format):
             import zipfile
 
             from openpyxl import load_workbook, utils
-        with explain(f"{self.path} is not an Excel file", "save the table as CSV"):
+        with reraise(f"{self.path} is not an Excel file", "save the table as CSV"):
             content, most = self.source.read(), self.source.get_limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
@@ -450,7 +446,7 @@ class Stata(Format):
         """Return the columns; see `Format.read`."""
         import pandas as pd
 
-        with explain(f"{self.path} is not a Stata file", "save the table as CSV"):
+        with reraise(f"{self.path} is not a Stata file", "save the table as CSV"):
             table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
         table = table.where(table.notna(), None)
         return {name: table[name].tolist() for name in self._select([*map(str, table)])}
@@ -525,8 +521,8 @@ def is_header(line: str) -> bool:
 def find_column(names: Iterable[str], name: str) -> str | None:
     """Return the column with this name, ignoring case, spaces and punctuation.
 
-    If there is none, the last parts of dotted names are compared. For `prompt`, common synonyms
-    match too. The result is None if no column or several match.
+    If there is none, the last components of dotted names are compared. For `prompt`, common
+    synonyms match too. The result is None if no column or several match.
 
     Example:
         >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
@@ -563,7 +559,7 @@ def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
 
 
 def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
-    """Return the columns with these names, of which dotted ones are fields inside a column.
+    """Return the requested columns; a dotted name refers to a field of a column's objects.
 
     A column with exactly this name takes precedence. In a list, a number is an index from 0; any
     other name selects this field of each object in the list.
@@ -607,7 +603,6 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
 
     Args:
         columns: The columns of a format.
-        name: The column.
         wanted: The columns that objects in a list may have.
 
     Example:

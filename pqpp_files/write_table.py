@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 
 _INNER = (list, tuple, dict)
 
@@ -64,7 +64,7 @@ def to_parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
 
     arrays = {}
     for name, cells in columns.items():
-        with explain(f"column {name!r} cannot be written as Parquet", "write a .jsonl file"):
+        with reraise(f"column {name!r} cannot be written as Parquet", "write a .jsonl file"):
             arrays[name] = pa.array(cells)
     file = pa.BufferOutputStream()
     pa.parquet.write_table(pa.table(arrays), file)

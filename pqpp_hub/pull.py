@@ -12,8 +12,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pqpp_files.atomic_write import explain_full_disk, find_full_disk_errno
-from pqpp_files.errors import PqppError, to_line
+from pqpp_files.atomic_write import convert_write_errors, find_full_disk_errno
+from pqpp_files.errors import PqppError, describe
 from pqpp_files.names import pluralize
 from pqpp_files.paths import expand
 from pqpp_hub.reasons import describe_error, find_hub_reason
@@ -147,7 +147,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         raise OSError(f"no connection to {urllib.parse.urlsplit(url).hostname}")
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with explain_full_disk(path), path.open("ab") as file:
+            with convert_write_errors(path), path.open("ab") as file:
                 plain = {"Accept-Encoding": "identity"}
                 http_get(url, file, resume_size=file.tell(), headers=plain, expected_size=size)
             return
@@ -155,7 +155,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
             if find_full_disk_errno(error):
                 raise
             status = getattr(getattr(error, "response", None), "status_code", None)
-            reason = f"HTTP status {status}" if status else to_line(error)
+            reason = f"HTTP status {status}" if status else describe(error)
             is_final = status and status < 500 and status not in (408, 429, _TOO_LONG)
             if attempt == ATTEMPTS or is_final:
                 raise OSError(f"{reason} after {pluralize(attempt, 'attempt')}") from error

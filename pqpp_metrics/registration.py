@@ -37,10 +37,10 @@ def register() -> None:
     """
     import pqpp_autoload
 
-    pqpp_autoload.call_when_imported("evaluate.loading", patch)
+    pqpp_autoload.call_when_imported("evaluate.loading", patch_library)
 
 
-def patch(loading_module: ModuleType) -> None:
+def patch_library(loading_module: ModuleType) -> None:
     """Wrap the factory of an imported `evaluate.loading`, and every copy of it; idempotent."""
     with _lock:
         original = getattr(loading_module, _FACTORY)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import ModelError
-from pqpp_files.errors import to_line
+from pqpp_files.errors import describe
 from pqpp_files.paths import expand
 from pqpp_files.threads import limit_blas_threads
 from pqpp_models.errors import PredictorError
@@ -220,8 +220,8 @@ class Predictor(ABC):
             return self._render_card()
         except Exception as error:  # `details` may come from a foreign configuration
             raise ModelError(
-                f"the card of {self.title} cannot be written ({to_line(error)}); correct `details` "
-                "in its configuration"
+                f"the card of {self.title} cannot be written ({describe(error)}); correct "
+                "`details` in its configuration"
             ) from error
 
     @classmethod

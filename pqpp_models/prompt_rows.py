@@ -150,7 +150,7 @@ def _load_split(
     usual_splits: Sequence[str],
 ) -> tuple[Any, str | None]:
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.load import get_config, load_benchmark
+    from pqpp_datasets.load import get_config_name, load_benchmark
     from pqpp_files.open_input import is_input
 
     if dataset not in BENCHMARKS and is_input(dataset):
@@ -173,7 +173,7 @@ def _load_split(
         if Path(dataset).is_dir():
             what = f"{dataset} is the published benchmark; write ./{dataset} for the folder"
             logging.getLogger(__name__).warning("%s here", what)
-        taken, named = choose(BENCHMARKS[get_config(dataset, subset)].splits)  # no download yet
+        taken, named = choose(BENCHMARKS[get_config_name(dataset, subset)].splits)  # no download
         return load_benchmark(dataset, subset, taken, **options), named
     options.pop("image_dir", None)
     parts = load_benchmark(dataset, subset, **options)

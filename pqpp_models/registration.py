@@ -26,9 +26,9 @@ MODELS = {
     ),
 }
 """The classes of the configuration and of the model, by `model_type`."""
-_PREDICTORS = Registration(
+_MODEL = Registration(
     MODELS,
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},
     {TASK: "pqpp_models.auto_model:load_shipped_model"},
 )
-register, patch, add_classes = (_PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.add_classes)
+register, patch_library, add_classes = (_MODEL.register, _MODEL.patch_library, _MODEL.add_classes)

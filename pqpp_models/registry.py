@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
-from pqpp_files.errors import MissingExtraError, PqppError, to_line
+from pqpp_files.errors import MissingExtraError, PqppError, describe
 from pqpp_files.names import did_you_mean, find_close_names, is_repository_id, split_names
 from pqpp_models.errors import MissingEvidenceError, PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
@@ -177,7 +177,7 @@ def load_predictor_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
-            f"{folder}: the {predictor_type} predictor cannot be loaded ({to_line(error)}); "
+            f"{folder}: the {predictor_type} predictor cannot be loaded ({describe(error)}); "
             "save or download it again"
         ) from error
     return loaded

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import parse_json
@@ -43,7 +43,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
         {'prompt': ['a cat']}
     """
     found, value = list[Any](), None
-    with explain(f"{source.name}: a damaged file of an image generator", "save the file again"):
+    with reraise(f"{source.name}: a damaged file of an image generator", "save the file again"):
         if source.suffix in ("", ".txt"):
             found = _read_blocks(source.read().decode("utf-8-sig", "replace"))
         elif source.suffix == ".png":

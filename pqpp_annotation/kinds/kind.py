@@ -34,7 +34,7 @@ class ShownImage:
     Attributes:
         id: Id stored with answers; not sent to pages, because it follows the order of the table.
         width: Width of the displayed copy in pixels; `height` likewise.
-        tall: Height of the uncropped image, divided by that of the displayed copy with its bars.
+        tall: Height of the uncropped image, divided by the height of the displayed copy.
     """
 
     id: int

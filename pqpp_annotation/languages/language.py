@@ -51,7 +51,7 @@ class Language:
         self.ngettext = self._texts.ngettext
 
     def gettext(self, text: str | None) -> str:
-        """Return a text in this language, or in English if it is not translated; "" for None."""
+        """Return the translation of a text, the text itself if there is none, and "" for None."""
         return self._texts.gettext(text) if text else ""  # "" is the key of a catalogue's header
 
     @cached_property

@@ -17,7 +17,7 @@ _MOST_ITEM = 2**62
 
 @dataclass(frozen=True)
 class ItemAnswers:
-    """An item with everybody's answers.
+    """An item with all its answers.
 
     Attributes:
         votes: Pairs of an image (None if answers are about the item) and its answers as (annotator,

@@ -94,8 +94,8 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
     """Return the current votes on work and control items.
 
     Returns:
-        The votes as `pqpp build` reads them from an export, None if there are none; and as a table
-        in the same order, with the columns of `records`, the person's, and those that
+        The votes as `pqpp build` reads them from an export, None if there are none; and a table of
+        the same votes, with columns of the records and the person, and those that
         `find_careless_people` needs.
     """
     kind, answers = db.study.kind, records.answers.copy()
@@ -160,8 +160,8 @@ class PersonRow:
         verdict: The owner's decision, `accept` or `refuse`; "" if the rules decide.
         reopened: Whether the person's items are open to others again.
         stopped: Whether the person gets no more items.
-        is_bound: Whether the person's id on a shared link belongs to one browser.
-        flag: Reason why the answers are unusual; "" if they are not.
+        is_bound: Whether the person's id on a shared link is bound to one browser.
+        flag: How the answers are unusual; "" if they are not.
         is_proven: Whether carelessness is proven, or too many checks were failed.
         votes: Number of current votes on work and control items.
         items: Number of finished items.
@@ -209,8 +209,8 @@ class PersonRow:
     def is_refused_for_good(self, study: Study) -> bool:
         """Return whether the person's items can be opened to others without the owner's decision.
 
-        True if the person is refused and shares at least `reopen_after` images with control
-        members, or if carelessness is proven and the person is refused or `exclude` is set. False
+        They can if the person is refused and shares at least `reopen_after` images with control
+        members, or if carelessness is proven and the person is refused or `exclude` is set; but not
         once the owner has decided or the items were opened.
         """
         is_refused = self.state == "refused"

@@ -63,7 +63,6 @@ def compute_disagreements(
     Args:
         unit: Unit of each vote, 0 to `units` - 1; int64, shape (votes,).
         value: Value of each vote; float64, shape (votes,).
-        units: Number of units.
         is_nominal: Whether any two different values have distance 1.
 
     Returns:
@@ -183,7 +182,7 @@ class Overview:
     """The state of a study at one moment.
 
     Attributes:
-        key: Key that changes with the study, and every ten minutes.
+        key: Key that changes whenever the study does, and every ten minutes.
         paused: Time of pausing in milliseconds; None while the study runs.
         days: Date (UTC) and number of votes of each day, oldest first, without gaps.
         labels: Number of annotators' current votes by label, lowest label first.
@@ -227,7 +226,7 @@ class StudyMonitor:
         """Return the state of the study.
 
         Args:
-            fresh: Whether to check for changes now, even if the last check was a moment ago.
+            fresh: Whether to check for changes even if the last check was a moment ago.
         """
         import pandas  # noqa: F401 -- before timing starts
 
@@ -253,7 +252,7 @@ class StudyMonitor:
             self.reopen_places()
 
     def reopen_places(self) -> list[str]:
-        """Open to others the places of people who are refused for good; return their names."""
+        """Open to others all places of people who are refused for good, and return their names."""
         if self.study.reopen_after is None:
             return []
         people = self.get_overview().people
@@ -261,7 +260,7 @@ class StudyMonitor:
         return refuse_by_rules(self._store, refused)
 
     def record_payments(self, method: str) -> list[PaymentRow]:
-        """Record all amounts due by a payment method as paid; return the rows as they were before.
+        """Record all amounts due by a payment method as paid, and return the rows from before.
 
         Args:
             method: `prolific` or `hand`.

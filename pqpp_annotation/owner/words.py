@@ -50,7 +50,7 @@ class LabelNames:
 
 
 def format_number(value: float | None, digits: int = 2) -> str:
-    """Format a number with fixed digits; a dash for None and NaN.
+    """Format a number with a fixed number of decimals; None and NaN become a dash.
 
     Example:
         >>> format_number(0.125), format_number(None), format_number(12.34, 1)
@@ -60,7 +60,7 @@ def format_number(value: float | None, digits: int = 2) -> str:
 
 
 def format_percent(value: float | None, gettext: Callable[[str], str] = str) -> str:
-    """Format a share, 0 to 1, in percent; a dash for None and NaN.
+    """Format a share, 0 to 1, in percent; None and NaN become a dash.
 
     Example:
         >>> format_percent(0.985), format_percent(None)
@@ -73,7 +73,6 @@ def format_duration(days: float, gettext: Callable[[str], str] = str) -> str:
     """Format a duration in minutes, hours or days, whichever fits.
 
     Args:
-        days: The duration in days.
         gettext: Translates the English text.
 
     Example:

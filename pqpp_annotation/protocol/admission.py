@@ -113,7 +113,7 @@ def filter_people(
 
     Args:
         votes: Output of `to_study_votes`.
-        options: `min_kappa`, `min_reference_share`, `best` and `exclude` are used.
+        options: Only `min_kappa`, `min_reference_share`, `best` and `exclude` are used.
         verdicts: Decisions that override the rules, by name: "" admits, a reason refuses.
 
     Example:

@@ -122,23 +122,14 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
 def _compute_evidence(
     who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cell of each shared vote, and its log likelihood ratio of chance to honest work.
-
-    Model (after Dawid and Skene): with a probability called care, an annotator's vote depends on
-    the true value of the unit through a confusion matrix that all share; otherwise it is drawn from
-    the annotator's own label frequencies. Care, true values and the matrix are fitted by
-    expectation maximisation; an annotator's care is estimated from the other annotators' votes. The
-    least care of an honest annotator is one standard deviation below the median, but within
-    `_CAREFUL` of it. The arrays are empty if nobody shares `_LEAST_SHARED` units or all votes are
-    equal.
-
-    Args:
-        who: Annotator of each vote, 0 to `people` - 1.
-        unit: Unit of each vote.
-        cell: Id of the annotator and prompt of each vote.
-        value: Value of each vote.
-        people: Number of annotators.
-    """
+    """Return the cell of each shared vote, and its log likelihood ratio of chance to care."""
+    # Model (after Dawid and Skene): with a probability called care, an annotator's vote depends on
+    # the true value of the unit through a confusion matrix that all share; otherwise it is drawn
+    # from the annotator's own label frequencies. Care, true values and the matrix are fitted by
+    # expectation maximisation; an annotator's care is estimated from the other annotators' votes.
+    # The least care of an honest annotator is one standard deviation below the median, but within
+    # `_CAREFUL` of it. The arrays are empty if nobody shares `_LEAST_SHARED` units or all votes are
+    # equal.
     kept = np.bincount(unit)[unit] > 1
     who, unit, cell, value = (column[kept] for column in (who, unit, cell, value))
     count = np.bincount(who, minlength=people)
@@ -180,11 +171,7 @@ def _compute_evidence(
 def _find_habit_signals(
     votes: pandas.DataFrame, who: np.ndarray, kind: TaskKind, said: np.ndarray
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
-    """Yield the signals of haste, of equal values and of choosing one side.
-
-    Each has a reason, row indices of votes (one per item), whether the signal is present (1 or 0),
-    and its maximum rate for honest annotators.
-    """
+    """Yield a reason, vote indices, signals (0 or 1) and highest honest rate for each habit."""
     facts = {"low": np.nanmin(said, axis=1), "high": np.nanmax(said, axis=1)}
     facts |= {"who": who, "row": np.arange(len(votes)), "answers": (said == said).sum(axis=1)}
     of_item: Any = votes.assign(**facts).groupby(["who", "item_id"], sort=False)

@@ -41,12 +41,11 @@ def make_links(
     """Create invitation links.
 
     Args:
-        count: Number of links.
         role: Role of the people who join with them.
         label: The owner's note, hidden from annotators.
         days: Days until the links expire.
         is_shared: Whether many people use each link, identified by a recruiting site.
-        person_id: The person to sign in, if known already.
+        person_id: The person whom the links sign in; None for new people.
 
     Returns:
         The token of each link, which is not stored, and the link's record.
@@ -73,7 +72,7 @@ def make_links(
 def redeem_link(
     db: Transaction, token: str, outside: Mapping[str, Any] | None = None, browser: str = ""
 ) -> Person:
-    """Return the person of a link; the first use adds the person.
+    """Return the person who uses a link; the first use adds the person.
 
     As anyone can type an id into a shared link, an id belongs to the first browser that uses it;
     other browsers are refused until the owner allows a new one.
@@ -114,7 +113,7 @@ def redeem_link(
 
 @reads
 def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> bool:
-    """Return whether the person of a link has joined before.
+    """Return whether the person who uses a link has joined before.
 
     Raises:
         AnnotationError: An id is missing or a placeholder, such as `{{%PROLIFIC_PID%}}`.
@@ -126,7 +125,7 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
 
 
 def _bind_browser(person: Person, browser: str) -> Person:
-    """Return the person after binding their id to this browser; refuse any other browser."""
+    """Bind a person's id to their first browser, and refuse any other; return the person."""
     if not browser:
         raise AnnotationError("this link needs cookies; allow cookies in your browser", 403)
     kept = _hash_token(browser)
@@ -245,7 +244,8 @@ def get_session_person(db: Transaction, visit: str) -> Person | None:
 def get_session_item(db: Transaction, visit: str, assignment_id: int) -> Row | None:
     """Return the signed-in person's `id` and the `item_id` of one of their assignments.
 
-    The item id is None if the assignment is not theirs, and the row if the session has ended.
+    `item_id` is None if the assignment is another person's; the row is None if the session has
+    ended.
     """
     about = {"visit": _hash_token(visit), "now": db.now(), "assignment": assignment_id}
     return db.run(_ITEM, **about).first()
@@ -258,7 +258,7 @@ def end_session(db: Transaction, visit: str) -> None:
 
 
 class RateLimit:
-    """A limit of `count` attempts in `seconds` per key.
+    """A limit of `count` attempts per key within `seconds` seconds.
 
     Attempts are counted before they are made, so that simultaneous ones cannot exceed the limit.
 

@@ -64,7 +64,7 @@ def make_sqlite_url(path: Path) -> URL:
 
 
 def make_engine(url: URL) -> Engine:
-    """Create the engine of a database; SQLite uses a write-ahead log, flushed at each commit.
+    """Create the engine for a database; SQLite uses a write-ahead log, flushed at each commit.
 
     Example:
         >>> import tempfile
@@ -163,8 +163,8 @@ def create_store(
     r"""Create the database of a new study with its items and images, atomically.
 
     Args:
-        is_first: Whether the study file does not exist yet; then an unused database of the same
-            study is left over from a killed run and is replaced.
+        is_first: Whether the study file does not exist yet; an unused database of the same study,
+            left by a killed run, is then replaced.
 
     Raises:
         AnnotationError: The database already exists.
@@ -221,7 +221,7 @@ def _fill_database(
         add_items(store, items, images)
 
 
-def backup(store: Store, path: str | os.PathLike[str]) -> Path:
+def copy_database(store: Store, path: str | os.PathLike[str]) -> Path:
     r"""Copy the database of a study, without images, while the study runs.
 
     To use the copy, set `database` in the study file to it.
@@ -246,7 +246,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
         >>> store = open_store(study)
-        >>> backup(store, folder / "monday.db").name
+        >>> copy_database(store, folder / "monday.db").name
         'monday.db'
         >>> store.close()
     """

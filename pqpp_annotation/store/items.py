@@ -65,7 +65,7 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
 
 @writes
 def update_image_record(db: Transaction, image: CheckedImage) -> None:
-    """Update an image's record after its copy was created again, except the location."""
+    """Replace an image's record, except its location, after its copy was created again."""
     of_copy = asdict(image) | {"location": Asset.location}
     db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))
 

@@ -34,7 +34,7 @@ class StudyTable(DeclarativeBase):
 
 
 class StudyRow(StudyTable):
-    """The study; one row.
+    """The study, in a table of one row.
 
     Attributes:
         config: The settings of the study file when it was last opened.
@@ -164,7 +164,7 @@ class Person(StudyTable):
 
 
 class Leaver(StudyTable):
-    """A person who left, for payment; not linked to the person's row.
+    """The payment record of a person who left, which is not linked to the person's row.
 
     Attributes:
         key: The person's `outside_key`, which prevents rejoining; random without one.

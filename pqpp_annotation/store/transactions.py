@@ -24,8 +24,8 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.order import shuffle_ids
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
-from pqpp_files.atomic_write import explain_full_disk
-from pqpp_files.errors import to_line
+from pqpp_files.atomic_write import convert_write_errors
+from pqpp_files.errors import describe
 
 BUSY_SECONDS = 10
 _KEPT = 500  # maximum number of cached orders
@@ -63,7 +63,7 @@ class Transaction(orm.Session):
         return self.connection().execute(statement, values)
 
     def get_item_order(self, person_id: int, purpose: str) -> array:
-        """Return the ids of a purpose's items in the person's random order, which is cached."""
+        """Return the ids of the items with a purpose, in the person's cached random order."""
         key, orders = (self.last_item_id, purpose, person_id), self.store.orders
         if key not in orders:
             if len(orders) >= _KEPT:
@@ -83,7 +83,7 @@ class Transaction(orm.Session):
 
 
 def split_ids(order: array) -> Iterator[list[int]]:
-    """Yield a list of ids in consecutive chunks, of 32 ids at first and up to 2048 later."""
+    """Yield ids in consecutive lists, of 32 ids at first and up to 2048 later."""
     start, size = 0, _FIRST_LOOK
     while start < len(order):
         yield order[start : start + size].tolist()
@@ -127,7 +127,7 @@ class Store:
     @contextlib.contextmanager
     def begin_read(self) -> Iterator[Transaction]:
         """Yield a transaction in which all reads see the same state."""
-        with self._explain_errors(), Transaction(self, self._reader) as db:
+        with self._convert_errors(), Transaction(self, self._reader) as db:
             yield db
 
     @contextlib.contextmanager
@@ -140,7 +140,7 @@ class Store:
         """
         first = self._alone if lock else contextlib.nullcontext()
         with (
-            self._explain_errors(),
+            self._convert_errors(),
             first,
             self._turn,
             Transaction(self, self._writer) as db,
@@ -175,17 +175,17 @@ class Store:
         self.engine.dispose()
 
     @contextlib.contextmanager
-    def _explain_errors(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         """Convert a database error to a one-line error with the fix."""
         try:
-            with explain_full_disk(self.name):
+            with convert_write_errors(self.name):
                 yield
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
             raise AnnotationError("a number or text is too large for the database", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
-            reason = to_line(getattr(error, "orig", None) or error, named=False)
+            reason = describe(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
                 line = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s; try again"
                 raise AnnotationError(line, 503) from error
@@ -209,7 +209,7 @@ def _make_transactional(
 ) -> Callable[[Step[Arguments, Result]], Function[Arguments, Result]]:
     def decorate(step: Step[Arguments, Result]) -> Function[Arguments, Result]:
         @functools.wraps(step)
-        def run(
+        def run_in_transaction(
             source: Store | Transaction, *args: Arguments.args, **kwargs: Arguments.kwargs
         ) -> Result:
             if isinstance(source, Transaction):
@@ -217,7 +217,7 @@ def _make_transactional(
             with begin(source) as db:
                 return step(db, *args, **kwargs)
 
-        return run
+        return run_in_transaction
 
     return decorate
 

@@ -117,8 +117,8 @@ def build_shown_item(db: Transaction, assignment: Row) -> ShownItem:
 
 
 @reads
-def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
-    """Return an item's images by id, and its linked images by hash."""
+def get_item_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
+    """Return an item's own images by id, and its linked images by hash."""
     item, images = get_item_content(db, item_id)
     others = db.study.kind.list_linked_images(item.detail)
     return images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
@@ -170,7 +170,7 @@ class TrainingState:
 
 @reads
 def get_training_state(db: Transaction, person_id: int) -> TrainingState:
-    """Return a person's progress in the training round; owners and control members pass it."""
+    """Return a person's progress in the training round, which owners and control members skip."""
     person = get_person(db, person_id)
     available = len(db.get_item_order(person_id, "training"))
     total = _count_try_items(db, available)
@@ -186,7 +186,7 @@ def get_training_state(db: Transaction, person_id: int) -> TrainingState:
 
 
 def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
-    """Return the item ids of a person's current try; each try has other items."""
+    """Return the ids of the training items in a person's current try; each try has other items."""
     order = db.get_item_order(person.id, "training")
     total = _count_try_items(db, len(order))
     return order[person.training_tries * total :][:total]
@@ -297,7 +297,7 @@ _AGAIN = (
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """The progress of a person and of the study, in items; training items do not count.
+    """The progress of a person and of the study, in items other than training items.
 
     Attributes:
         done: Items finished by the person.
@@ -416,7 +416,7 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
 
 @reads
 def get_next_step(db: Transaction, person_id: int) -> NextStep:
-    """Return whether a person gets another item, and otherwise why not; reserve nothing."""
+    """Return whether a person gets another item, or why not, without reserving one."""
     person, now = get_person(db, person_id), db.now()
     training = get_training_state(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):

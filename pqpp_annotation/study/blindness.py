@@ -29,8 +29,8 @@ def find_model_leak(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
     model, chance reaches that once in a thousand pairs.
 
     Args:
-        images: Images by model; models with fewer than 20 are ignored, and at most 100 are used.
-        copies: The displayed copies.
+        images: Images by model; models with fewer than 20 are ignored, and at most 100 per model
+            are used.
     """
 
     def compute_features(image: CheckedImage) -> list[float]:

@@ -63,7 +63,6 @@ def make_blind_copy(
 
     Args:
         content: The bytes of the original file.
-        location: Its path.
         image_size: Side of the square in pixels; None for the original size.
         fit: `pad` adds grey bars, `crop` cuts the image to fill the square.
 
@@ -112,10 +111,8 @@ def make_blind_copy(
 
 
 def _to_srgb(image: Image, content: bytes) -> Image:
-    """Convert an image to sRGB, with its ICC profile or else PNG's gamma.
-
-    The image is unchanged if the profile is invalid or changes no colour by more than one level.
-    """
+    """Convert an image to sRGB, with its ICC profile or else PNG's gamma."""
+    # The image is unchanged if the profile is invalid or changes no colour by more than one level.
     from PIL import Image as images
     from PIL import ImageCms
 
@@ -164,7 +161,7 @@ class Copies:
     """The displayed copies of a study's images.
 
     Args:
-        folder: The folder of the copies; created with the first copy.
+        folder: The folder; created with the first copy.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -190,7 +187,7 @@ class Copies:
             self._new.append(shown)
             write_file(path, content)
 
-    def remove_new(self) -> None:
+    def remove_new_copies(self) -> None:
         """Delete the copies that this object has written, and folders that are then empty."""
         for shown in self._new:
             self.get_path(shown).unlink(missing_ok=True)
@@ -209,7 +206,6 @@ def copy_images(
     """Open, hash and copy images; delete the new copies if the block fails.
 
     Args:
-        names: Names of the images.
         find_path: Returns the path of an image by name.
         study: The study, which defines the folder, size and fit of the copies.
 
@@ -244,7 +240,7 @@ def copy_images(
             raise AnnotationError(f"{faults_text}{more}; correct the table or replace the images")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
-        copies.remove_new()
+        copies.remove_new_copies()
         raise
 
 

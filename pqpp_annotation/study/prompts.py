@@ -228,7 +228,6 @@ def make_study(
         path: The study file to write, such as study.yaml; its folder also gets the database.
         file: The table of prompts; see `read_items`.
         image_dir: The folder of the images; default: the study file's folder.
-        kind: The kind of task.
         settings: Further settings of the study file.
 
     Raises:
@@ -290,7 +289,7 @@ def make_study(
 
 
 def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
-    r"""Add the prompts of a table to a study, which can be running.
+    r"""Add the prompts of a table to a study, which may be running.
 
     Items whose prompt id exists are unchanged. Only marked prompts become control items.
 

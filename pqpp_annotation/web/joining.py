@@ -44,7 +44,7 @@ forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 @pages.get("/join/{token}")
 def show_invitation(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
-    """Show the study's description; changes nothing, as link previews open this page too."""
+    """Show the study's description; nothing is stored, as link previews open this page too."""
     link = get_link(visit.store, token)
     has_joined(visit.store, link, ids.as_dict())  # raises if the id is missing
     page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)

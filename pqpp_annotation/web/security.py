@@ -110,8 +110,8 @@ LEAST_SECRET = 32
 _LETTERS = 24
 
 
-class Sessions:
-    """The signatures of a study's cookies and forms, and the random names of images.
+class CookieSigner:
+    """A signer of a study's cookies and forms, which also derives random names for images.
 
     A cookie contains only the id of a visit; the database maps it to the signed-in person.
 
@@ -120,7 +120,7 @@ class Sessions:
         study: Name of the study, so that studies with the same secret have different cookies.
 
     Example:
-        >>> sessions = Sessions("x" * 32)
+        >>> sessions = CookieSigner("x" * 32)
         >>> visit = sessions.create_visit()
         >>> sessions.unsign(sessions.sign(visit)) == visit
         True
@@ -152,7 +152,7 @@ class Sessions:
             return None
 
     def make_form_token(self, visit: str) -> str:
-        """Return the token that forms and scripts of a session must send."""
+        """Return the token that a session's forms and scripts must send."""
         return self._form_signer.get_signature(visit).decode()
 
     def is_form_token(self, visit: str, token: str) -> bool:
@@ -163,7 +163,7 @@ class Sessions:
         """Return an image's stable name on a person's pages, which hides the table's order.
 
         Example:
-            >>> sessions = Sessions("x" * 32)
+            >>> sessions = CookieSigner("x" * 32)
             >>> names = [sessions.get_image_name(1, image) for image in (1, 2)]
             >>> len(set(names)), sessions.get_image_name(1, 1) == names[0]
             (2, True)
@@ -180,7 +180,6 @@ def read_secret(folder: Path, name: str) -> str:
 
     Args:
         folder: The study file's folder.
-        name: The study's name.
 
     Raises:
         AnnotationError: The secret has fewer than 32 characters.

@@ -37,7 +37,6 @@ def create_app(
     """Return the web application of a study.
 
     Args:
-        store: The open database.
         secret: The key that signs cookies; if it changes, everybody must sign in again.
         allows_http: Whether to allow unencrypted sessions over a network; on localhost they are
             always allowed.

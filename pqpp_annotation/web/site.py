@@ -23,7 +23,7 @@ from pqpp_annotation.store.access import (
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import get_copies
-from pqpp_annotation.web.security import Sessions, is_loopback
+from pqpp_annotation.web.security import CookieSigner, is_loopback
 from pqpp_files.render_page import load_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -39,7 +39,7 @@ class Site:
 
     def __init__(self, store: Store, secret: str, allows_http: bool = False) -> None:
         self.store, self.allows_http, study = store, allows_http, store.study
-        self.sessions = Sessions(secret, study.name)
+        self.sessions = CookieSigner(secret, study.name)
         self.new_people = RateLimit(store, "new people", count=60, seconds=600)
         self.copies = get_copies(study)
         self.words, self.monitor = LabelNames(study), StudyMonitor(store)
@@ -85,7 +85,7 @@ class PageRequest:
 
     @property
     def csrf(self) -> str:
-        """The token that forms and scripts of the session must send."""
+        """The token that the session's forms and scripts must send."""
         return self.site.sessions.make_form_token(self.session)
 
     @property
@@ -163,7 +163,7 @@ class PageRequest:
         return self._set_cookie(self.redirect(path), self.session)
 
     def sign_out(self) -> None:
-        """End the session in all browsers with its cookie, and begin one without a person."""
+        """End the session in every browser that has its cookie, and begin one without a person."""
         end_session(self.store, self.session)
         self.session, self.signed_in = self.site.sessions.create_visit(), None
 
@@ -173,7 +173,7 @@ class PageRequest:
         return sessions.unsign(self.request.cookies.get(f"{self._cookie_name}-browser")) or ""
 
     def set_browser_cookie(self, response: Response) -> Response:
-        """Set a secret cookie that identifies the browser, unless it has one."""
+        """Set a secret cookie that identifies the browser, unless it is set."""
         if not self.get_browser_secret():
             self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
         return response

@@ -68,7 +68,7 @@ def _get_page_data(visit: Here, db: Transaction, person: Person, shown: ShownIte
 
 @pages.get("/api/session")
 def get_session_token(visit: Here) -> dict[str, str]:
-    """Return a new form token, for a page that was open while its person signed in again."""
+    """Return a new form token, for a page that stayed open while its person signed in again."""
     return {"who": _get_browser_person_id(visit.get_consenting_person()), "csrf": visit.csrf}
 
 
@@ -172,7 +172,7 @@ def receive_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Respon
 
 
 def _get_browser_person_id(person: Person) -> str:
-    """Return an id of a person for the browser, unique over all studies."""
+    """Return a person's id for the browser, unique across all studies."""
     return f"{person.id}-{person.created}"
 
 
@@ -221,7 +221,7 @@ class TaskPage:
         }
 
     def get_image_id(self, name: str | None) -> int | None:
-        """Return the id of an image by its name on the page; 0, which is no id, if unknown."""
+        """Return the id of an image by its name on the page; 0 if the name is unknown."""
         return None if name is None else self._ids.get(name, 0)
 
     def to_stored_answer(self, value: Mapping[str, Any]) -> Mapping[str, Any]:

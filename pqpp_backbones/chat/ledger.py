@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pqpp_backbones.errors import ServiceError
-from pqpp_files.atomic_write import explain_full_disk, lock_folder
+from pqpp_files.atomic_write import convert_write_errors, lock_folder
 from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.paths import expand
 
@@ -93,7 +93,7 @@ class Ledger:
         self._apply_line(line)
         if self.path:
             data = json.dumps(line, allow_nan=False).encode() + b"\n"
-            with explain_full_disk(self.path), self.path.open("ab") as file:
+            with convert_write_errors(self.path), self.path.open("ab") as file:
                 file.write(data)
             self._at, self._read = self._at + len(data), self._read + 1
 

@@ -5,8 +5,8 @@ import errno
 from collections.abc import Iterator
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.atomic_write import explain_full_disk, find_full_disk_errno
-from pqpp_files.errors import PqppError, to_line
+from pqpp_files.atomic_write import convert_write_errors, find_full_disk_errno
+from pqpp_files.errors import PqppError, describe
 from pqpp_hub.reasons import find_hub_reason
 
 
@@ -32,7 +32,7 @@ def explain_load_errors(dataset: str, remedy: str) -> Iterator[None]:
         if isinstance(error.__cause__, BenchmarkError):
             raise error.__cause__ from None
         if find_full_disk_errno(error):
-            with explain_full_disk(datasets.config.HF_DATASETS_CACHE):
+            with convert_write_errors(datasets.config.HF_DATASETS_CACHE):
                 raise
         # Messages of the Hub's client may contain a token in request headers.
         if refused := find_hub_reason(error):
@@ -43,5 +43,5 @@ def explain_load_errors(dataset: str, remedy: str) -> Iterator[None]:
             raise  # a bug, which must be visible
         if isinstance(error, PermissionError) or getattr(error, "errno", 0) == errno.EROFS:
             remedy = "set HF_HOME to a folder that you may write to, or check your permissions"
-        reason = to_line((error.__cause__ if is_made else None) or error, named=False).rstrip(".")
+        reason = describe((error.__cause__ if is_made else None) or error, named=False).rstrip(".")
         raise PqppError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None

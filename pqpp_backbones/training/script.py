@@ -9,7 +9,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_files.atomic_write import find_full_disk_errno
 from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
-from pqpp_files.options.flags import to_flags
+from pqpp_files.options.flags import replace_option_names
 from pqpp_files.options.option import Options
 from pqpp_files.options.recipe import parse_recipe
 
@@ -39,7 +39,7 @@ def run_script(
         with explain_crash():
             train(recipe)
     except PqppError as error:
-        raise ModelError(to_flags(str(error), kind)) from error
+        raise ModelError(replace_option_names(str(error), kind)) from error
     finally:
         torch = sys.modules.get("torch")
         if torch and torch.distributed.is_initialized():

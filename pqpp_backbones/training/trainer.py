@@ -21,7 +21,7 @@ from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.options import OptimisationOptions, diverged_error
 from pqpp_backbones.training.publish import check_push_access
 from pqpp_files.atomic_write import write_file
-from pqpp_files.errors import FileError, PqppError, explain
+from pqpp_files.errors import FileError, PqppError, reraise
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.foreign.json_values import parse_json
 
@@ -66,7 +66,7 @@ def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     options |= {"logging_nan_inf_filter": False, "label_names": ["labels"]}
     further = recipe.training_arguments
     options |= {"use_cpu": not torch.accelerator.is_available()}
-    with explain("transformers refuses the options", "change them", PqppError):
+    with reraise("transformers refuses the options", "change them", PqppError):
         return TrainingArguments(**options | {n: _parse_value(t) for n, t in further.items()})
 
 
@@ -103,7 +103,7 @@ class PerformanceTrainer(Trainer):
         **options: Any,
     ) -> None:
         options.setdefault("preprocess_logits_for_metrics", lambda outputs, _: outputs[0])
-        with explain("transformers refuses the training", "change the training options", PqppError):
+        with reraise("transformers refuses the training", "change the training options", PqppError):
             super().__init__(model, arguments, **options)
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
@@ -272,7 +272,7 @@ def _find_best_epoch(history: Sequence[dict[str, float]], primary: str) -> int:
 
 def _explain_damage(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
     remedy = "delete it to resume from an older checkpoint, or to start again"
-    return explain(f"{checkpoint} is damaged", remedy, PqppError)
+    return reraise(f"{checkpoint} is damaged", remedy, PqppError)
 
 
 def _write_weights(path: Path, weights: Mapping[str, torch.Tensor]) -> None:

@@ -116,13 +116,10 @@ def write_eval_yaml(
 ) -> None:
     """Write the Hub's `eval.yaml` if there are targets.
 
-    It has a task for each target and split, without `train` if there are other splits.
+    It has a task for each target and split; `train` is left out if there are other splits.
 
     Args:
-        folder: The output folder.
         files: Files by (configuration, split).
-        name: The benchmark's name.
-        description: The benchmark's description.
     """
     tasks = []
     # Reads the metadata of `datasets` directly, as importing it takes longer than writing a small
@@ -170,7 +167,6 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     Files of an older push are removed from the repository; other files stay.
 
     Args:
-        folder: The folder.
         repo_id: `OWNER/REPOSITORY`.
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 

@@ -52,13 +52,12 @@ def filter_annotators(
 ) -> list[Annotator]:
     """Decide which annotators outside the control group are admitted.
 
-    A rule is ignored if a study has no control members or no reference images; otherwise an
-    annotator without votes on such images is not admitted.
+    A rule is ignored if the study lacks the control members or reference images that it needs;
+    otherwise, annotators without votes on such images are not admitted.
 
     Args:
-        votes: All votes.
         agreements: Each annotator's agreement with others, with flags.
-        options: `min_kappa`, `min_reference_share` and `exclude` are used.
+        options: Only `min_kappa`, `min_reference_share` and `exclude` are used.
 
     Returns:
         One entry per annotator; [] if annotators are unknown.
@@ -112,7 +111,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return each annotator's number of control images, and kappas by annotator and member."""
+    """Return each annotator's number of images shared with members, and kappas with each member."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])
@@ -137,8 +136,8 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
 def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
     """Return the votes that count: those of the best admitted annotators on generated images.
 
-    For each prompt, the `best` annotators with the highest mean kappa count, ties by name. Without
-    kappas, all admitted annotators count.
+    For each prompt, the votes of the `best` annotators with the highest mean kappa count, ties by
+    name. Without kappas, those of all admitted annotators count.
 
     Returns:
         Indices of the votes, int64, ordered by image, then by rank of the annotator.

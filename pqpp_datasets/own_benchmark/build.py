@@ -46,7 +46,6 @@ class Outcome:
         prompts: The identity columns of all prompts, in the order of the files.
         split_of: The split of each prompt, in the order of `prompts`.
         targets: Descriptions of the target columns, also stored in the tables' schemas.
-        inputs: The input files.
         warnings: One line per problem, such as an empty split or a target without values.
         notes: Notes on how the files were read, one per line.
     """
@@ -65,13 +64,13 @@ class Outcome:
 
     @property
     def reliability_summaries(self) -> list[str]:
-        """A line on the reliability of judgments, and one on that of preferences, if they exist."""
+        """One line each on the reliability of judgments and of preferences, if they exist."""
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.summary for trust in trusts if trust]
 
     @property
     def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """For judgments, then preferences: annotators' names, and flagged ones with reasons."""
+        """For judgments, then preferences: all annotators, and the flagged ones with reasons."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []
@@ -200,7 +199,6 @@ def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Pa
 def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
-    """Return the prompts, and the results of judgments, of runs and of preferences (or None)."""
     opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # another tool's file defines its kind

@@ -27,9 +27,7 @@ class FlatRows:
         kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
         called: Default column names by role.
         rows: The rows; `ROW` is the index of their record.
-        notes: Notes, one per line.
         scale: `BuildOptions.scale` of the labels, if the format defines it.
-        path: The file.
         names: Columns of the file that were not read.
     """
 
@@ -49,7 +47,6 @@ class FormAnswers:
     Attributes:
         rows: Rows with one column per question; rankings are lists of items, best first.
         questions: Role of the answers to each question: `label`, `choice` or `rank`.
-        notes: Notes, one per line.
     """
 
     rows: list[dict[str, Any]]
@@ -165,7 +162,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
-    """Return each image of a record with its judgment: True or False if one index is given."""
+    """Pair each image with its judgment; if a single index is given, whether it is that image."""
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]
@@ -260,7 +257,7 @@ def _read_answers(annotation: Record, questions: dict[str, str], data: Record) -
 
 
 def _read_json_min(record: Record, questions: dict[str, str]) -> dict[str, Any]:
-    """Return a record of JSON-MIN, CSV or TSV as a row, with answers taken out of their lists."""
+    """Convert a record of JSON-MIN, CSV or TSV to a row, and add its questions to `questions`."""
     names, row = list(record), {**record, "seconds": record.get("lead_time")}
     if {"id", "annotator"} <= record.keys():
         for name in names[names.index("id") + 1 : names.index("annotator")]:

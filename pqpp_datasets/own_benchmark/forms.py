@@ -21,7 +21,7 @@ from pqpp_datasets.own_benchmark.formats import (
     FormAnswers,
     find_role_columns,
 )
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, make_column, repeat_text
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, fill_column, make_column
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_label, parse_labels
 from pqpp_datasets.prompt_text import fold_text
@@ -43,9 +43,6 @@ _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "ranki
 
 def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
     """Read a file that the tool `options.from_format` wrote.
-
-    Args:
-        options: The tool, the encoding and the user's column names are used.
 
     Raises:
         BenchmarkError: The file has another format.
@@ -79,8 +76,7 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
 
     Args:
         found: The answers to all questions.
-        options: `columns`, and whether columns contain annotators, models or questions, are used.
-        path: The file, for errors.
+        options: Only `columns`, `annotators`, `models` and `questions` are used.
 
     Raises:
         BenchmarkError: There are no answers, several questions and none is named, or an answer is a
@@ -193,23 +189,23 @@ def read_long_table(
             note = f"{several} of {len(files)} names occur in several files, as one person each"
             table.notes.append(f"annotators: {note}; give different people different names")
     if kind == "judgments" and "image" not in rows:
-        rows["image"] = repeat_text("", len(rows))
+        rows["image"] = fill_column("", len(rows))
         note = "no column, so all votes on a prompt and a model count for one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.parse_values(role, parse_number, "expected a finite number")
-    rows["control"] = "control" in rows and table.parse_values("control", *to_parser(FLAGS)) == 1
+    rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
     return table
 
 
-def to_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return a parser of words for `LongTable.parse_values`, and its text of the allowed words."""
+def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
+    """Return a parser for `LongTable.parse_values`, and a description of the allowed words."""
     allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(fold_label(text)), allowed
 
 
 def parse_number(text: str) -> float | None:
-    """Parse a finite number; return NaN for an empty text and None for any other text."""
+    """Parse a finite number; return NaN for an empty string, None for any other."""
     try:
         number = float(text) if text.strip() else math.nan
     except ValueError:
@@ -218,7 +214,7 @@ def parse_number(text: str) -> float | None:
 
 
 def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) -> LongTable:
-    """Read one file in the layout that its name and the options define."""
+    """Read a file of judgments in the layout that its suffix and the options define."""
     # TREC runs and qrels can have any name.
     is_table = str(path) == "-" or str(path).lower().removesuffix(".gz").endswith(_TABLES)
     which = "prompt_id" if options.prompts else "prompt"
@@ -249,7 +245,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         needed = [role for role in needed if role not in without]
         table = _read_table(path, kind, needed, options, without)
     if model is not None:
-        table.rows["model"] = repeat_text(model, len(table.rows))
+        table.rows["model"] = fill_column(model, len(table.rows))
     for side in sides:
         if f"model{side}" not in table.rows or kind == "judgments":
             role = f"image{side}"
@@ -286,17 +282,7 @@ def _read_table(
     without: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
-    """Read a table with one row per judgment, all columns as text.
-
-    Args:
-        path: A table for `pqpp_files.read_columns`, or the rows of another tool's file.
-        kind: A key of `FILE_KINDS`.
-        needed: Required roles.
-        options: The column names and encoding.
-        without: Roles to ignore.
-        nested: Role whose lists and objects become rows, with their positions and keys in the
-            columns `PLACE` and `KEY`.
-    """
+    """Read a table as text, with one row per judgment; lists in the role `nested` become rows."""
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not is_input(str(path)):
         where = path if path.is_dir() else path.parent
@@ -348,7 +334,7 @@ def _read_table(
 def _refuse_missing(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
-    """Raise an error for missing columns, and for invalid cells in the others."""
+    """Raise one error for the missing columns and any invalid cells of the others."""
     remedy, usual = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
@@ -403,7 +389,7 @@ def _to_text(value: Any) -> str:
 
 
 def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
-    """Turn keys and positions of nested votes into models and annotators."""
+    """Convert the keys and positions of nested votes to models and annotators."""
     rows = table.rows
     keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():

@@ -34,7 +34,7 @@ from pqpp_datasets.own_benchmark.admission import (
     select_counted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
-from pqpp_datasets.own_benchmark.forms import to_parser
+from pqpp_datasets.own_benchmark.forms import make_parser
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
@@ -80,13 +80,7 @@ class Generation:
 
 
 def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation:
-    """Compute the score of each prompt with each model.
-
-    Args:
-        votes: All votes.
-        prompts: Number of prompts.
-        options: Annotator filtering and aggregation are used.
-    """
+    """Compute the score of each prompt with each model."""
     from pqpp_metrics.functional import hbpp
 
     agreements = compute_agreements(votes)
@@ -232,8 +226,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     Args:
         run: The results, with numbered prompts.
         vote: The relevance votes, with numbered prompts.
-        prompts: Number of prompts.
-        options: `k` and `min_relevant_votes` are used.
+        options: Only `k` and `min_relevant_votes` are used.
 
     Raises:
         BenchmarkError: A result or vote is duplicate, or a vote is invalid.
@@ -243,7 +236,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     report_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
     report_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
-    positive = vote.parse_values("label", *to_parser(RELEVANCE)) == 1
+    positive = vote.parse_values("label", *make_parser(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import make_model_slug
-from pqpp_files.errors import PqppError, is_out_of_memory, to_line
+from pqpp_files.errors import PqppError, describe, is_out_of_memory
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve, walk_files
@@ -116,11 +116,10 @@ def _load_image_column(kept: Any, name: str, image_dir: str | Path | None) -> pa
 
 
 def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -> Any:
-    r"""Load the current content of a folder, or a repository, with `datasets`.
+    r"""Load the current content of a folder or repository with `datasets`.
 
     Args:
         source: A folder, or OWNER/REPOSITORY; if the Hub is unreachable, its cache is read.
-        subset: The configuration.
         options: Options of `load_dataset`.
 
     Raises:
@@ -153,17 +152,17 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
         _refuse_outside_files(folder, root)
         named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
-        with _explain_load_errors(source):
+        with _convert_load_errors(source):
             builder = datasets.load_dataset_builder(source, subset, **named)
         for file in chain(*(builder.config.data_files or {}).values()):
             join_inside(root, ".." if "://" in file else file)
-    with _explain_load_errors(source), use_cache_if_unreachable(source):
+    with _convert_load_errors(source), use_cache_if_unreachable(source):
         return datasets.load_dataset(source, subset, **options)
 
 
 @contextlib.contextmanager
-def _explain_load_errors(source: str) -> Iterator[None]:
-    """Convert any error of `datasets`, which reads files of any content, to one line."""
+def _convert_load_errors(source: str) -> Iterator[None]:
+    """Convert any error of `datasets` to an error of one line."""
     import datasets
 
     try:
@@ -177,7 +176,7 @@ def _explain_load_errors(source: str) -> Iterator[None]:
         is_typed = isinstance(error, PqppError) or (isinstance(error, OSError) and not known)
         if is_typed or is_out_of_memory(error):
             raise
-        reason = to_line(error.__cause__ or error, named=False)  # such as an unknown subset
+        reason = describe(error.__cause__ or error, named=False)  # such as an unknown subset
         fault = known or f"cannot be loaded ({reason}); choose another dataset"
         raise BenchmarkError(f"dataset {source} {fault}") from None
 

@@ -71,7 +71,6 @@ def split_images(
     the build's rule, null without counted votes) and `votes` (number of counted votes).
 
     Args:
-        built: The benchmark.
         judged: Output of `list_voted_images` or `list_compared_images`.
         images: Content of `image`: "path" (the name in the votes; absolute paths become relative to
             `image_dir` or, without it, to their common folder), "bytes" (the image file) or "none".
@@ -106,7 +105,6 @@ def split_votes(built: Outcome, names: Sequence[Any]) -> Splits:
     `counts` (whether the vote counts), `control` and, if known, `seconds`.
 
     Args:
-        built: The benchmark.
         names: Names or numbers of the annotators.
     """
     assert built.generation is not None
@@ -135,7 +133,6 @@ def split_preferences(built: Outcome, names: Sequence[Any]) -> Splits:
     `image_a`, `image_b` and `seconds`.
 
     Args:
-        built: The benchmark.
         names: Names or numbers of the annotators.
     """
     assert built.preferences is not None
@@ -166,14 +163,7 @@ def _split_rows(
     order: np.ndarray | None = None,
     root: Path | None = None,
 ) -> Splits:
-    """Return batches of rows by split, with categories converted to texts.
-
-    Args:
-        built: The benchmark.
-        columns: The columns; the index `prompt` is replaced by `prompt_id` and `prompt`.
-        order: Order of the rows; default: unchanged.
-        root: Folder of the images that replace their names in `image`; None keeps names.
-    """
+    """Return batches of rows by split, with prompt numbers replaced by ids and texts."""
     prompt, step = np.asarray(columns["prompt"]), _ROWS if root is None else _ROWS_OF_BYTES
     about = {
         name: pa.DictionaryArray.from_arrays(prompt, built.prompts[name].combine_chunks())

@@ -51,13 +51,12 @@ class LongTable:
         """Create a table from the columns of a file.
 
         Args:
-            path: The file.
             columns: The columns, by role.
             row: Index of each row in the file; default: 0, 1, 2, ...
             named: Column name in the file, by role.
         """
         rows = pd.DataFrame(columns)
-        rows[FILE] = repeat_text(str(path), len(rows))
+        rows[FILE] = fill_column(str(path), len(rows))
         rows[ROW] = np.arange(len(rows)) if row is None else row
         return cls(rows, str(path), named or {})
 
@@ -91,7 +90,7 @@ class LongTable:
         self.faults += [line] if line not in self.faults else []
 
     def report_cells(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
-        """Add an error line about invalid cells: the first value, and the text `allowed`."""
+        """Add an error line about invalid cells, with the first value and the text `allowed`."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
             self.add_fault(role, rows, f"{self.get_column(role, rows[0])} is {cell}, {allowed}")
@@ -109,7 +108,6 @@ class LongTable:
         """Return the indices of rows whose category is wrong.
 
         Args:
-            role: The role.
             wrong: Whether each category of the role is wrong.
         """
         wrong = np.fromiter(wrong, bool)
@@ -124,11 +122,10 @@ class LongTable:
     def parse_values(
         self, role: str, parse: Callable[[str], float | None], allowed: str
     ) -> np.ndarray:
-        """Convert the texts of a role to numbers, float64; add an error line about invalid texts.
+        """Convert a role's strings to numbers, float64; add an error line about invalid ones.
 
         Args:
-            role: The role.
-            parse: Converts a text to a number; None if it is invalid.
+            parse: Converts a string to a number, or to None if it is invalid.
             allowed: The allowed values, for the error line.
         """
         values = [parse(text) for text in self.rows[role].cat.categories]
@@ -187,7 +184,7 @@ class LongTable:
 
 
 def make_column(codes: Any, texts: Sequence[Any]) -> Any:
-    """Return a categorical column from codes and the text of each code; equal texts are merged.
+    """Return a categorical column from codes and the label of each code; equal labels are merged.
 
     Example:
         >>> column = make_column(np.array([0, 1, 2]), ["b", "a", "b"])
@@ -198,6 +195,6 @@ def make_column(codes: Any, texts: Sequence[Any]) -> Any:
     return pd.Categorical.from_codes(indices[codes], pd.Index(names, dtype=object))
 
 
-def repeat_text(text: str, rows: int) -> Any:
+def fill_column(text: str, rows: int) -> Any:
     """Return a categorical column with the same text in all rows."""
     return make_column(np.zeros(rows, np.int8), [text])

@@ -150,9 +150,9 @@ class BuildOptions:
                 known = f"{', '.join(ROLES)}, alone or after {kinds}"
                 hint = did_you_mean(name, ROLES, f"use one of {known}")
                 raise BenchmarkError(f"`columns`: unknown role {role!r:.60}; {hint}")
-        _allow_one(scale=self.scale, labels=self.labels)
-        _allow_one(annotators=self.annotators, models=self.models, questions=self.questions)
-        _allow_one(model=self.model, model_pattern=self.model_pattern, models=self.models)
+        _refuse_several(scale=self.scale, labels=self.labels)
+        _refuse_several(annotators=self.annotators, models=self.models, questions=self.questions)
+        _refuse_several(model=self.model, model_pattern=self.model_pattern, models=self.models)
         try:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
@@ -205,7 +205,7 @@ _CHOICES = {
 _CHOICES["from_format"] = (None, *FORMATS)
 
 
-def _allow_one(**given: object) -> None:
+def _refuse_several(**given: object) -> None:
     came = [f"`{name}`" for name, value in given.items() if value]
     if len(came) > 1:
         raise BenchmarkError(f"{' and '.join(came)} exclude each other; set only one")

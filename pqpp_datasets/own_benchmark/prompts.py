@@ -122,10 +122,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
 
 
 def _fill_empty_cells(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
-    """Return a role's cells, with empty cells replaced by the text's only value or `nothing`.
-
-    If a text has several values, its empty cells become error lines.
-    """
+    """Fill a role's empty cells from rows with the same prompt text, else with `nothing`."""
     cells, texts = rows[role].fillna(""), rows["spelled"]
     named = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
     named = named.sort_values(role).set_index("spelled")[role]
@@ -153,7 +150,6 @@ def split_strata(
         ids: Distinct ids of the prompts.
         strata: Stratum of each prompt.
         fractions: Share of each split, with sum 1; default: 60, 20 and 20%.
-        seed: Random seed.
 
     Raises:
         BenchmarkError: A share is not from 0 to 1, or the sum is not 1.

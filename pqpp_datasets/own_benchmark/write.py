@@ -29,8 +29,8 @@ from pqpp_datasets.own_benchmark.kept import (
 )
 from pqpp_datasets.own_benchmark.prompts import describe_split
 from pqpp_datasets.target_columns import Target
-from pqpp_files.errors import explain
-from pqpp_files.figures import format_figures
+from pqpp_files.errors import reraise
+from pqpp_files.figures import format_tables
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.names import pluralize
 from pqpp_files.paths import expand
@@ -47,8 +47,8 @@ _ANNOTATORS_SHOWN = 1000  # keeps the page small enough for browsers
 
 
 @dataclass(frozen=True)
-class Extras:
-    """The options of `write_benchmark`: what to store besides the scores, and facts for the card.
+class WriteOptions:
+    """The options of `write_benchmark`: what to store besides the scores, and details for the card.
 
     Attributes:
         images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
@@ -90,7 +90,7 @@ class Extras:
         return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_public_names(names)]
 
     def get_public_names(self, names: Sequence[str]) -> list:
-        """Return annotators' names, or numbers from 1 instead, as `keep_annotators` says.
+        """Return annotators' names if `keep_annotators` is set, else random numbers from 1.
 
         Raises:
             BenchmarkError: `pseudonym_key` cannot be read or is too short.
@@ -100,7 +100,7 @@ class Extras:
         if self.pseudonym_key is None:
             drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
             return self._drawn.setdefault(tuple(names), drawn)
-        with explain("`pseudonym_key` cannot be read", "choose another file", BenchmarkError):
+        with reraise("`pseudonym_key` cannot be read", "choose another file", BenchmarkError):
             key = expand(self.pseudonym_key).read_bytes()
         if len(key) < _SHORTEST_KEY:
             what = f"expected at least {_SHORTEST_KEY} random bytes, got {len(key)}"
@@ -113,12 +113,15 @@ class Extras:
         """Return the content of the citation file; "" without one."""
         if self.citation is None:
             return ""
-        with explain(f"{self.citation} cannot be read", "choose another file", BenchmarkError):
+        with reraise(f"{self.citation} cannot be read", "choose another file", BenchmarkError):
             return Path(self.citation).read_text("utf-8").strip()
 
 
 def write_benchmark(
-    built: Outcome, folder: str | Path, name: str = "My benchmark", extras: Extras | None = None
+    built: Outcome,
+    folder: str | Path,
+    name: str = "My benchmark",
+    extras: WriteOptions | None = None,
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 
@@ -126,11 +129,10 @@ def write_benchmark(
     `preferences`; with votes and preferences, the images of preferences are `compared_images`.
 
     Args:
-        built: The benchmark.
         folder: The output folder; an existing one is replaced only if this function wrote it and it
             contains no other files.
         name: The name on the card and the report.
-        extras: What to write besides the scores; default: `Extras()`.
+        extras: What to write besides the scores; default: `WriteOptions()`.
 
     Returns:
         The folder; `load_dataset(str(folder))` loads it.
@@ -139,7 +141,7 @@ def write_benchmark(
         BenchmarkError: The folder contains other files, or an image or annotator option is invalid.
         FileError: An image name leads out of its folder, or a file is not an image.
     """
-    extras = extras or Extras()
+    extras = extras or WriteOptions()
     people = [names for names, _ in built.flagged_annotators]
     numbers = [extras.get_public_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
@@ -197,7 +199,7 @@ def write_benchmark(
     return Path(folder)
 
 
-def _describe_flagged_raters(built: Outcome, extras: Extras) -> Iterator[str]:
+def _describe_flagged_raters(built: Outcome, extras: WriteOptions) -> Iterator[str]:
     """Yield a line on the flagged raters of judgments, and one on those of preferences."""
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
@@ -208,16 +210,14 @@ def _describe_flagged_raters(built: Outcome, extras: Extras) -> Iterator[str]:
             yield f"{len(people)} of {pluralize(len(names), 'annotator')} {verb} flagged{listed}"
 
 
-def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
+def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> str:
     """Return a self-contained HTML page on the quality of a benchmark.
 
     It shows problems, the votes that count, their agreement and reliability, up to 1000 annotators
     with reasons for flags and exclusion, and a histogram of each target.
 
     Args:
-        built: The benchmark.
-        name: The benchmark's name.
-        extras: Names of annotators and `plan_width` are used.
+        extras: Only the annotators' names and `plan_width` are used.
     """
     generation, preferences = built.generation, built.preferences
     # Without hints on options, which do not concern readers of the report.
@@ -241,7 +241,7 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
-        format_figures=format_figures,
+        format_tables=format_tables,
         labels=generation and _format_labels(generation, generation.labels),
         annotators=generation and _list_annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,

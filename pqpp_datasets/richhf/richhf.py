@@ -27,7 +27,7 @@ from pqpp_datasets.benchmark import load_entry
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records
 from pqpp_datasets.tables import file_error
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.images import read_header
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, walk_files
@@ -181,7 +181,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
 
 
 def hash_pickapic_files(folder: object) -> str:
-    """Return a hash of the names, sizes and modification times of a copy's Parquet files."""
+    """Return a hash of the names, sizes and modification times of a Pick-a-Pic copy's files."""
     stats = [(str(path), path.stat()) for path in find_pickapic_files(str(folder))]
     text = "\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)
     return hash_parts([text])
@@ -204,7 +204,7 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
 
 
 def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
-    with explain(f"{path} is not a Parquet file", "download the file again", BenchmarkError):
+    with reraise(f"{path} is not a Parquet file", "download the file again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
             raise BenchmarkError(f"{path}: missing column {min(lacking)}; use Pick-a-Pic v1")

@@ -78,7 +78,6 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
     """Parse a structured prompt.
 
     Args:
-        text: The prompt.
         source: The prompt's file, for errors.
         line: The line of the file on which the prompt begins.
 

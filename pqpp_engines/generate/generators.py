@@ -33,8 +33,6 @@ class ImageRequest:
     """An image to generate.
 
     Attributes:
-        prompt_id: The prompt's id.
-        prompt: The text.
         index: The image's index among the prompt's images, from 0.
         seed: The seed of the image.
     """
@@ -52,8 +50,8 @@ class GeneratedImage:
     Attributes:
         image: A PIL image; None if it was refused.
         flagged: Whether a safety checker flagged it; None without a checker.
-        info: Further content of its JSON file, whose `seed` replaces the requested one; without an
-            image, `refused` gives the reason.
+        info: Further content of its JSON file; its `seed` replaces the requested one, and if there
+            is no image, its `refused` gives the reason.
     """
 
     image: Image | None
@@ -75,7 +73,7 @@ class Generator:
     budget: Budget | None = None
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return one result per request; it must not depend on the other requests."""
+        """Return one result per request, independent of the other requests."""
         return [self.generate_one(each) for each in requests]
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:

@@ -30,8 +30,8 @@ class DiffusersGenerator(Generator):
     """A text-to-image pipeline of diffusers.
 
     It is the pipeline that `AutoPipelineForText2Image` finds for a folder, or else the folder's own
-    pipeline if it accepts a prompt and returns images. An image of one colour, which NaN causes, is
-    refused unless a safety checker made it.
+    pipeline if it accepts a prompt and returns images. An image of a single colour, a sign of NaN
+    values, is refused unless a safety checker made it.
 
     Each image has its own random generator on the CPU, so that it does not depend on the batch or
     the device's random numbers. Batches of different sizes differ by rounding; with one image at a

@@ -78,7 +78,6 @@ def generate(
     at the end of a run.
 
     Args:
-        generator: The image generator.
         prompts: Rows with `prompt` and `prompt_id`.
         output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
@@ -166,10 +165,7 @@ def make_images(
     """Generate missing images; yield each result, existing images first.
 
     Args:
-        generator: The image generator.
-        requests: The images.
         store: The folder of `images`.
-        batch_size: Images per batch.
         skip_refused: Whether to continue after an `EngineError` that refuses one image.
 
     Raises:
@@ -179,7 +175,7 @@ def make_images(
     left = []
     for image in requests:
         if store.exists(get_image_path(generator, image)):
-            yield ImageResult(image, _read_info(store, generator, image), True)
+            yield ImageResult(image, _reuse_image(store, generator, image), True)
         else:
             left.append(image)
     for start in range(0, len(left), batch_size):
@@ -217,7 +213,6 @@ def get_image_path(generator: Generator, request: ImageRequest) -> str:
 
 
 def _get_metadata_path(name: str) -> str:
-    """Return the path of an image's JSON file."""
     return f"{name.removesuffix('.png')}.json"
 
 
@@ -233,7 +228,7 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     return note
 
 
-def _read_info(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
+def _reuse_image(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse one made with other settings."""
     name = get_image_path(generator, image)
     note = _read_image_metadata(store, name)
@@ -269,7 +264,7 @@ def _write_image(
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
     # The metadata may exist already, from a killed run or from one that is still running.
     if not store.write_new(_get_metadata_path(name), text):
-        _read_info(store, generator, request)
+        _reuse_image(store, generator, request)
         store.write(_get_metadata_path(name), text)
     store.write(name, content)
     return ImageResult(request, note)
@@ -298,13 +293,12 @@ class GenerationJob:
         open_generator: Loads the generator before the first shard.
         output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
         images_per_prompt: Number of images per prompt.
-        batch_size: Images per batch.
         column: The prompt column; the ids are in `prompt_id`.
 
     Returns:
         `file_name` below `images`, `prompt_id`, `prompt`, `model`, `index`, `seed`, `flagged`,
-        `sha256` and `error`: why there is no image of a prompt that is not text, or that the
-        generator refuses while it makes others.
+        `sha256` and `error`: why a prompt has no image, because it is not text or the generator
+        refuses it but not others.
 
     Example:
         >>> import pyarrow as pa, tempfile
@@ -378,7 +372,7 @@ class GenerationJob:
         return pa.Table.from_pylist(rows, schema)
 
     def _generate(self, prompts: list[dict[str, str]]) -> list[ImageResult]:
-        """Generate images in order; if all fail, the error is not attributed to a prompt."""
+        """Generate images in order; if all fail, raise the error instead of blaming each prompt."""
         wanted = make_requests(self.generator, prompts, self.images_per_prompt)
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))

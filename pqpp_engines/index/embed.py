@@ -14,7 +14,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_feedback.assess.pictures import list_images
-from pqpp_files.errors import FileError, to_line
+from pqpp_files.errors import FileError, describe
 from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand
@@ -33,15 +33,15 @@ class EmbeddingJob:
         model: The model's name, as for `ImageTextEncoder`; it is loaded before the first shard.
         column: The column of texts or, with `image_dir`, of image paths relative to that folder.
         image_dir: The folder of the images; by default, texts are embedded.
-        revision: The model's revision.
         batch_size: Items per batch on a GPU.
 
     Returns:
         All input columns; `embedding`, lists of float32 or null; and `error`, why an embedding is
-        missing. An input column with the name of a new one is refused.
+        missing.
 
     Raises:
-        EngineError: The model does not embed, or a new column's name exists already.
+        EngineError: The model has no embeddings, or the input has a column with the name of a new
+            one.
     """
 
     model: str
@@ -86,7 +86,7 @@ class EmbeddingJob:
                     path = expand(self.image_dir or "") / texts[row]
                     vectors[row] = self.encoder.embed_images([path], 1)[0].tolist()
                 except FileError as error:
-                    faults[row] = f"the image cannot be read: {to_line(error, named=False)}"
+                    faults[row] = f"the image cannot be read: {describe(error, named=False)}"
         kind = pa.list_(pa.float32())
         if self.image_dir and self.encoder.can_match:  # several vectors an image
             kind = pa.list_(kind)
@@ -137,7 +137,7 @@ def read_embedding_shards(
 def embed_folder(
     folder: str, encoder: ImageTextEncoder, batch_size: int = 64
 ) -> tuple[Any, list[str]]:
-    """Return the embeddings of a folder's images, and as ids the images' paths in the folder.
+    """Return the embeddings of a folder's images, and their paths in the folder as ids.
 
     Raises:
         FeedbackError: The folder has no images.
@@ -172,7 +172,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     return embeddings, read_table(ids, plain="id").texts("id")
 
 
-def load_queries(path: str, count: int) -> Any:
+def load_query_embeddings(path: str, count: int) -> Any:
     """Return memory-mapped embeddings of `count` queries.
 
     Raises:

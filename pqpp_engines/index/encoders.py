@@ -17,7 +17,7 @@ import numpy as np
 
 from pqpp_backbones.pretrained import check_token_ids, load_model
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
 from pqpp_files.table_formats import cut_batches
@@ -83,7 +83,6 @@ class ImageTextEncoder:
         """Return the model of an index.
 
         Args:
-            index: The index.
             folder: The model's folder, if it is not on the Hub.
 
         Raises:
@@ -186,7 +185,7 @@ class ImageTextEncoder:
         import torch
 
         what = f"{self.model} cannot embed the input"
-        with explain(what, "choose another model", EngineError), torch.inference_mode():
+        with reraise(what, "choose another model", EngineError), torch.inference_mode():
             batches = cut_batches(items, self.at_once or batch_size)
             parts = [embed(batch).float().cpu().numpy() for batch in batches]
         if not parts:
@@ -195,7 +194,6 @@ class ImageTextEncoder:
 
 
 def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Tensor]:
-    """Return the tokens of texts, on the model's device."""
     tokenizer = processor.tokenizer
     most = model.config.qformer_config.max_position_embeddings
     encoded = tokenizer(

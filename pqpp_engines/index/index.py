@@ -21,7 +21,7 @@ import numpy as np
 from pqpp_backbones.foreign import check_foreign_folder, read_foreign_json
 from pqpp_engines.errors import EngineError
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.hashes import hash_file
@@ -61,7 +61,7 @@ class Index:
         with require_extra("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
-        with explain(f"the index {folder} is damaged", "build the index again", EngineError):
+        with reraise(f"the index {folder} is damaged", "build the index again", EngineError):
             check_foreign_folder(self.folder)
             self.config = read_foreign_json(self.folder / CONFIG)
             texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
@@ -93,7 +93,7 @@ class Index:
         Args:
             queries: Embeddings from the same model, shape (queries, size); they are normalised.
             k: Number of results; fewer if the collection is smaller.
-            exact: Whether to compare all vectors regardless of the factory.
+            exact: Whether to compare all vectors, whatever the factory.
 
         Returns:
             Indices into `ids`, int64 (queries, k), and cosines, float32 (queries, k), best first;
@@ -108,7 +108,7 @@ class Index:
             how = f"embed the queries with {self.config['model'] or 'the model of the index'}"
             raise EngineError(f"queries are {vectors.shape}, not (n, {self.config['size']}); {how}")
         k = min(k, len(self))
-        with explain(f"{self.folder}: a damaged index", "build it again", EngineError):
+        with reraise(f"{self.folder}: a damaged index", "build it again", EngineError):
             scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
             if (short := (found < 0).any(axis=1)).any():  # the visited cells contain fewer vectors
                 scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
@@ -165,11 +165,9 @@ def build_index(
             are read in chunks. They are normalised, so that inner products are cosines, and stored
             in 16 bits.
         ids: Distinct ids of the items, without line breaks.
-        output: The folder.
         factory: A string for `faiss.index_factory`, such as `IVF1024,SQ8`; default: `Flat`, which
             compares all.
         model: Name of the model that computed the embeddings.
-        revision: The model's revision.
         seed: Seed of the training sample.
 
     Raises:
@@ -195,7 +193,7 @@ def build_index(
     if len(ids) != len(embeddings):
         raise EngineError(f"expected {len(embeddings)} ids, one for each item; got {len(ids)}")
     recall, probes = 1.0, 0
-    with explain(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
+    with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
             raise RuntimeError("a size must not be 0")
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
@@ -224,7 +222,7 @@ def build_index(
 
 
 def _to_unit(values: Any, name: str, rows: Any = None) -> Floats:
-    """Return vectors as float32, scaled to length 1; an error names the one of `rows`."""
+    """Return vectors as float32 of length 1; an error names the index of the row in `rows`."""
     with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
@@ -250,11 +248,9 @@ def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:
 
 
 def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
-    """Set how many cells a search visits; return the recall@10 and the number of cells.
-
-    Noise is added to the sample until its cosines are like those of a caption and its image in CLIP
-    (about .3); otherwise too few cells would be visited.
-    """
+    """Set how many cells a search visits; return the recall@10 and the number of cells."""
+    # Noise is added to the sample until its cosines are like those of a caption and its image in
+    # CLIP (about .3); otherwise too few cells would be visited.
     import faiss
 
     space = faiss.ParameterSpace()
@@ -281,7 +277,6 @@ def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
 def _write_index(
     output: str | os.PathLike[str], index: Any, ids: Sequence[str], config: dict[str, Any]
 ) -> Path:
-    """Write the folder of an index, and return its path."""
     import faiss
     import pyarrow as pa
 

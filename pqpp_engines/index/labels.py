@@ -103,7 +103,7 @@ def find_candidates(
 
 
 def _get_content_words(text: str) -> frozenset[str]:
-    """Return the content words of a text; all words if there are none."""
+    """Return the content words of a text, or all words if there are none."""
     every = to_words(text)
     return frozenset(find_content_words(every) or every)
 

@@ -30,7 +30,7 @@ TREC_ENDINGS = (".trec", ".run", ".txt")
 
 @dataclass
 class Retriever:
-    """A search of an index, whose results are reranked if the model can.
+    """A search of an index; the results are reranked if the model supports it.
 
     Args:
         index: A folder that `build_index` has written.
@@ -126,7 +126,7 @@ class Retriever:
             ids: Ids of the queries.
             texts: The queries.
             vectors: Embeddings of the queries, shape (queries, size); computed by default.
-            shown: Wraps the images to rerank, such as in a progress bar.
+            shown: Wraps the images to rerank, for example in a progress bar.
         """
         wanted = self.count_candidates(vectors is not None)
         vectors = self.encoder.embed_texts(texts) if vectors is None else vectors
@@ -188,7 +188,7 @@ class Retriever:
         return pa.concat_tables([schema.empty_table(), *(parts[row] for row in sorted(parts))])
 
     def _parse_vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
-        """Return embeddings as an array, and the problem of each."""
+        """Return embeddings as an array, and the problem of each cell or None."""
         size = self.loaded_index.config["size"]
         vectors = np.zeros((len(cells), size), dtype=np.float32)
         faults: list[str | None] = [None] * len(cells)

@@ -60,12 +60,12 @@ class RewriteVerdict(NamedTuple):
         predicted: Its prediction.
         gain: Its prediction minus that of the original.
         probability: Probability that the expected gain is above the margin; None for a target
-            without a deviation, like `alignment`.
+            without a standard deviation, like `alignment`.
         similarity: The cosine of both prompts in the encoder's space.
-        in_order: Probability that its words are in an English order.
+        in_order: Probability that its words are in English order.
         added: Phrases of the candidate without which it would be nearer to the original.
         lost: Phrases of the original without which it would be nearer to the candidate.
-        other_gain: The gain of `mean_hbpp`, or of `alignment` if the target is `mean_hbpp`; None if
+        other_gain: The gain in `mean_hbpp`, or in `alignment` if the target is `mean_hbpp`; None if
             the predictor has no such target.
         entailment: The probability that it entails the original or is entailed by it, whichever is
             less; None without such a model.
@@ -228,7 +228,7 @@ class Judge:
         return ""
 
     def _compare_phrases(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return the similarity of two texts, and the first's phrases that the second lacks."""
+        """Return the similarity of two texts, and the phrases that only the first has."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = normalise_rows(self._embed([other, whole, *(part.rest for part in parts)]))
         _, near, *others = points @ points[0]
@@ -236,7 +236,7 @@ class Judge:
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
 
     def _get_gain_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
-        """Return the deviation of each gain, if known without chance in votes and images."""
+        """Return the standard deviations of gains, without chance in votes and images if known."""
         known, target = self.predictor.name, self.target
         most = float(get_error_correlation(known, target, 1.0)) if self._is_own_space else 0.0
         shared = get_error_correlation(known, target, cosines) if most else np.zeros(len(cosines))
@@ -281,10 +281,10 @@ class Entailment:
 
 
 def get_error_correlation(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
-    """Return the correlation of two predictions' errors, by the similarity of the prompts.
+    """Return the correlation of the errors of two predictions, given the prompts' similarity.
 
     Args:
-        predictor: The predictor whose space the cosines are from, like `static`.
+        predictor: The predictor in whose embedding space the cosines were computed, like `static`.
         target: The predicted target.
         cosines: Cosines of pairs of prompts, any shape.
 

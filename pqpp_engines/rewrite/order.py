@@ -27,7 +27,7 @@ _SMOOTHING = 8  # of counts, by the kinds' own shares
 
 
 def compute_order_probability(text: str) -> float:
-    """Return the probability that a text is in English word order rather than shuffled.
+    """Return the probability that the words of a text are in English order rather than shuffled.
 
     Both have a prior probability of .5.
 
@@ -41,7 +41,7 @@ def compute_order_probability(text: str) -> float:
 
 
 def score_adjacent_words(text: str) -> float:
-    """Return the mean log ratio of how often adjacent word classes co-occur to chance.
+    """Return the mean pointwise mutual information of adjacent word classes, by counts in captions.
 
     Example:
         >>> score_adjacent_words("a dog") > 0 > score_adjacent_words("dog a")

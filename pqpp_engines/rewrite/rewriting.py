@@ -33,7 +33,6 @@ class Writer:
     """A language model that rewrites prompts.
 
     Args:
-        chat: The language model.
         count: Number of rewrites per prompt.
         target: The target to improve; for a retrieval target, the model expands queries.
     """

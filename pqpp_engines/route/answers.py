@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_engines.route.routes import Account, Rule
-from pqpp_files.errors import to_line
+from pqpp_files.errors import describe
 from pqpp_files.hashes import hash_parts
 
 
@@ -27,7 +27,7 @@ class Decision(NamedTuple):
         route: The name of the route.
         value: The lower bound of each route's quality in units of utility, by route.
         cost: Cost of the chosen route.
-        out_of_domain: Whether the predictor cannot read the prompt, which sends it to the most
+        out_of_domain: Whether the predictor cannot read the prompt, which then goes to the most
             expensive route.
         reason: The reason in a few words.
     """
@@ -101,7 +101,7 @@ class RouteLog:
         self.account = Account(len({line["key"] for line in lines} - left), spent)
 
     def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
-        """Record a call before it is made; return its number."""
+        """Record a call before it is made, and return its number."""
         told = {"key": self._keys[index], "router": self._router, "asked": route}
         with self._ledger.lock():
             return self._ledger.record_call(max_cost, **told, **decision._asdict())
@@ -157,7 +157,7 @@ def answer_prompts(
     from tqdm import tqdm
 
     def call(index: int) -> RoutedAnswer:
-        """Call the chosen route, then the others, the best first; a failed call counts as paid."""
+        """Call the chosen route, and after a failure the next best; failed calls count as paid."""
         decision, failed = decisions[index], dict[str, str]()
         others = sorted(decision.value, key=lambda name: -decision.value[name])
         for name in dict.fromkeys([decision.route, *others]):
@@ -169,7 +169,7 @@ def answer_prompts(
             try:
                 answer = RoutedAnswer(functions[name](texts[index]), name, {**failed})
             except Exception as error:  # a user's function may raise anything
-                failed[name] = to_line(error)[:200]
+                failed[name] = describe(error)[:200]
                 answer = RoutedAnswer(None, None, failed)
             log.add_answer(number, cost, answer)
             if answer.route:

@@ -33,7 +33,7 @@ class Router:
     Attributes:
         routes: The models to choose from.
         rule: The rule of the choice.
-        price: The value of a unit of cost, found on the calibration prompts.
+        price: The utility that a unit of cost must buy, found on the calibration prompts.
         shares: The share of the calibration prompts that each route gets, by its name.
         prompts: The number of calibration prompts.
         predictor: Predicts the quality of each route.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.hashes import hash_parts
 from pqpp_models import Predictor
 
@@ -78,14 +78,14 @@ class Rule:
             raise EngineError(f"`share` must be from 0 to 1; got {self.share}")
 
     def get_lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
-        """Return normal lower bounds of the quality at the rule's confidence."""
+        """Return lower confidence bounds of the quality, for normal errors."""
         from scipy.special import ndtri
 
         return values if self.confidence == 0.5 else values - ndtri(self.confidence) * deviations
 
 
 def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
-    """Require standard deviations of all targets, for a confidence above .5.
+    """Refuse targets without a standard deviation, which a confidence above .5 needs.
 
     Raises:
         EngineError: A target has no standard deviation.
@@ -214,11 +214,9 @@ def find_price(
 
 
 def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
-    """Return a price between each two prices at which a choice changes, safe from rounding.
-
-    They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
-    all.
-    """
+    """Return one price between each two adjacent prices at which a choice changes."""
+    # They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
+    # all.
     gains = [np.zeros(1)]
     for dearer in range(len(costs)):
         for cheaper in range(len(costs)):
@@ -232,7 +230,7 @@ def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
 
 @dataclass
 class Account:
-    """The prompts and spending under a rule.
+    """The number of prompts and the spending under a rule.
 
     With an account, the rule holds for the actual prompts, not only for the calibration prompts:
     the total cost never exceeds the budget times the number of prompts, and a share is off by at
@@ -283,7 +281,7 @@ class Account:
         return chosen
 
     def try_to_spend(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
-        """Replace the planned cost by a call's cost; return whether the budget allows the call."""
+        """Release a planned cost, and spend a call's cost; return whether the budget allowed it."""
         with self._lock:
             self.spent -= planned
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9
@@ -331,7 +329,7 @@ def read_router(path: Path) -> dict[str, Any]:
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
         raise EngineError(f"{path} is not a router: model_type must be {KIND!r}")
-    with explain(f"{path} is damaged", "fit the router again", EngineError):
+    with reraise(f"{path} is damaged", "fit the router again", EngineError):
         if router["sha256"] != hash_router(router):
             raise ValueError("the file has changed since it was written")
         routes = [Route(**route) for route in router["routes"]]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import FeedbackError
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional.agreement import cohen_kappa
 from pqpp_metrics.functional.correlation import kendall_qpp
@@ -76,7 +76,7 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
 
 
 def match_answers(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
-    """Return the rows whose images have a human answer, and these answers.
+    """Return the rows whose images people have rated, and their answers.
 
     Example:
         >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
@@ -165,7 +165,6 @@ def compare_rankings(
         people: People's answers, (images,).
         models: The generator of each image.
         prompts: The prompt of each image.
-        resamples: Number of bootstrap samples.
 
     Returns:
         `by_people` and `by_automation`, dicts from model to rate, highest first; `same_order` and
@@ -209,7 +208,6 @@ def resample_means(
     Args:
         sums: Sum of the values of each prompt's images by model, (prompts, models).
         counts: Number of these images, same shape.
-        resamples: Number of bootstrap samples.
         seed: The same seed draws the same prompts.
 
     Returns:
@@ -272,16 +270,16 @@ HOW_TO_READ = (
 
 def compare_with_people(
     rows: Iterable[Row], people: HumanAnswers
-) -> tuple[list[Figures], list[str]]:
-    """Return tables of how well each routine's verdicts and scores agree with people.
+) -> tuple[list[ResultTable], list[str]]:
+    """Measure how well each routine's verdicts and scores agree with people's answers.
 
     Args:
         rows: Verdicts on images.
         people: People's answers for some of the images.
 
     Returns:
-        Tables of agreement by task and by model and of how many ratings the scores save, and notes
-        that explain the columns.
+        Tables of the agreement by task and by model, a table of how many ratings the scores save,
+        and notes that explain the columns.
 
     Raises:
         FeedbackError: No image that has a verdict or a score was rated by people.
@@ -310,11 +308,11 @@ def compare_with_people(
                 those = [pair for pair in pairs if group in (None, pair[0][column])]
                 lines.append({"routine": name, column: group or "all", **_summarise(those)})
         about = f"agreement_by_{column}", f"Agreement by {column}"
-        tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
+        tables.append(ResultTable(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
     saved = [{"routine": name, **_measure_savings(by_routine[name], people)} for name in enough]
     if enough:
-        tables.append(Figures("saved", "Votes that scores save", list(saved[0]), saved))
+        tables.append(ResultTable("saved", "Votes that scores save", list(saved[0]), saved))
     left_out = sorted(set(judged) - set(enough))
     fewer = f"{', '.join(left_out)}: fewer than {FEWEST} images with an answer"
     return tables, [*HOW_TO_READ, *([fewer] if left_out else [])]
@@ -336,7 +334,7 @@ def _summarise(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
 
 
 def _measure_savings(rows: Sequence[Row], people: HumanAnswers) -> dict[str, Any]:
-    """Return the mean of people's answers with and without the scores of unrated images."""
+    """Return people's mean answer, estimated with and without the scores of unrated images."""
     said = map(people.find, rows)
     answers = np.array([np.nan if answer is None else float(answer) for answer in said])
     scores, is_judged = np.array([_get_score(row) for row in rows]), np.isfinite(answers)

@@ -26,7 +26,6 @@ class Verdict:
         verdict: Whether the image shows what the prompt requires; None if undecided, or if the
             assessor only gives scores.
         score: Higher is better, in the assessor's own range; None if there is none.
-        reason: The reason in words.
     """
 
     verdict: bool | None
@@ -71,8 +70,7 @@ class Assessor(abc.ABC):
             pictures: The source of each image.
 
         Raises:
-            FeedbackError: An image cannot be assessed. Each image is then tried singly, as after
-                any error except those of models, services and budgets.
+            FeedbackError: An image cannot be assessed. Each image of the batch is then tried alone.
         """
 
     @abc.abstractmethod
@@ -85,7 +83,7 @@ class Assessor(abc.ABC):
         """
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
-        """Raise an error before the start if the run would exceed the budget.
+        """Refuse a run that would exceed the budget, before it starts.
 
         Raises:
             ServiceError: The budget is too small.
@@ -97,7 +95,7 @@ class Assessor(abc.ABC):
 
     @contextlib.contextmanager
     def measure_time(self, role: str) -> Iterator[None]:
-        """Add the duration of a block to the `seconds` of a model's role."""
+        """Add the duration of a block to the `seconds` of a role."""
         start = time.perf_counter()
         try:
             yield
@@ -148,7 +146,7 @@ def make_rng(*parts: Any) -> np.random.Generator:
     An image's random choices are thus the same in every run, batch and order.
 
     Args:
-        *parts: The image's id, and the name of the choice.
+        *parts: The image's id, and the purpose of the random numbers.
 
     Example:
         >>> int(make_rng("7/sdxl_0.png", "rivals").integers(1000))

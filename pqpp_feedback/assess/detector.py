@@ -31,7 +31,6 @@ class Detector:
     Args:
         name: Name or path of the detector, for `pqpp_backbones.pretrained.fetch_model`.
         device: The device; None for the default.
-        dtype: The number format.
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
@@ -98,9 +97,9 @@ def _is_open_set(config: Any) -> bool:
 
 
 def make_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
-    """Return boxes as plain values, the highest score first; ties in order of position.
+    """Return boxes as plain values, the highest score first, ties by label and position.
 
-    A box without area within the image, such as one in its padding, is left out.
+    Boxes outside the image, such as in its padding, are left out.
 
     Args:
         answer: `scores` (n,) and `boxes` (n, 4) in pixels, tensors.

@@ -99,7 +99,7 @@ def render_gallery(
 
 
 def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
-    """Return the template's data of one image and its verdicts."""
+    """Return the template's data for an image and its verdicts."""
     first, evidence = rows[0], [parse_evidence(row) for row in rows]
     boxes = [box for seen in evidence for box in find_boxes(seen)]
     labels = dict.fromkeys(box["label"] for box in boxes)

@@ -24,13 +24,12 @@ class Picture:
     """An image file and its source.
 
     Attributes:
-        path: The file.
         prompt: The prompt's text; empty if there is none.
         image_id: The path below the folder of images, with `/`.
         prompt_id: The prompt's id, or empty.
         generator: The model that made the image; empty if unknown.
         about: Further columns of the prompt, such as its task.
-        problem: Why it cannot be assessed, as a verb phrase like "has no prompt"; empty if it can.
+        problem: Why it cannot be assessed, such as "has no prompt"; empty if it can.
         content: The bytes of an image in memory.
     """
 
@@ -47,7 +46,7 @@ class Picture:
 def find_pictures(
     image_dir: str | Path, prompts: Iterable[Row] | None = None
 ) -> tuple[list[Picture], list[str]]:
-    """Find the images of a folder with their prompts, in order of their paths.
+    """Find the images of a folder and their prompts, in order of the paths.
 
     Images are named `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
@@ -202,7 +201,7 @@ def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
         >>> one.generator, one.prompt
         ('sdxl', 'a cat')
     """
-    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _get_extras(prompt)
+    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _get_other_columns(prompt)
     return [
         Picture(Path(name), text, name, prompt_id, _parse_model(name), about, content=content)
         for name, content in sorted(images.items())
@@ -216,7 +215,7 @@ def _parse_model(name: str) -> str:
 
 
 def open_picture(path: str | Path | bytes) -> Any:
-    """Open an image as RGB: the first frame of an animation, very large ones scaled down.
+    """Open an image as RGB: the first frame of an animation, scaled down if it is very large.
 
     Raises:
         FeedbackError: It cannot be read, or a side is shorter than `SHORTEST` pixels.
@@ -278,11 +277,11 @@ def _make_picture(path: Path, image_id: str, row: Row | None, known: Mapping[str
         problem = f"has no prompt: the id {prompt_id} is unknown"
     if row.get("prompt", "") == "":  # then the row's `text` is the prompt
         row.pop("text", None)
-    about = _get_extras({**asked, **row})
+    about = _get_other_columns({**asked, **row})
     return Picture(path, prompt, image_id, prompt_id, generator, about, problem)
 
 
-def _get_extras(row: Row) -> Row:
+def _get_other_columns(row: Row) -> Row:
     known_columns = ("file_name", "prompt", "prompt_id", "model")
     return {name: cell for name, cell in row.items() if name not in known_columns}
 

@@ -24,7 +24,7 @@ from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, o
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
-from pqpp_files.errors import MissingExtraError, to_line
+from pqpp_files.errors import MissingExtraError, describe
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -154,7 +154,7 @@ def _merge_parts(files: Sequence[Path], path: Path) -> int:
 
 
 def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
-    """Return a digest of all that the rows depend on, with each file's size and time.
+    """Return a digest of everything that the rows depend on, including each file's size and time.
 
     Example:
         >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))
@@ -191,7 +191,7 @@ def assess_rows(
 
 
 def _open_or_explain(picture: Picture) -> Any:
-    """Return an image, or why it cannot be assessed."""
+    """Return the opened image, or the reason why it cannot be assessed."""
     if picture.problem:
         return f"the image {picture.problem}"
     try:
@@ -201,7 +201,7 @@ def _open_or_explain(picture: Picture) -> Any:
 
 
 def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
-    """Return evidence and verdict of each image; one failure does not affect the others."""
+    """Return the evidence and verdict of each image; after a failure, try each image alone."""
     if not pairs:
         return []
     if assessor.is_one_by_one and len(pairs) > 1:
@@ -218,7 +218,7 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
         if is_fatal(error):
             raise
         if len(pairs) == 1:
-            why = str(error) if isinstance(error, FeedbackError) else to_line(error)
+            why = str(error) if isinstance(error, FeedbackError) else describe(error)
             return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
     return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
 
@@ -284,7 +284,7 @@ class AssessmentJob:
         return make_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
     def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
-        """Return the images of prompts; a prompt without images has a picture with the reason."""
+        """Return the pictures of prompts; a prompt without images gets one with the reason."""
         texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
         ids, wrong_ids = get_ids(table, "prompt_id")
         columns = replace_invalid_utf8(table).to_pylist(), ids, texts, wrong_ids, faults

@@ -50,12 +50,11 @@ _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
 
 
 def parse_list(value: Any, separators: str = ";|") -> list[str]:
-    r"""Convert a list, or a text that contains one, to a list of texts.
+    r"""Convert a list, or a string that contains one, to a list of strings.
 
     Args:
         value: A list; a list written by Python, JSON or NumPy, as `datasets` and `pandas` put into
-            CSV; a text with separators; or None.
-        separators: The separators.
+            CSV; a string with separators; or None.
 
     Example:
         >>> parse_list("a cat wakes; a cat eats"), parse_list(["one"]), parse_list(None)

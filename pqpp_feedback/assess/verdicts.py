@@ -14,7 +14,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import atomic_write
-from pqpp_files.errors import FileError, to_line
+from pqpp_files.errors import FileError, describe
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
 
@@ -63,7 +63,7 @@ def make_row(
 
 
 def get_model_columns(assessor: Assessor) -> dict[str, str]:
-    """Return the columns for an assessor's origin: `routine`, `model` and `revision`.
+    """Return the columns that identify an assessor: `routine`, `model` and `revision`.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -113,7 +113,6 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
     """Write rows as Parquet atomically, and return their number.
 
     Args:
-        path: The file.
         rows: Rows with all or some of `COLUMNS`.
 
     Example:
@@ -159,7 +158,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(make_table([]).schema).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
-        reason = to_line(error, named=False)[:100]
+        reason = describe(error, named=False)[:100]
         raise FileError(f"{path} is damaged ({reason}); copy the file again") from None
 
 
@@ -201,7 +200,7 @@ def catch_evidence_errors(row: Row) -> Iterator[None]:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         wrong = f"the evidence of {row['image']} is not valid for {row['assessor']}"
-        line = f"{wrong} ({to_line(error)[:80]}); assess the image again"
+        line = f"{wrong} ({describe(error)[:80]}); assess the image again"
         raise FeedbackError(line) from None
 
 

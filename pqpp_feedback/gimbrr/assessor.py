@@ -69,7 +69,7 @@ class GimbrrAssessor(Assessor):
         return evidence
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the routine's verdict; None, with the reason, if undecided."""
+        """Return the routine's verdict; an undecided one is None, with the reason."""
         asked, seen = parse_task(picture.about), Evidence(evidence)
         conditions = make_conditions(asked)
         if isinstance(conditions, str) or (missing := seen.explain_missing(conditions)):
@@ -83,7 +83,6 @@ class ClipScorer:
     Args:
         name: Name or path of the model, for `pqpp_backbones.pretrained.fetch_model`.
         device: The device; None for the default.
-        dtype: The number format.
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:

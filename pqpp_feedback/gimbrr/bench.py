@@ -6,7 +6,7 @@ from typing import Any
 from pqpp_datasets.load import load_benchmark
 from pqpp_feedback.assess.agreement import FIGURES, compare_rankings, group_agreement
 from pqpp_feedback.assess.pictures import Row
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_metrics.functional.match_rate import match_rate
 
 _CONTROLLED = "Controlled"
@@ -38,7 +38,7 @@ def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[
     ]
 
 
-def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]:
+def bench_gimbrr(data_dir: str | None = None) -> tuple[list[ResultTable], list[str]]:
     """Return tables of GIMBRR's match rates and agreement, and sentences on the results.
 
     Args:
@@ -69,10 +69,10 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
             line["n"] = max(line["n"], rate["n"])
             line[rate["model"]] = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
     tables = [
-        Figures("rates", rated, ["task", "n", *names, _ALL], list(table.values())),
-        Figures("agreement", f"Agreement by task: {about}", ["task", *FIGURES], by_task),
-        Figures("agreement_by_model", about_models, ["task", "model", *FIGURES], by_model),
-        Figures("pairs", apart, ["better", "worse", "people", "automated", "survives"], pairs),
+        ResultTable("rates", rated, ["task", "n", *names, _ALL], list(table.values())),
+        ResultTable("agreement", f"Agreement by task: {about}", ["task", *FIGURES], by_task),
+        ResultTable("agreement_by_model", about_models, ["task", "model", *FIGURES], by_model),
+        ResultTable("pairs", apart, ["better", "worse", "people", "automated", "survives"], pairs),
     ]
     return tables, describe_order(order)
 

@@ -23,7 +23,6 @@ class Task:
     """The task of a prompt.
 
     Attributes:
-        task: The task's name.
         objects: The names in `representations`, in order.
         label: `task_specific_label`: counts, or what must be absent; may be empty.
         is_automatic: Whether the dataset marks the prompt as suitable for automatic assessment.
@@ -62,7 +61,7 @@ class Condition:
     """One requirement of a prompt.
 
     Attributes:
-        kind: One of `ROLES`: the image shows an object, lacks it, or shows a number of it.
+        kind: One of `ROLES`: whether the image must show an object, lack it, or show `count` of it.
         name: The object.
         others: Other objects of the prompt, which are not distractors of this one.
         count: The required number, for `counts`.
@@ -116,7 +115,7 @@ def make_count_conditions(task: Task) -> list[Condition]:
     """Return one count condition per object, from a label like `5`, `3,6` or `3, 6`.
 
     Raises:
-        FeedbackError: The label lacks a whole number for each object.
+        FeedbackError: The label does not give a whole number for each object.
 
     Example:
         >>> asked = Task("Simple arithmetic", ("cat", "dog"), "3, 6", True)

@@ -58,7 +58,7 @@ class Evidence:
         return self._clip["scale"]
 
     def explain_missing(self, conditions: Conditions) -> str:
-        """Return why the evidence cannot decide conditions; empty if it can."""
+        """Return why the evidence is insufficient for conditions; empty if it suffices."""
         for condition in conditions:
             eye = ROLES[condition.kind]
             if (self._clip if eye == "clip" else self._detector) is None:
@@ -79,7 +79,7 @@ THRESHOLD = 0.5
 
 
 class PublishedRoutine:
-    """The paper's published rules; a subclass with another name may change them.
+    """The rules that the paper's authors published; a subclass with another name can change them.
 
     Args:
         seed: Seed of the distractors, combined with the image's id.

@@ -12,7 +12,7 @@ with require_extra("pqpp/image_score", "assess"):
 
 
 class ImageScore(evaluate.Metric):
-    """The mean of each score, and the scores of all images."""
+    """A metric with the mean of each published score, and the scores of all images."""
 
     def _info(self):
         return evaluate.MetricInfo(

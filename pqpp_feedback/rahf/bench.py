@@ -19,7 +19,7 @@ from pqpp_feedback.rahf.examples import (
 )
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_files.foreign.json_values import read_json
 
 
@@ -31,7 +31,7 @@ def bench_richhf(
     limit: int | None = None,
     batch_size: int = 16,
     with_published: bool = True,
-) -> tuple[list[Figures], list[str]]:
+) -> tuple[list[ResultTable], list[str]]:
     """Evaluate models on a split of RichHF.
 
     Args:
@@ -40,7 +40,6 @@ def bench_richhf(
         data_dir: Folder of the TFRecord files; default: download.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
         limit: Use only this many rows.
-        batch_size: Images per batch.
         with_published: Whether to add the published results.
 
     Returns:
@@ -76,7 +75,7 @@ def read_published() -> dict[str, Any]:
 
 def make_result_tables(
     results: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
-) -> list[Figures]:
+) -> list[ResultTable]:
     """Combine measured results with the published ones.
 
     Args:
@@ -94,7 +93,7 @@ def make_result_tables(
                 values = {column: figures[name].get(column, math.nan) for column in columns}
                 finite = {column: None if v != v else v for column, v in values.items()}
                 rows.append({"model": model, **finite})
-        result.append(Figures(name, known["title"], ["model", *columns], rows, digits=5))
+        result.append(ResultTable(name, known["title"], ["model", *columns], rows, digits=5))
     return result
 
 
@@ -103,7 +102,7 @@ HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd"
 
 @dataclass(frozen=True)
 class PredictedSplit:
-    """A model's predictions on a split; outputs without a prediction are None.
+    """A model's predictions on a split; outputs that it does not predict are None.
 
     Attributes:
         scores: `(images, 4)`; NaN columns are scores that it does not predict.
@@ -200,7 +199,7 @@ def predict_rows(
     judged: list[Feedback] = []
     for start in range(0, len(rows), batch_size):
         some = rows[start : start + batch_size]
-        images = [examples.decode(row)[0] for row in some]
+        images = [examples.get_images(row)[0] for row in some]
         judged += model.predict(images, [examples.prompts[row] for row in some], batch_size)
     return judged
 
@@ -227,7 +226,7 @@ def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32
 def collect_ground_truth(examples: Examples) -> GroundTruth:
     """Return people's feedback on a split, with heatmaps at the examples' size."""
     rows, size = range(len(examples)), examples.heatmap_size
-    maps = np.array([[make_heatmap(m, size) for m in examples.decode(row)[1:]] for row in rows])
+    maps = np.array([[make_heatmap(m, size) for m in examples.get_images(row)[1:]] for row in rows])
     return GroundTruth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
 
 

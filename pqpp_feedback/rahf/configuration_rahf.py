@@ -97,7 +97,7 @@ class RahfConfig(PreTrainedConfig):
 
     @classmethod
     def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
-        """Return a configuration that trains on generated scenes on two CPU cores in minutes."""
+        """Return a small configuration, which two CPU cores can train in minutes."""
         # The usual spread of .02 is for widths from 768 on; here it would keep all signals tiny.
         spread = {"initializer_range": 0.08}
         vision = ViTConfig(

@@ -25,7 +25,7 @@ from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, count_weights
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-from pqpp_files.errors import to_line
+from pqpp_files.errors import describe
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.paths import check_output_folder
 from pqpp_hub.card import render_card
@@ -102,13 +102,13 @@ def convert_weights(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     try:
         model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
-        reason = to_line(error, named=False)
+        reason = describe(error, named=False)
         raise ModelError(f"the checkpoint does not fit RAHF ({reason}); {_REMEDY}") from None
     return model
 
 
 class Checkpoint(dict):
-    """A state dict under its published names; a missing name is an error."""
+    """A state dict with the published names; a missing name raises a `ModelError`."""
 
     def __missing__(self, name: str) -> torch.Tensor:
         raise ModelError(f"the checkpoint has no {name!r}; {_REMEDY}")

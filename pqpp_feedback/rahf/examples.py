@@ -69,7 +69,7 @@ def load_split(
 
 
 def is_published(split: str, data_dir: str | Path | None) -> bool:
-    """Return whether a split of RichHF is read from unchanged published files.
+    """Return whether a split of RichHF comes from the unchanged published files.
 
     Args:
         split: The split, as for `load_dataset`.
@@ -120,16 +120,15 @@ class Examples:
         table: The output of `load_split`.
         processor: A `RahfProcessor`.
         heatmap_size: Pixels along a side of the model's heatmaps.
-        augmented: Whether to augment.
         seed: Seed of augmentations and task choices.
-        blind: For ablations: `image` replaces images by grey, `prompt` replaces each word by the
-            unknown token in encoder and decoder, so that only their number is known.
+        blind: For ablations: `image` replaces images with grey; `prompt` replaces each word with
+            the unknown token, in encoder and decoder, so that only the number of words is known.
         in_memory: Cache decoded images and maps; for small sets only.
         prompt_dropout: Share of examples whose prompt is hidden from the encoder, so that the
             decoder writes it from the image alone. It replaces the paper's pretraining on captions
             (section 4.1.1); outputs that depend on the prompt then have no label.
-        joint_first: Number of initial epochs in which only outputs that need image and prompt
-            together (misalignment, alignment and the rewritten prompt) have labels.
+        joint_first: Number of initial epochs in which only the outputs that need both image and
+            prompt (misalignment, alignment and the rewritten prompt) have labels.
     """
 
     table: Any
@@ -168,7 +167,7 @@ class Examples:
         """Return the number of words of each prompt."""
         return [len(split_into_words(prompt)) for prompt in self.prompts]
 
-    def decode(self, index: int) -> tuple[Any, ...]:
+    def get_images(self, index: int) -> tuple[Any, ...]:
         """Return the image and both maps of a row as PIL images."""
         if self._kept is not None and index in self._kept:
             return self._kept[index]
@@ -184,7 +183,7 @@ class Examples:
         return self._kept.setdefault(index, (image, *maps))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        image, *maps = self.decode(index)
+        image, *maps = self.get_images(index)
         # The seed depends on the row's index, not on the process or the step.
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
@@ -229,7 +228,7 @@ class Examples:
 
 
 def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[str, Any]:
-    """Return a card's entries on the training data.
+    """Return a card's entries about the training data.
 
     Args:
         recipe: Names the dataset and the folder of its files.
@@ -237,7 +236,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
         held_out: The validation data, which chose the epoch.
 
     Returns:
-        `data`, and `images` and `dataset_name` in words.
+        The entries `data` and, in words, `images` and `dataset_name`.
     """
     # For another dataset, its name is enough.
     is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
@@ -277,7 +276,6 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
     """Return an image and its heatmaps with random augmentations.
 
     Args:
-        random: The random generator.
         image: An RGB image (PIL).
         maps: Greyscale images (PIL) of any size.
 

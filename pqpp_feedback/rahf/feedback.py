@@ -69,9 +69,8 @@ class FeedbackModel:
     """A RAHF model with its processor.
 
     Args:
-        model: The model; it stays on its device by default.
-        processor: The model's processor.
-        device: The device to move the model to.
+        model: The model.
+        device: The device to move the model to; None to leave it where it is.
         threshold: Probability from which a word counts as misaligned.
     """
 

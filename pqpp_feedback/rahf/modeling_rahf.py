@@ -370,7 +370,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             encoded: The model's output for the images and prompts.
             words: The tokens of each word of each prompt (from the processor).
             suffix: The tokens of the suffix (from the processor).
-            threshold: Probability from which a word counts as misaligned for the words after it.
+            threshold: Probability from which a word is decoded as misaligned; later words are
+                conditioned on that.
         """
         config = self.config.text_config
         paths = [WordDecoder(some, suffix, config.eos_token_id, threshold) for some in words]
@@ -381,7 +382,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             outputs = self.text_model(**encoded.t5_inputs, decoder_input_ids=tokens, **options)
             cache = outputs.past_key_values
             logits = outputs.logits[:, -1].float().cpu().numpy()
-            following = [path.step(row) for path, row in zip(paths, logits, strict=True)]
+            following = [path.choose_token(row) for path, row in zip(paths, logits, strict=True)]
         return [path.probabilities for path in paths]
 
 
@@ -403,7 +404,7 @@ def _apply_head(head, features, row, task, batch: int, first: int, last: int) ->
 def squared_error(
     predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error where both sides have a value; 0 if there is none.
+    """Return the mean squared error over the entries that are NaN on neither side; 0 without any.
 
     Args:
         predicted: `(batch, outputs, ...)`; NaN if missing.

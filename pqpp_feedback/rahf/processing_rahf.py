@@ -111,7 +111,7 @@ class RahfProcessor(ProcessorMixin):
             images: An image or a list: PIL images, arrays, paths, or mappings with `bytes`/`path`.
             text: A prompt or a list.
             tasks: For the augmented-prompt variant, the tasks of each prompt as indices of
-                `outputs.TASK_STRINGS`, as many for each; all seven if left out.
+                `outputs.TASK_STRINGS`, the same number for each prompt; all seven if left out.
             return_tensors: `pt` or `np`.
             padding: `True` or `longest`, or `max_length`.
             truncation: Ignored; prompts are always cut after a whole word.

@@ -61,7 +61,6 @@ def inpaint(
         feedback: The model that marks the regions and scores the candidates.
         image: An image as for `open_image`.
         prompt: The prompt of the image.
-        candidates: Number of candidates.
         heatmap: The heatmap that becomes the mask.
         score: The name of the score to select by.
         threshold: Lowest value of a masked pixel.
@@ -125,7 +124,7 @@ class SelectedImage:
     scores: dict[str, float]
 
 
-def select_best(
+def select_best_images(
     feedback: FeedbackModel,
     candidates: Iterable[tuple[str, Sequence[Any]]],
     score: str = "plausibility",

@@ -18,7 +18,7 @@ SUFFIX = "_0"
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a prompt, with its start and end in the prompt."""
+    """A word of a prompt, with the indices of its start and end in it."""
 
     text: str
     start: int
@@ -39,12 +39,11 @@ class WordDecoder:
     """The decoding of one prompt, constrained to its words.
 
     The words are written in order; after each, the decoder decides only whether to add the suffix.
-    Every decision thus belongs to exactly one word.
 
     Args:
         words: The tokens of each word; none is empty.
         suffix: The tokens of the suffix.
-        end: The token that ends a text.
+        end: The end-of-sequence token.
         threshold: Probability from which the suffix is written.
     """
 
@@ -60,7 +59,7 @@ class WordDecoder:
         """Whether all words have been decided."""
         return len(self.probabilities) == len(self.words)
 
-    def step(self, logits: Any) -> int:
+    def choose_token(self, logits: Any) -> int:
         """Return the next token, given the decoder's logits."""
         if self.forced:
             return self.forced.pop(0)

@@ -16,7 +16,7 @@ from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_feedback.vistar.scores import get_score_class, list_scores
 from pqpp_files.extras import require_extra
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.paths import expand
@@ -120,7 +120,7 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
 def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[str, Any]]:
     """Return how often each score prefers the image that people prefer.
 
-    Choices with an angle count only for scores of that angle.
+    A choice with an angle counts only for the scores of that angle.
 
     Args:
         rows: The output of `read_image_scores`.
@@ -178,7 +178,7 @@ def bench_vistar(
     verdicts: Sequence[str | Path],
     people: str | Path | None = None,
     roles: str | Path | None = None,
-) -> tuple[list[Figures], list[str]]:
+) -> tuple[list[ResultTable], list[str]]:
     r"""Return tables of agreement with people and of rankings by role, and notes on them.
 
     Raises:
@@ -202,7 +202,7 @@ def bench_vistar(
             missing = f"no pair of images with a preference in {people} has scores"
             raise FeedbackError(f"{missing}; use the same image names in all tables")
         title = "Pairs for which the score and people prefer the same image"
-        tables.append(Figures("agreement", title, _COLUMNS, lines))
+        tables.append(ResultTable("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {read_published()['source']}, which requires {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
@@ -211,7 +211,7 @@ def bench_vistar(
             for line in lines:
                 line["score"] = (line["score"], line.pop("ci_low"), line.pop("ci_high"))
             columns = ("rank", "generator", "score")
-            tables.append(Figures(role, f"For the role {role}", columns, lines))
+            tables.append(ResultTable(role, f"For the role {role}", columns, lines))
             used = ", ".join(lines[0]["angles"]) if lines else "none that all generators have"
             notes.append(f"{role}: angles {used}")
     if not tables:
@@ -275,8 +275,8 @@ def rank_by_role(
         confidence: Level of the percentile intervals.
 
     Returns:
-        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those
-            used. Empty if there is no angle that all generators have.
+        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and the `angles` used.
+        Empty if no angle has scores of all generators.
 
     Example:
         >>> rows = [{"generator": g, "prompt_id": p, "angle": "TR", "score": s + p / 100}
@@ -308,7 +308,7 @@ def rank_by_role(
 def _pivot_scores(
     rows: Iterable[Row], weights: Weights
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
-    """Return the generators, and the scores (generators, prompts) of each angle that all have."""
+    """Return the generators, and (generators, prompts) scores of each angle that all have."""
     known = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
     cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in known]
     frame = pd.DataFrame(cells, columns=["angle", "generator", "prompt", "score"])

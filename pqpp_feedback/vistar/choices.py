@@ -15,14 +15,14 @@ FILE = Path(__file__).with_name("vistar_choices.yaml")
 
 
 @functools.cache
-def load_choices(section: str) -> Mapping[str, Any]:
+def load_params(section: str) -> Mapping[str, Any]:
     """Return the parameters of a score by name.
 
     Args:
         section: A section of `vistar_choices.yaml`, such as `text_rendering`.
 
     Example:
-        >>> load_choices("text_rendering")["character_weight"]
+        >>> load_params("text_rendering")["character_weight"]
         0.5
     """
     with require_extra("VISTAR's scores", "assess"):
@@ -31,7 +31,7 @@ def load_choices(section: str) -> Mapping[str, Any]:
 
 
 def get_param(picture: Picture, name: str) -> Any:
-    """Return a prompt's column or control parameter; None if it has neither.
+    """Return the value of a prompt's column or control parameter; None if it has neither.
 
     Example:
         >>> from pathlib import Path

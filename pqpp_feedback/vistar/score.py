@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.choices import load_params
 from pqpp_feedback.vistar.vision import Vision
 
 # VISTAR's nine evaluation angles, in the order of its table 3.
@@ -14,7 +14,7 @@ ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
 
 
 class VistarScore(Assessor):
-    """One of VISTAR's scores: evidence from models, a score in [0, 1] by arithmetic.
+    """One of VISTAR's scores: models give evidence, and arithmetic a score in [0, 1].
 
     A picture whose prompt is about another angle is skipped.
 
@@ -25,7 +25,7 @@ class VistarScore(Assessor):
         roles: Roles of its models.
         options: The `VistarOptions` that are also arguments of the score.
         is_default: Whether it is used by default.
-        section: The name of its file, and its section of `vistar_choices.yaml`.
+        section: The name of its file and of its section in `vistar_choices.yaml`.
 
     Args:
         vision: Its vision models; not needed to score stored evidence.
@@ -54,7 +54,7 @@ class VistarScore(Assessor):
 
     @classmethod
     def from_options(cls, vision: Vision | None, options: Any) -> Self:
-        """Return the score for a set of `pqpp_feedback.assessors.VistarOptions`."""
+        """Return the score that `pqpp_feedback.assessors.VistarOptions` define."""
         return cls(vision, **{name: getattr(options, name) for name in cls.options})
 
     @property
@@ -66,8 +66,8 @@ class VistarScore(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices where the paper gives no value."""
-        return dict(load_choices(self.section))
+        """The parameters that the paper leaves open."""
+        return dict(load_params(self.section))
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return the evidence of each image; empty if the score does not apply to its prompt."""
@@ -77,7 +77,7 @@ class VistarScore(Assessor):
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the score of the evidence; None, with the reason, if the score does not apply."""
+        """Return the score of the evidence, or None and the reason if it does not apply."""
         silent = self._explain_skip(picture)
         return Verdict(None, None, silent) if silent else self.score_evidence(evidence, picture)
 

@@ -13,7 +13,7 @@ from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import nms, parse_list, to_unit
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.vistar.choices import get_param, load_choices
+from pqpp_feedback.vistar.choices import get_param, load_params
 from pqpp_files.extras import require_extra
 
 _SIZES = ("original_sizes", "reshaped_input_sizes")  # for the post-processing, not for the model
@@ -44,9 +44,8 @@ class Vision:
     """Vision models by role, loaded at first use.
 
     Attributes:
-        names: A folder or repository by role, if not the default.
+        names: Folders or repositories by role; other roles have the default model.
         device: The device; None for a GPU if available.
-        dtype: The number format.
         timed: Measures the time of a role's model; set by the score in use.
 
     Example:
@@ -87,18 +86,18 @@ class Vision:
 
         Args:
             image: An RGB image (PIL).
-            picture: May list objects in its column or parameter `objects`.
+            picture: Its column or parameter `objects` can list objects.
 
         Returns:
             Each object's `label`, `score` and `box` as fractions of the sides, and masks (n,
             height, width).
         """
-        words = parse_list(get_param(picture, "objects")) or load_choices("vision")["usual_objects"]
+        words = parse_list(get_param(picture, "objects")) or load_params("vision")["usual_objects"]
         key = "\n".join(words)
 
         def detect_objects() -> Objects:
             small = shrink_image(image)
-            boxes = self.detect(small, words)[: load_choices("vision")["most_objects"]]
+            boxes = self.detect(small, words)[: load_params("vision")["most_objects"]]
             masks, sure = self.segment(small, [box["box"] for box in boxes])
             pairs = zip(boxes, sure, strict=True)
             return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
@@ -137,17 +136,17 @@ class Vision:
         """Return boxes of named objects, best first: `label`, `score`, and `box` as fractions."""
         with self.timed("detector"):
             (seen,) = self.get_model("detector").observe([image], [list(words)])
-        least = load_choices("vision")["least_score"]
+        least = load_params("vision")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
         # Boxes of the same object under several names are one object.
         return nms(sorted(sure, key=lambda box: -box["score"]))
 
-    def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
+    def segment(self, image: Any, boxes: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
         """Return the mask of the object in each box, and the model's confidences in [0, 1]."""
-        boxes = scale_boxes(shares, image.size)
-        if not len(boxes):
+        scaled = scale_boxes(boxes, image.size)
+        if not len(scaled):
             return np.zeros((0, *image.size[::-1]), bool), []
-        given = {"images": image, "input_boxes": [boxes.tolist()]}
+        given = {"images": image, "input_boxes": [scaled.tolist()]}
         inputs, outputs = self._run_model("segmenter", given, multimask_output=False)
         sizes = [inputs[name] for name in _SIZES if name in inputs]
         processor = self.get_model("segmenter").processor
@@ -165,7 +164,7 @@ class Vision:
             values = np.maximum(values, 1e-6)
         else:  # nearness, up to scale and shift; the nearest point is assumed at distance 1
             near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
-            values = 1 / (near + load_choices("vision")["far_nearness"])
+            values = 1 / (near + load_params("vision")["far_nearness"])
         if not np.ptp(values) > 1e-5 * values.mean():
             raise FeedbackError("the depth model predicts one distance for the whole image")
         return values
@@ -235,7 +234,7 @@ def get_face_box(
         >>> get_face_box([*face, *[(0, 0, 0)] * 12], (100, 100))
         (34, 34, 66, 66)
     """
-    chosen = load_choices("characters")
+    chosen = load_params("characters")
     sure = np.array([point for point in keypoints[:5] if point[2] >= chosen["least_keypoint"]])
     if len(sure) < chosen["least_face"]:
         return None
@@ -246,21 +245,21 @@ def get_face_box(
     return (int(left), int(top), int(right), int(bottom)) if right > left and bottom > top else None
 
 
-def scale_boxes(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
+def scale_boxes(boxes: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
     """Convert boxes (n, 4) from fractions to pixels, at least one pixel wide and high.
 
     Example:
         >>> scale_boxes([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
         [[0.0, 10.0, 5.0, 11.0]]
     """
-    boxes = np.array(shares, dtype=float).reshape(-1, 4) * [*size, *size]
-    boxes[:, :2] = np.minimum(boxes[:, :2], np.array(size) - 1)
-    boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
-    return boxes
+    scaled = np.array(boxes, dtype=float).reshape(-1, 4) * [*size, *size]
+    scaled[:, :2] = np.minimum(scaled[:, :2], np.array(size) - 1)
+    scaled[:, 2:] = np.maximum(scaled[:, 2:], scaled[:, :2] + 1)
+    return scaled
 
 
 def predicts_distance(config: Any) -> bool:
-    """Return whether a depth model predicts distance; most others predict nearness.
+    """Return whether a depth model predicts distance instead of nearness.
 
     Example:
         >>> from types import SimpleNamespace as Made

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, PqppError, explain
+from pqpp_files.errors import FileError, PqppError, reraise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ def load_array(
     import numpy as np
 
     remedy = "write one array with numpy.save"
-    with explain(f"{path}: {fault}", remedy, error), warnings.catch_warnings():
+    with reraise(f"{path}: {fault}", remedy, error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
         array = np.load(_require_regular_file(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
@@ -74,7 +74,7 @@ def load_tensors(
 
     reader = import_module(f"safetensors.{framework}")
     remedy = "save or download the file again"
-    with explain(f"{name or source!s}: not a readable safetensors file", remedy, error):
+    with reraise(f"{name or source!s}: not a readable safetensors file", remedy, error):
         if isinstance(source, bytes):
             return reader.load(source)
         return reader.load_file(_require_regular_file(source))
@@ -98,7 +98,7 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     """
     import faiss
 
-    with explain(f"{path}: not a readable faiss index", "build the index again"):
+    with reraise(f"{path}: not a readable faiss index", "build the index again"):
         # Mapping a damaged file ends the process. Older versions of faiss map inverted lists alone.
         is_small = in_memory or _require_regular_file(path).stat().st_size < 2**26
         flags = 0 if is_small else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pqpp_files.atomic_write import find_full_disk_errno
-from pqpp_files.errors import FileError, to_line
+from pqpp_files.errors import FileError, describe
 
 
 @contextlib.contextmanager
@@ -30,5 +30,5 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     except (sqlite3.Error, UnicodeDecodeError) as error:  # its messages may not be UTF-8
         if find_full_disk_errno(error):
             raise
-        fault = f"{path} cannot be used ({to_line(error, named=False)})"
+        fault = f"{path} cannot be used ({describe(error, named=False)})"
         raise FileError(f"{fault}; end other programs that use it, or restore a backup") from None

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError, explain
-from pqpp_files.foreign.packed import read_past_limit
+from pqpp_files.errors import FileError, PqppError, reraise
+from pqpp_files.foreign.packed import read_limited
 
 _MOST_BYTES = 1 << 28
 """The largest file that is read whole; the list of a million shards has half this size."""
@@ -59,8 +59,8 @@ def read_bounded(
     """
     if Path(path).is_fifo() and not str(path).startswith("/dev/"):  # as of <(...)
         raise error(f"{path} is a pipe; name a file")
-    with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
-        content = read_past_limit(file, limit)
+    with reraise(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
+        content = read_limited(file, limit)
     if len(content) > limit:
         raise error(f"{path} is larger than {limit:,} bytes; use a smaller file")
     return content
@@ -91,7 +91,7 @@ def parse_json(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: it is not JSON (nested too deeply); copy or write the ...
     """
-    with explain(f"{name} is not JSON", remedy, error):
+    with reraise(f"{name} is not JSON", remedy, error):
         try:
             value = json.loads(content, **hooks)
         except RecursionError:
@@ -112,7 +112,7 @@ def parse_json(
 def make_parser(
     numbers_as_text: bool = False, refuse_constants: bool = False
 ) -> Callable[[bytes, str, int], Any]:
-    """Return a JSON parser: a function of the content, the file's name and its first line's number.
+    """Return a JSON parser: a function of the content, the file's name and the first line number.
 
     Args:
         numbers_as_text: Whether to keep numbers as text, so that ids like 1e3 or 7.0 do not change.

@@ -13,12 +13,11 @@ def check_parquet(
 ) -> None:
     """Refuse Parquet columns that unpack to more than `max_bytes`.
 
-    Repeated texts of a dictionary encoding count each time.
+    Text that a dictionary encoding stores once counts each time it occurs.
 
     Args:
         columns: The columns to be read.
         name: The file's name, for the error.
-        max_bytes: Maximum number of bytes.
         groups: The row groups to read; None for all.
 
     Raises:
@@ -51,15 +50,15 @@ def check_size(size: int, name: str, max_bytes: int) -> None:
         raise FileError(f"{name} unpacks to more than {max_bytes:,} bytes; raise --max-bytes")
 
 
-def read_past_limit(file: BinaryIO, max_bytes: int) -> bytes:
-    """Return a file's content, cut off slightly after `max_bytes` bytes if it is longer.
+def read_limited(file: BinaryIO, max_bytes: int) -> bytes:
+    """Return a file's content; of a longer file, at least one byte more than `max_bytes`.
 
     It is read in pieces, since Python reserves memory for the requested size. A short piece is the
-    last one: reading again at a terminal would wait for more input.
+    last one, since reading a terminal again would wait for more input.
 
     Example:
         >>> typed = iter([b"a cat", b"what is typed after the end"])
-        >>> read_past_limit(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
+        >>> read_limited(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
         b'a cat'
     """
     held = io.BytesIO()

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError, explain
+from pqpp_files.errors import FileError, PqppError, reraise
 from pqpp_files.foreign.json_values import read_bounded
 
 _MOST_BYTES, _MOST_DIGITS = 1_000_000, 40
@@ -72,5 +72,5 @@ def parse_yaml(
                 raise yaml.YAMLError(f"the number {node.value:.20}... is too long")
             return node
 
-    with explain(f"{name} is not YAML", "check its syntax", error):
+    with reraise(f"{name} is not YAML", "check its syntax", error):
         return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)

@@ -63,7 +63,6 @@ def strip_none(hint: Any) -> Any:
 
 
 def _add_option(parser: Any, field: dataclasses.Field, hint: Any, strict: bool) -> None:
-    """Add an option as a flag, a positional argument, or both."""
     declared, default = field.metadata, field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
@@ -146,12 +145,12 @@ class _OptionAction(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-def to_flags(text: str, kind: type) -> str:
-    """Return a message in which option names in backticks are replaced with their flags.
+def replace_option_names(text: str, kind: type) -> str:
+    """Replace option names in backticks in a message with their flags.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions
-        >>> to_flags("`output_dir` is 'a', a file; name a folder", RunOptions)
+        >>> replace_option_names("`output_dir` is 'a', a file; name a folder", RunOptions)
         "--output-dir is 'a', a file; name a folder"
     """
     hints = typing.get_type_hints(kind)

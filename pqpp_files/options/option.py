@@ -128,7 +128,7 @@ class Options:
     """
 
     def __init_subclass__(cls) -> None:
-        """Complete options with settings of the base classes and help texts of the docstring."""
+        """Complete options with settings from base classes and help texts from the docstring."""
         _, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
         kinds = inspect.get_annotations(cls)
         for name, help_text in PARAMETER.findall(attributes):
@@ -205,7 +205,7 @@ get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
 
 
 def find_option(kind: type, key: Any, word: str | None = None) -> str:
-    """Return an option's declared name for a name or alias, with hyphens or underscores.
+    """Return the declared name of an option, given a name or alias with hyphens or underscores.
 
     Args:
         word: The text to quote in the error; default: the name.
@@ -260,7 +260,7 @@ def _check_value(field: dataclasses.Field, value: Any) -> None:
 
 
 def check_path(name: str, kind: str, value: str) -> None:
-    """Raise an error if a path is missing, is not the needed type, or cannot be written to.
+    """Refuse a path that is missing, has the wrong type or cannot be written to.
 
     Args:
         name: The option's name.

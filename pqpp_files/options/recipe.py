@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pqpp_files.errors import PqppError
-from pqpp_files.names import to_hyphens
+from pqpp_files.names import hyphenate_flags
 from pqpp_files.options.flags import add_options, strip_none
 from pqpp_files.options.option import Options, find_option, get_fields, quote, split_items
 
@@ -31,7 +31,6 @@ def parse_recipe(
         kind: The class of the options.
         description: The description in `--help`.
         examples: The command lines in `--help`.
-        arguments: The arguments.
         prog: The command in `--help`; default: the script's name.
 
     Raises:
@@ -51,7 +50,7 @@ def parse_recipe(
     )
     parser.color = False  # type: ignore[attr-defined]  # whose codes would be shown, not done
     add_options(parser, kind)
-    flags, unknown = parser.parse_known_args(to_hyphens(arguments))
+    flags, unknown = parser.parse_known_args(hyphenate_flags(arguments))
     for word in unknown:
         find_option(kind, word.lstrip("-").partition("=")[0], word)
     return read_recipe(kind, vars(flags))
@@ -97,7 +96,6 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
 
 
 def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
-    """Return a value converted to the type of its field."""
     is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
     is_none = value is None or (value == "none" and not is_word)
     if is_none and types.NoneType in typing.get_args(hint):
@@ -125,10 +123,8 @@ def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -
 
 
 def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
-    """Return the pairs of a mapping, or of texts like `prompt=caption`.
-
-    If the name is optional, as in `[NAME=]FILE`, it defaults to the file's name without suffixes.
-    """
+    """Return the pairs of a mapping, or of texts like `prompt=caption`."""
+    # If the name is optional, as in `[NAME=]FILE`, it defaults to the file's name without suffixes.
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
     pairs: dict[str, str] = {}

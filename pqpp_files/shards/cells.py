@@ -86,7 +86,7 @@ def get_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
 
 
 def replace_invalid_utf8(table: pa.Table) -> pa.Table:
-    """Return a table in which invalid bytes of texts are replaced, since readers fail at them.
+    """Replace the invalid UTF-8 in a table's text columns, at which readers would fail.
 
     Raises:
         FileError: A column of another type is invalid, such as a list with such text.

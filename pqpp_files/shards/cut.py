@@ -12,7 +12,7 @@ from itertools import accumulate, chain, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
 from pqpp_files.open_input import Input, get_max_bytes
@@ -34,10 +34,9 @@ class Shard:
         name: Name of the output, like `part-00003-of-00012.parquet`.
         path: Path or fsspec URL of the Parquet or CSV input; empty for rows in memory.
         start: Index of the first row in the file.
-        rows: Number of rows.
         digest: Hash of the size and the end of a Parquet file, or of a whole CSV file.
         first: Index of the first row across all files.
-        numbered: A column to add with the row numbers across all files, or empty.
+        numbered: Name of a column to add, of row numbers across all files; empty for none.
         schema: Common schema of all files.
         table: The rows in memory, or None.
     """
@@ -62,7 +61,7 @@ class Shard:
 
         if self.table is not None:
             return self.table
-        with explain(f"{self.path} cannot be read", "copy it again"):
+        with reraise(f"{self.path} cannot be read", "copy it again"):
             table = _read_rows(self.path, self.start, self.rows)
         if len(table) != self.rows:
             raise FileError(f"{self.path} has changed since the job began; start a new job")
@@ -145,7 +144,6 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
     """Return every N-th shard, starting with the one at index I.
 
     Args:
-        shards: All shards.
         share: `I/N`, with I from 0 to N - 1; None for all shards.
 
     Raises:
@@ -175,10 +173,8 @@ def get_process_share(environment: Mapping[str, str]) -> str | None:
 
 
 def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
-    """Return the common schema of files, whose columns must have the same names.
-
-    A column of nulls takes its type from the other files.
-    """
+    """Return the common schema of files, whose columns must have the same names."""
+    # A column of nulls takes its type from the other files.
     import pyarrow as pa
 
     first, common = next(iter(schemas)), None
@@ -192,28 +188,16 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema
         )
-        with explain(f"{path} has other column types", "give all files the same types"):
+        with reraise(f"{path} has other column types", "give all files the same types"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
     return common
 
 
 def _list_files(source: str) -> list[str]:
-    r"""Return the URLs of the files that a file, pattern or folder names, in alphabetical order.
-
-    Raises:
-        FileError: There are no files, or the file system cannot be read.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = [(folder / name).write_text("prompt\na cat\n") for name in ("b.csv", "a.csv")]
-        >>> [path.rpartition("/")[2] for path in _list_files(str(folder))]
-        ['a.csv', 'b.csv']
-    """
+    """Return the URLs of the files that a file, pattern or folder names, in alphabetical order."""
     import fsspec
 
-    with explain(f"{source} cannot be found", "check its name"):
+    with reraise(f"{source} cannot be found", "check its name"):
         file_system, path = fsspec.core.url_to_fs(source)
         is_folder = not any(mark in path for mark in "*?[") and file_system.isdir(path)
         patterns = [f"{path.rstrip('/')}/**/*.{kind}" for kind in KINDS] if is_folder else [path]
@@ -234,7 +218,7 @@ def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
     import pyarrow as pa
     import pyarrow.parquet
 
-    with explain(f"{path} cannot be read", "give a Parquet or CSV file"):
+    with reraise(f"{path} cannot be read", "give a Parquet or CSV file"):
         if is_separated := _is_csv(path):
             header, records = _open_csv(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
@@ -290,11 +274,7 @@ def _is_csv(path: str) -> bool:
 
 
 def _open_csv(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the column names of a CSV file and its rows, of which the first are not kept.
-
-    Args:
-        skipped: The number of rows that do not count towards the memory limit.
-    """
+    """Return a CSV file's column names and rows; only rows after `skipped` count as memory."""
     import fsspec
 
     source = SeparatedValues(_FsspecInput(path), None, None)

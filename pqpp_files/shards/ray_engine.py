@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError, to_line
+from pqpp_files.errors import FileError, PqppError, describe
 from pqpp_files.extras import require_extra
 from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
@@ -91,7 +91,7 @@ def _connect() -> Iterator[Any]:
             include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
-        what = f"no connection to the Ray cluster {address} ({to_line(error)[:200]})"
+        what = f"no connection to the Ray cluster {address} ({describe(error)[:200]})"
         raise FileError(f"{what}; check RAY_ADDRESS") from None
     try:
         yield ray

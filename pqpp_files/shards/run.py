@@ -19,7 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, explain
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.shards.cells import replace_invalid_utf8
 from pqpp_files.shards.cut import Shard, select_share
@@ -140,7 +140,6 @@ class ShardJob:
 
     Attributes:
         job: As in `run_shards`.
-        store: The output store.
         manifest: The required content of `_shards.json`.
         is_begun: Whether the store is known to have that content.
         folder: The working directory of the job; None for the current one.
@@ -153,7 +152,7 @@ class ShardJob:
     folder: str | None = None
 
     def run(self, shard: Shard) -> int | None:
-        """Write the output of a shard, and return its number of rows with an error.
+        """Write the output of a shard, and return the number of rows with an error.
 
         The result is None if the output exists already.
         """
@@ -200,7 +199,7 @@ class ShardJob:
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
-        with explain(what, "delete this file and rerun"), self.store.open(shard.name) as opened:
+        with reraise(what, "delete this file and rerun"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.
             return _count_errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
 
@@ -234,7 +233,7 @@ def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[
 
 
 def _start_worker(work: ShardJob) -> None:
-    """Keep the job of this worker process, and end the process with its parent."""
+    """Store the job for this worker process, and end the process with its parent."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()
 

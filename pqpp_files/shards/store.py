@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.atomic_write import lock_folder, write_file
-from pqpp_files.errors import FileError, explain, to_line
+from pqpp_files.errors import FileError, describe, reraise
 from pqpp_files.paths import check_output_folder, expand
 
 
@@ -128,7 +128,7 @@ class ShardStore:
         import fsspec
         from fsspec.implementations.dirfs import DirFileSystem
 
-        with explain(f"{self.url} cannot be used", "check its name"):
+        with reraise(f"{self.url} cannot be used", "check its name"):
             if self.is_local:  # even if its name has signs of a URL
                 files, root = fsspec.filesystem("file"), self.url
             else:
@@ -143,7 +143,7 @@ class ShardStore:
         except (FileNotFoundError, FileExistsError, FileError, NotImplementedError):
             raise
         except Exception as error:  # file systems raise various errors
-            reason = to_line(error)[:200]
+            reason = describe(error)[:200]
             raise FileError(f"{self.url}: {reason}; check the URL and its permissions") from None
 
 

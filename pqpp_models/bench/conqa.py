@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_datasets.load import load_benchmark
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import mann_whitney, mean_intervals
 from pqpp_metrics.runs import evaluate_run, read_run
@@ -34,7 +34,7 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
-) -> tuple[list[Figures], list[str]]:
+) -> tuple[list[ResultTable], list[str]]:
     """Evaluate TREC run files on ConQA; return tables with the published results, and notes.
 
     Args:
@@ -53,7 +53,7 @@ def bench_conqa(
         for name, values in PUBLISHED.items()
         for query_type in QUERY_TYPES
     ]
-    theirs = Figures("published", "ConQA paper, Table 5", ["run", "queries", *NAMES[:5]], rows)
+    theirs = ResultTable("published", "ConQA paper, Table 5", ["run", "queries", *NAMES[:5]], rows)
     about = "Recall@k is ConQA's: whether any of the first k images is relevant."
     return [ours, theirs, gap], [about, *notes]
 
@@ -61,7 +61,7 @@ def bench_conqa(
 def bench_runs(
     queries: Mapping[str, Sequence[Mapping[str, Any]]],
     runs: Mapping[str, Mapping[str, Mapping[str, float]]],
-) -> tuple[list[Figures], list[str]]:
+) -> tuple[list[ResultTable], list[str]]:
     """Evaluate runs on ConQA.
 
     Args:
@@ -115,6 +115,6 @@ def bench_runs(
             gaps.append({"run": name, "measure": called, "p": test["p_value"], **better})
     title = "Do conceptual queries do worse? (one-sided Mann-Whitney test)"
     return [
-        Figures("conqa", "ConQA, means with 95% intervals", ["run", "queries", *NAMES], rows),
-        Figures("gap", title, ["run", "measure", "p", "descriptive over conceptual"], gaps),
+        ResultTable("conqa", "ConQA, means with 95% intervals", ["run", "queries", *NAMES], rows),
+        ResultTable("gap", title, ["run", "measure", "p", "descriptive over conceptual"], gaps),
     ], notes

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
 from pqpp_backbones.errors import ModelError
-from pqpp_files.errors import PqppError, to_line
+from pqpp_files.errors import PqppError, describe
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.read_table import read_table
 from pqpp_hub import is_repository_id
@@ -89,7 +89,7 @@ def import_function(name: str) -> TextScores:
             value = getattr(value, part)
     except Exception as error:  # a user's module may raise anything
         raise PredictorError(
-            f"{name} cannot be imported ({to_line(error)}); write MODULE:FUNCTION, and start "
+            f"{name} cannot be imported ({describe(error)}); write MODULE:FUNCTION, and start "
             "Python or pqpp in the folder of MODULE.py"
         ) from error
     finally:
@@ -159,7 +159,7 @@ class FunctionPredictor(Predictor):
             raise
         except Exception as error:  # a user's function may raise anything
             raise PredictorError(
-                f"{self.title} failed on {len(rows)} prompts ({to_line(error)}); fix the function"
+                f"{self.title} failed on {len(rows)} prompts ({describe(error)}); fix the function"
             ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)

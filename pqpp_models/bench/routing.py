@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pqpp_datasets.target_columns import get_measure, is_mean
 from pqpp_files.extras import require_extra
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.protocol import Predictions, predict_all
 from pqpp_models.bench.split import Split, replace_fitted_predictors
@@ -67,7 +67,7 @@ class RoutingTable:
     notes: list[str]
 
     @property
-    def figures(self) -> Figures:
+    def figures(self) -> ResultTable:
         """The rows for display: best gain first, predictors fitted to the prompts last."""
         rows = []
         ranked = sorted(self.rows, key=lambda row: -row.figures["routing_gain"])
@@ -85,7 +85,7 @@ class RoutingTable:
                     "share for 80%": of["share_for_80"],
                 }
             )
-        return Figures("routing", "What each rule gains", list(rows[0]), rows)
+        return ResultTable("routing", "What each rule gains", list(rows[0]), rows)
 
     @property
     def description(self) -> str:

@@ -16,9 +16,9 @@ import pandas as pd
 
 from pqpp_datasets.target_columns import (
     Target,
-    format_model,
     format_target,
     get_measure,
+    get_model_name,
     sort_targets,
 )
 from pqpp_files.escape import escape_cell, escape_controls
@@ -176,13 +176,13 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
         >>> format_heading(read_published()[0]), format_heading(read_published()[0], short=True)
         ('HBPP of GLIDE', 'GLIDE')
     """
-    name = (format_model if short else format_target)(result.target, described)
+    name = (get_model_name if short else format_target)(result.target, described)
     if result.label == result.target:
         return name
     if result.label == f"{result.target} ({result.source})":
         return f"{name} on {result.source}"
     if "→" in result.label:
-        of = format_model if short else format_target
+        of = get_model_name if short else format_target
         return f"{of(getattr(result, 'predicted', result.target))} → {name}"
     return result.label
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_files.errors import explain
+from pqpp_files.errors import reraise
 from pqpp_files.paths import expand
 from pqpp_models.errors import PredictorError
 
@@ -88,7 +88,7 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     target = expand(path)
     read = _read_binary if target.suffix.lower() == ".bin" else _read_text
     remedy = "use a word2vec file: .bin, or text in .vec or .txt"
-    with explain(f"{target}: word vectors cannot be read", remedy, PredictorError):
+    with reraise(f"{target}: word vectors cannot be read", remedy, PredictorError):
         words, rows = read(target)
     try:
         return WordVectors(words, np.array(rows, dtype=np.float32))

@@ -11,7 +11,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.images import add_saved_images
-from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
+from pqpp_datasets.own_benchmark.write import WriteOptions, write_benchmark
 from pqpp_files.errors import FileError
 
 PEOPLE = {"ada": 2, "bob": 1, "cleo": 2}
@@ -97,7 +97,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     for n in range(10):
         pil.new("RGB", (4, 4), (n, 0, 0)).save(tmp_path / f"{n}.png")
     built = build(votes(tmp_path / "votes.csv"))
-    folder = write_benchmark(built, tmp_path / "out", extras=Extras(images="bytes"))
+    folder = write_benchmark(built, tmp_path / "out", extras=WriteOptions(images="bytes"))
     rows = load_dataset(str(folder), "images", split="train")
     assert rows.features["image"] == Image() and rows[0]["image"].size == (4, 4)
     for row in rows.cast_column("image", Image(decode=False)):
@@ -108,11 +108,11 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     assert add_saved_images(prompts, str(folder)).split == "train"
     (tmp_path / "3.png").write_text("a web page")
     with pytest.raises(FileError, match=r"3\.png cannot be read"):
-        write_benchmark(built, tmp_path / "b", extras=Extras(images="bytes"))
+        write_benchmark(built, tmp_path / "b", extras=WriteOptions(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
     with pytest.raises(FileError, match=r"3\.png is outside .*; copy the file into this folder"):
-        write_benchmark(built, tmp_path / "b", extras=Extras(images="bytes"))
+        write_benchmark(built, tmp_path / "b", extras=WriteOptions(images="bytes"))
     assert not (tmp_path / "b").exists()
 
 
@@ -123,8 +123,8 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     built = build(votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
     folder = write_benchmark(built, tmp_path / "path")
     assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
-    keeping = Extras(image_dir="/home/ada")
+    keeping = WriteOptions(image_dir="/home/ada")
     folder = write_benchmark(built, tmp_path / "below", extras=keeping)
     assert whole(folder, "images")[0]["image"].startswith("study/")
     with pytest.raises(BenchmarkError, match="not all images are in /data"):
-        write_benchmark(built, tmp_path / "b", extras=Extras(image_dir="/data"))
+        write_benchmark(built, tmp_path / "b", extras=WriteOptions(image_dir="/data"))

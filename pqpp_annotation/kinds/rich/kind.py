@@ -83,9 +83,10 @@ class Rich(TaskKind):
         return None if value["inappropriate"] else float(value["scores"]["overall"])
 
     def to_numbers(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
-        """Return the four scores, marked cells of two 4 x 4 grids, and marked words.
+        """Return the four scores, two 4 x 4 grids of marked cells, and the marked words.
 
-        A grid cell is 1 if a point is near its centre; each kind of region has a grid.
+        A cell is 1 if a point is near its centre. Implausible and misaligned regions have a grid
+        each.
 
         Example:
             >>> value = {"implausible": [[0.5, 0.9]], "misaligned": [], "words": [1]}
@@ -140,11 +141,9 @@ def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 
 
 def _to_pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
-    """Convert points of the displayed copy to [row, column] in pixels of the image file.
-
-    Undoes EXIF rotation, bars and crops; a point on a bar moves to the image's edge. Rounding makes
-    a click on the centre of a pixel exact, as a disk includes pixels at exactly its radius.
-    """
+    """Convert points of the displayed copy to [row, column] in pixels of the image file."""
+    # Undoes EXIF rotation, bars and crops; a point on a bar moves to the image's edge. Rounding
+    # makes a click on the centre of a pixel exact, as a disk includes pixels at exactly its radius.
 
     def to_pixel(fraction: float, size: int) -> float:
         return min(max(round(fraction * size - 0.5, 6), 0.0), size - 1.0)

@@ -48,7 +48,6 @@ class SharedVotes:
         item: Image of each vote, integers from 0.
         group: Group of prompts of each vote, integers from 0; votes in a group may be correlated.
         others: Number of other votes on the image.
-        annotators: Number of annotators.
     """
 
     annotator: np.ndarray
@@ -58,7 +57,7 @@ class SharedVotes:
     annotators: int
 
     def sum_votes(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the sum of weights (default: 1) of each annotator's votes, float64."""
+        """Return the summed weights (default: 1 each) of each annotator's votes, float64."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
     def average_other_votes(self, weights: np.ndarray) -> np.ndarray:
@@ -84,7 +83,7 @@ class SharedVotes:
     def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the correlation of two values over each annotator's votes, and its standard error.
+        """Return the correlation of two values of each annotator's votes, and its standard error.
 
         The correlation is 0 if only `value` is constant, and NaN if `other` is. Without
         `with_errors`, which takes most of the time, errors are NaN.
@@ -192,7 +191,6 @@ class Agreements:
         share: Share of votes with that value, float64.
         seconds: Median seconds per vote, float64, NaN if unknown; None without times.
         usual: Median agreement; NaN if unknown.
-        trusted: Agreement with trusted annotators.
         undecided: Whether there are too few votes to decide, bool.
         reasons: Reasons for the flags; "" for annotators without one.
     """
@@ -242,7 +240,7 @@ def compare_annotators(
     annotators: int,
     seconds: np.ndarray | None = None,
 ) -> Agreements:
-    """Compare each annotator with the others, and flag agreement below half of the usual.
+    """Compare each annotator with the others, and flag those who agree less than half as usual.
 
     Agreement on a nominal scale is Cohen's kappa, and on an ordinal scale kappa with quadratic
     weights, of the annotator's votes with each vote of others on the same image; the comparisons on
@@ -255,7 +253,6 @@ def compare_annotators(
         prompt: Prompt of each vote, integers from 0; votes on a prompt may be correlated.
         value: Value of each vote, float64 without NaN.
         level: "nominal", "ordinal" or "interval".
-        annotators: Number of annotators.
         seconds: Seconds of each vote, float64, NaN if unknown.
 
     Example:
@@ -336,11 +333,9 @@ def compare_annotators(
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
-    """Return the annotators whose votes seem to be on another scale, with the reasons.
-
-    An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
-    Annotators with fewer than ten votes are ignored.
-    """
+    """Return the annotators whose votes seem to be on another scale, with the reasons."""
+    # An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
+    # Annotators with fewer than ten votes are ignored.
     votes = pd.Series(value).groupby(annotator)
     ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
     ends, reasons = ranges.to_numpy(), dict[int, str]()
@@ -358,13 +353,11 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
 def _compute_kappas(
     votes: SharedVotes, columns: Iterable[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each annotator's kappa with the others, and its standard error.
-
-    The disagreement of two votes is the sum of squared differences over `columns`: an indicator
-    column per label gives Cohen's kappa, and one column of label ranks gives quadratic weights. The
-    error is that of the observed disagreement, divided by the expected one, so it is not 0 for
-    constant votes.
-    """
+    """Return each annotator's kappa with the others, and its standard error."""
+    # The disagreement of two votes is the sum of squared differences over `columns`: an indicator
+    # column per label gives Cohen's kappa, and one column of label ranks gives quadratic weights.
+    # The error is that of the observed disagreement, divided by the expected one, so it is not 0
+    # for constant votes.
     apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
     number = votes.sum_votes()
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -413,7 +406,6 @@ def compare_voters(
         value: 1 for one image of the pair, the same one in all votes, -1 for the other, 0 for a
             tie; float64.
         turned: Whether the image of value 1 was second, bool.
-        annotators: Number of voters.
         seconds: Seconds of each vote, float64, NaN if unknown.
 
     Example:

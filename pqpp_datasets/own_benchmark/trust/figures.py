@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqpp_files.figures import Figures
+from pqpp_files.figures import ResultTable
 
 EFFECTS = ("prompt", "image", "annotator", "annotator with prompt", "rest")
 WANTED = 0.8
@@ -80,13 +80,13 @@ class Agreement:
         return max(1, math.ceil(round(error / spare, 9))) if spare > 0 else None
 
     @property
-    def summary_table(self) -> Figures:
+    def summary_table(self) -> ResultTable:
         """The measures as a table."""
         names = ("figure", "value (95% interval)")
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
-        return Figures("agreement", "Agreement", names, rows)
+        return ResultTable("agreement", "Agreement", names, rows)
 
-    def plan_studies(self, width: float) -> tuple[Figures, str]:
+    def plan_studies(self, width: float) -> tuple[ResultTable, str]:
         """Return the reliability of studies of other sizes, and the number of prompts needed.
 
         Row 1 is this study. The number of prompts per model is that for which the reliability's
@@ -120,7 +120,7 @@ class Agreement:
             f"column is the number of pairs of a prompt and a model needed for a {width:g}-wide "
             f"interval (-: over {_PROMPTS[-1]})."
         )
-        return Figures("plan", "Plan: reliability by study size", list(rows[0]), rows), legend
+        return ResultTable("plan", "Plan: reliability by study size", list(rows[0]), rows), legend
 
     def compute_reliability(self, size: Estimate, strictness: bool = False) -> Estimate:
         """Return the reliability of a prompt's mean vote, with its 95% interval.
@@ -151,7 +151,7 @@ class Agreement:
         return max(0.0, float(value)), max(0.0, float(low)), max(0.0, float(high))
 
 
-def plan_without_votes() -> tuple[list[Figures], list[str]]:
+def plan_without_votes() -> tuple[list[ResultTable], list[str]]:
     """Return tables of the reliability if votes agree as in published studies, and legends."""
     rows = list[dict[str, Any]]()
     for images, people in itertools.product(_IMAGES, _ANNOTATORS):
@@ -163,7 +163,7 @@ def plan_without_votes() -> tuple[list[Figures], list[str]]:
         "studies of 3 annotators, who rated every prompt. More images help more than more "
         "annotators. A pilot of 30 prompts measures yours: pqpp build VOTES --plan"
     )
-    return [Figures("plan", "Plan: reliability, assumed", list(rows[0]), rows)], [legend]
+    return [ResultTable("plan", "Plan: reliability, assumed", list(rows[0]), rows)], [legend]
 
 
 def measure_agreement(
@@ -258,7 +258,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a value and its 95% interval, from the influence `moved` of each vote or image."""
+    """Return a value and its 95% interval, given the influence of each vote or image on it."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
     return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)
@@ -302,7 +302,6 @@ def estimate_variances(
         kept = number[code] - np.bincount(cell)
 
         def sum_squares(whole, left, number=number, code=code, gone=gone, kept=kept):
-            """Return the sum over levels for all values, then without each group."""
             change = np.divide(left, kept, where=kept > 0, out=np.zeros(len(kept)))
             lost = np.bincount(gone, change - (whole / number)[code], groups)
             return np.sum(whole / number) + np.append(0.0, lost)

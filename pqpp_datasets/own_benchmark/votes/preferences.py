@@ -56,7 +56,6 @@ class Preferences:
             prompt has no comparison of the model.
         rows: Number of counted preferences.
         ties: Number of ties among them.
-        notes: Notes, one per line.
         choices: A `pandas.DataFrame` with one row per preference: `NUMBER` (the prompt), `model_a`,
             `model_b`, `value` (1 for the first, -1 for the second, 0 for a tie), `counts` (whether
             it is counted) and, if known, `image_a`, `image_b`, `annotator` and `seconds`.
@@ -86,7 +85,7 @@ class Preferences:
 
     @property
     def flagged_voters(self) -> list[tuple[str, str]]:
-        """Names of flagged annotators with reasons."""
+        """Names of the flagged annotators, with reasons."""
         reasons = self.agreements.reasons if self.agreements else []
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
@@ -120,7 +119,6 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
 
     Args:
         table: The preferences, with numbered prompts.
-        prompts: Number of prompts.
         options: Meaning of labels, blank and repeated votes, `prior_wins` and `exclude`.
 
     Raises:
@@ -172,11 +170,9 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
 def _read_choices(
     table: LongTable, options: BuildOptions
 ) -> tuple[pd.DataFrame, np.ndarray, PairAgreements | None]:
-    """Return the choices, the index of each one's pair of images, and the voters' agreement.
-
-    A pair is a prompt, two models and, if columns name them, two images, in any order. The column
-    `left` is the image displayed first, a or b; by default, a.
-    """
+    """Return the choices, the index of each one's pair of images, and the voters' agreement."""
+    # A pair is a prompt, two models and, if columns name them, two images, in any order. The column
+    # `left` is the image displayed first, a or b; by default, a.
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
         raise BenchmarkError(f"{table.name}: expected image_a and image_b, got one; add the other")
@@ -255,10 +251,8 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
 
 
 def _replace_model_names(rows: Any, scale: Scale) -> Any:
-    """Replace each choice that is a model's name with the scale's word for the model's side.
-
-    Choices that are words of the scale, such as `a`, are unchanged.
-    """
+    """Replace each choice that is a model's name with the scale's word for the model's side."""
+    # Choices that are words of the scale, such as `a`, are unchanged.
 
     def is_label(text: str) -> bool:
         return fold_label(text) in scale.missing or not np.isnan(scale.parse_label(text))
@@ -286,7 +280,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
 
     Args:
         table: One row per ranked image: prompt, model and rank (lower is better).
-        options: `blank` is used.
+        options: Only `blank` is used.
 
     Raises:
         BenchmarkError: A rank is not a number from 0, a ranking has a model (and image) twice, or

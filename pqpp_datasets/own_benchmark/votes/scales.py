@@ -30,8 +30,6 @@ class Scale:
     Attributes:
         name: Value of the option `scale`: `pqpp`, `yes-no`, `likert5`, `0-10` or `LOW..HIGH`; or
             the name of the file that maps labels.
-        low: Lowest value.
-        high: Highest value.
         level: Level of measurement, as in `krippendorff_alpha`: "nominal", "ordinal" or "interval".
         aggregate: Default rule of `AGGREGATES` for the votes on an image.
         words: Values of the allowed words, which are in lower case.
@@ -129,7 +127,7 @@ def get_scale_by_name(name: str) -> Scale:
 
 
 def read_label_map(path: str | Path) -> Scale:
-    r"""Read a scale from a YAML file, or from a JSON map of labels, such as `{"good": 1}`.
+    r"""Read a scale from a YAML file, or from a JSON string such as `{"good": 1}`.
 
     Keys of the file: `labels` (values by label) and, optionally, `positive` (list of labels;
     default: values above the middle), `missing` (labels of missing votes) and `level` (nominal,
@@ -202,11 +200,9 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
 
 
 def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
-    """Return the only named scale that contains all labels.
-
-    `likert5` and `0-10` fit only if their ends or words are used; -1, 0 and 1 can also be yes-no
-    with -1 for a missing vote.
-    """
+    """Return the only named scale that contains all labels."""
+    # `likert5` and `0-10` fit only if their ends or words are used; -1, 0 and 1 can also be yes-no
+    # with -1 for a missing vote.
     keys = {fold_label(label) for label in labels}
     unknown = {
         scale.name: [label for label in labels if math.isnan(scale.parse_label(label))]
@@ -254,7 +250,7 @@ def _suggest_range(labels: Iterable[str]) -> str:
 
 
 def _guess_choice(text: str) -> float | str:
-    """Return the choice that a text probably means: 1, -1, 0 for a tie, else "?"."""
+    """Guess the choice that a label means: 1, -1, or 0 for a tie; "?" if it is unclear."""
     words = WORDS["choices"] | WORDS["number forms"]["place"]
     sides = {words[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in words}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"

@@ -31,10 +31,7 @@ class Votes:
         control: Whether the annotator is a control member, bool.
         reference: Whether the image is a reference image, bool.
         seconds: Seconds of the vote, float64, NaN if unknown; None without such a column.
-        model_names: Names of the models.
-        image_names: Names of the images.
         annotator_names: Names of the annotators; empty if unknown.
-        has_annotators: Whether annotators are known.
         scale: The scale of the values.
         has_scores: Whether values are scores of images instead of votes.
         turned: For votes on pairs, whether the image of value 1 was second, bool; else None.
@@ -86,7 +83,6 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         table: The judgments, with numbered prompts.
         scale: The scale of the labels.
         value: Value of each row, float64, NaN if missing.
-        options: `repeats` and `reference_model` are used.
 
     Raises:
         BenchmarkError: An annotator voted twice on an image, or is a control member in some rows
@@ -136,11 +132,9 @@ def report_repeats(
     """Add an error line if rows have equal keys.
 
     Args:
-        table: The table.
         keys: The rows to check, a subset of the table's, with the columns that together must be
             distinct; the prompt or its index is the first column.
         what: Text for a row, such as "this vote".
-        remedy: The fix.
     """
     if table.faults:  # empty cells are already an error line
         keys = keys[(keys != "").all(axis=1)]
@@ -157,7 +151,7 @@ def report_repeats(
 
 
 def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
-    """Return rows with repeated votes dropped or averaged, or add an error line about them.
+    """Drop or average repeated votes, or add an error line about them; return the rows.
 
     Args:
         table: The table, for notes and error lines.

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.assess.values import parse_list
-from pqpp_feedback.vistar.choices import get_param, load_choices
+from pqpp_feedback.vistar.choices import get_param, load_params
 from pqpp_feedback.vistar.score import VistarScore
 
 POSTURES = ("standing", "sitting", "kneeling", "squatting", "lying")
@@ -19,7 +19,7 @@ _SHOULDERS, _HIPS, _KNEES, _ANKLES = (5, 6), (11, 12), (13, 14), (15, 16)
 
 
 class Characters(VistarScore):
-    """Weighted matches of count, posture and expression, as in VISTAR's section 3.3.4.
+    """The weighted mean match of count, posture and expression, as in VISTAR's section 3.3.4.
 
     Example:
         >>> from pathlib import Path
@@ -62,7 +62,7 @@ class Characters(VistarScore):
         count = len(wanted) if count is None else int(float(count))
         parts = {"count": 1 - abs(len(people) - count) / max(len(people), count, 1)}
         parts |= match_people(people, wanted)
-        weights = load_choices(self.section)["weights"]
+        weights = load_params(self.section)["weights"]
         total = sum(weights[name] for name in parts)
         score = sum(weights[name] * value for name, value in parts.items()) / total
         shares = ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
@@ -77,7 +77,7 @@ def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, floa
         >>> match_people(people, [{"postures": "standing"}, {"postures": "lying"}])
         {'postures': 0.5}
     """
-    weights = load_choices("characters")["weights"]
+    weights = load_params("characters")["weights"]
     numbers = {name: sum(name in who for who in wanted) for name in ("postures", "expressions")}
     numbers = {name: number for name, number in numbers.items() if number}
     if not people or not numbers:
@@ -114,7 +114,7 @@ def _split_words(picture: Picture, name: str) -> list[str]:
 def find_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     """Return a person's posture; None if shoulders, hips or legs are not visible.
 
-    Lengths are relative to the torso, which is visible even if the legs are foreshortened.
+    Lengths are relative to the torso, as legs can be foreshortened.
 
     Args:
         keypoints: 17 of `x, y, confidence`, in pixels, y downwards, in COCO's order: nose, eyes,
@@ -126,7 +126,7 @@ def find_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
         >>> find_posture([(*place.get(n, (0, 0)), n in place) for n in range(17)])
         'standing'
     """
-    chosen = load_choices("characters")
+    chosen = load_params("characters")
     points = np.asarray(keypoints, dtype=float)
     sure = points[:, 2] >= chosen["least_keypoint"]
 

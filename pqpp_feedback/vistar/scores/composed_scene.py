@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import parse_list, to_unit
-from pqpp_feedback.vistar.choices import get_param, load_choices
+from pqpp_feedback.vistar.choices import get_param, load_params
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_metrics.functional.vistar import scene_composition
 
@@ -18,7 +18,7 @@ Box = list[int]
 
 
 class ComposedScene(VistarScore):
-    """The square root of coverage times consistency of panels, as in VISTAR's section 3.3.3.
+    """The square root of the panels' coverage times consistency, as in VISTAR's section 3.3.3.
 
     Example:
         >>> from pathlib import Path
@@ -42,7 +42,7 @@ class ComposedScene(VistarScore):
         return f"the prompt lists no `{missing[0]}`" if missing else ""
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the panels, their similarities to each text, and those among subjects."""
+        """Return the panels, their similarities to each text, and their subjects' similarities."""
         texts = parse_list(get_param(picture, "panels"))
         subject = str(get_param(picture, "subject"))
         how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
@@ -67,7 +67,7 @@ class ComposedScene(VistarScore):
         number, panels = len(evidence["found"]), len(evidence["panels"])
         reason = f"coverage {coverage:.2f}; subject found in {number} of {panels} panels"
         if alike is None:
-            alike = load_choices(self.section)["too_few_finds"]
+            alike = load_params(self.section)["too_few_finds"]
         else:
             reason += f", consistency {alike:.2f}"
         score = float(scene_composition([coverage], [np.clip(alike, -1, 1)])[0])
@@ -94,7 +94,7 @@ def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int
 
 
 def compute_coverage(similarity: Sequence[Sequence[float]]) -> float:
-    """Return the mean over texts of the best panel's similarity, scaled to [0, 1].
+    """Return the mean, over texts, of the most similar panel's cosine, scaled to [0, 1].
 
     Args:
         similarity: Cosines, one row per panel and one column per text.
@@ -103,7 +103,7 @@ def compute_coverage(similarity: Sequence[Sequence[float]]) -> float:
         >>> round(compute_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
         0.625
     """
-    scale = load_choices("composed_scene")["similarity_scale"]
+    scale = load_params("composed_scene")["similarity_scale"]
     return float(np.clip(scale * np.array(similarity), 0, 1).max(0).mean())
 
 
@@ -173,7 +173,7 @@ def split_at_gutters(image: NDArray[np.uint8]) -> list[Box]:
 
 def _find_runs(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
     """Return start and end of each run of lines between gutters; short runs are dropped."""
-    chosen = load_choices("composed_scene")
+    chosen = load_params("composed_scene")
     values = lines.astype(float)
     middle = np.median(values, axis=1, keepdims=True)
     apart = np.abs(values - middle).max(2) > chosen["gutter_tolerance"]

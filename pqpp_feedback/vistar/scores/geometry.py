@@ -13,7 +13,7 @@ from scipy import ndimage, stats
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.choices import load_params
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import shrink_image
 from pqpp_files.extras import require_extra
@@ -77,7 +77,7 @@ def scale_cues(evidence: Mapping[str, Any]) -> dict[str, float]:
         >>> scale_cues({**seen, "texture": 1})["highlights"]
         0.5
     """
-    chosen = load_choices("geometry")
+    chosen = load_params("geometry")
     spots, highlights = evidence["highlights"]
     pieces, edge = evidence["contours"]
     chance = chosen["uniform_by_chance"]
@@ -104,13 +104,13 @@ def measure_normals(depth: Values) -> float:
         0.0
     """
     height = depth.shape[0]
-    reach = np.tan(np.radians(load_choices("light")["vertical_view_degrees"]) / 2)
+    reach = np.tan(np.radians(load_params("light")["vertical_view_degrees"]) / 2)
     down, across = np.gradient(depth)
     # A pixel is as wide as the view at its depth over the picture's height.
     wide = 2 * reach * np.maximum(depth, 1e-9) / height
     normals = np.stack([-across / wide, down / wide, np.ones(depth.shape)], -1)
     normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
-    side = load_choices("geometry")["neighbourhood"]
+    side = load_params("geometry")["neighbourhood"]
     mean = np.stack([ndimage.uniform_filter(normals[..., n], side) for n in range(3)], -1)
     mean /= np.maximum(np.linalg.norm(mean, axis=-1, keepdims=True), 1e-12)
     # Half the chord: exact where normals are almost equal.
@@ -130,12 +130,12 @@ def measure_curvature(depth: Values) -> float:
 
 
 def _average_trimmed(values: Values) -> float:
-    """Return the mean without the largest values, which are edges of objects."""
-    return float(stats.trim1(values, load_choices("geometry")["trimmed"], axis=None).mean())
+    """Return the mean without the largest values, which lie on the edges of objects."""
+    return float(stats.trim1(values, load_params("geometry")["trimmed"], axis=None).mean())
 
 
 def count_highlights(image: Values) -> tuple[int, int]:
-    """Return the number of specular spots, and of the components that they consist of.
+    """Return the number of specular spots, and the number of connected components in them.
 
     Args:
         image: (height, width, 3), 0 to 1.
@@ -147,7 +147,7 @@ def count_highlights(image: Values) -> tuple[int, int]:
         >>> count_highlights(image)
         (1, 2)
     """
-    chosen = load_choices("geometry")
+    chosen = load_params("geometry")
     bright, dull = image.max(-1), image.min(-1)
     shine = bright >= chosen["highlight_brightness"]
     shine &= bright - dull <= chosen["highlight_saturation"] * bright
@@ -176,7 +176,7 @@ def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray
 
 
 def count_contours(image: Values) -> tuple[int, int]:
-    """Return the number of contour components, and of their pixels.
+    """Return the number of contour components, and the number of their pixels.
 
     Args:
         image: (height, width, 3), 0 to 1.
@@ -189,7 +189,7 @@ def count_contours(image: Values) -> tuple[int, int]:
     """
     with require_extra("geometry", "assess"):
         import cv2
-    chosen = load_choices("geometry")
+    chosen = load_params("geometry")
     grey = cv2.GaussianBlur((image.mean(-1) * 255).astype(np.uint8), (0, 0), 1)
     edges = cv2.Canny(grey, *chosen["canny"]) > 0
     labels, number = label_components(edges, chosen["contour_piece_pixels"])

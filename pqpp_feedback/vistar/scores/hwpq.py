@@ -22,7 +22,7 @@ from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_ques
 from pqpp_feedback.assess.assessor import Verdict, make_rng
 from pqpp_feedback.assess.pictures import Picture, open_pictures
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.choices import load_params
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import Vision
 from pqpp_files.atomic_write import write_file
@@ -50,11 +50,11 @@ class Questionnaires:
 
     Args:
         folder: The folder; created if missing.
-        writer: The model that writes missing ones; None writes none.
+        writer: The model that writes missing ones; if None, missing ones are an error.
 
     Example:
         >>> import tempfile
-        >>> Questionnaires(tempfile.mkdtemp()).has("a cat")
+        >>> Questionnaires(tempfile.mkdtemp()).has_questionnaire("a cat")
         False
     """
 
@@ -65,7 +65,7 @@ class Questionnaires:
         """Return the file of a prompt."""
         return self.folder / f"{hash_parts([prompt])[:32]}.json"
 
-    def has(self, prompt: str) -> bool:
+    def has_questionnaire(self, prompt: str) -> bool:
         """Return whether a prompt has a questionnaire."""
         return self.get_path(prompt).is_file()
 
@@ -122,7 +122,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         >>> questionnaire["L1"]["questions"][0]["node"], tries
         ('cat', 1)
     """
-    tries, wrong, more = load_choices("hwpq")["questionnaire_tries"], "", ""
+    tries, wrong, more = load_params("hwpq")["questionnaire_tries"], "", ""
     for seed in range(tries):
         reply = writer.ask(_build_request(prompt, more, seed)).text
         try:
@@ -166,7 +166,7 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
 
 def _normalise(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
     total = math.fsum(entry[name] for entry in entries)
-    if not abs(total - 1) <= load_choices("hwpq")["weight_tolerance"]:
+    if not abs(total - 1) <= load_params("hwpq")["weight_tolerance"]:
         raise BenchmarkError(f"`{name}` of {where} must sum to 1; got {total:g}")
     return [{**entry, name: entry[name] / total} for entry in entries]
 
@@ -202,7 +202,7 @@ class VoteCollector:
         answers: dict[str, Any] = {side: [[] for _ in questions[side]] for side in SIDES}
         for side, seed, left, request in self.make_requests(image, questions):
             votes: dict[int, bool | None] = {}
-            for attempt in range(load_choices("hwpq")["answer_tries"]):
+            for attempt in range(load_params("hwpq")["answer_tries"]):
                 if left:  # ask unreadable answers again
                     again = seed + attempt * self.votes
                     if attempt:
@@ -233,7 +233,7 @@ def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
         >>> make_request(None, ["A cat?", "A dog?"], 0).text
         'q1: A cat?\nq2: A dog?'
     """
-    chosen, names = load_choices("hwpq"), [f"q{number}" for number in range(1, len(questions) + 1)]
+    chosen, names = load_params("hwpq"), [f"q{number}" for number in range(1, len(questions) + 1)]
     schema = {
         "type": "object",
         "properties": {name: {"type": "boolean"} for name in names},
@@ -265,7 +265,7 @@ _LIKELY = ["Is the thing that the prompt names there, as it says?"] * 12
 
 
 class HwpqScore(VistarScore):
-    """Hierarchical weighted questions for VISTAR's three abstract angles (section 3.4).
+    """The score by hierarchical weighted questions, for VISTAR's abstract angles (section 3.4).
 
     Args:
         questionnaires: The prompts' questionnaires; not needed to score stored evidence.
@@ -288,7 +288,7 @@ class HwpqScore(VistarScore):
 
     @classmethod
     def from_options(cls, vision: Vision | None, options: Any) -> Self:
-        """See `VistarScore.from_options`.
+        """Return the score that the options define; see `VistarScore.from_options`.
 
         Raises:
             FeedbackError: An option is missing.
@@ -307,15 +307,15 @@ class HwpqScore(VistarScore):
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.check_budget`; unwritten questions are estimated."""
+        """Refuse a run that would exceed the budget, and prepare batched calls."""
         kept, answers = self._questionnaires, self._answers
         if not (kept and answers):
             return
 
-        def get_requests(guessed: list) -> Iterator[Request]:
+        def estimate_requests(guessed: list) -> Iterator[Request]:
             for image, picture in open_pictures(pictures):
                 questions: Mapping[str, list] = dict.fromkeys(SIDES, guessed)
-                if kept.has(picture.prompt):
+                if kept.has_questionnaire(picture.prompt):
                     with contextlib.suppress(FeedbackError):  # told when it is its turn
                         questions = flatten_questions(kept.get_questionnaire(picture.prompt))
                 elif kept.writer is None:  # it gets no answer
@@ -324,9 +324,9 @@ class HwpqScore(VistarScore):
                 yield from (asked[3] for asked in all_asked if asked[2])
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
-        new = [prompt for prompt in prompts if not kept.has(prompt)]
+        new = [prompt for prompt in prompts if not kept.has_questionnaire(prompt)]
         written = kept.writer.get_max_costs(map(_build_request, new)) if kept.writer else ()
-        prices = itertools.chain(written, answers.chat.get_max_costs(get_requests(_LIKELY)))
+        prices = itertools.chain(written, answers.chat.get_max_costs(estimate_requests(_LIKELY)))
         answers.chat.budget.check_calls(prices)
         if kept.writer and kept.writer.batch:
             kept.writer.prepare(map(_build_request, new))
@@ -334,7 +334,7 @@ class HwpqScore(VistarScore):
                 with contextlib.suppress(FeedbackError, ServiceError):  # told when it is its turn
                     kept.get_questionnaire(prompt)
         if answers.chat.batch:
-            answers.chat.prepare(get_requests([]))
+            answers.chat.prepare(estimate_requests([]))
 
     def get_notes(self) -> list[str]:
         """Return the number and cost of calls."""
@@ -342,7 +342,7 @@ class HwpqScore(VistarScore):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices, the instruction's hash and the number of votes."""
+        """The open parameters, the instruction's hash and the number of votes."""
         votes = self._answers.votes if self._answers else None
         return {**super().settings, "instruction": hash_instruction(), "votes": votes}
 

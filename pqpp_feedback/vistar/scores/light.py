@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import get_param, load_choices
+from pqpp_feedback.vistar.choices import get_param, load_params
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.scores.geometry import label_components
 from pqpp_feedback.vistar.vision import shrink_image
@@ -21,7 +21,7 @@ _OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
 
 
 class Light(VistarScore):
-    """Angle between inferred and requested light direction, as in VISTAR's section 3.3.2.
+    """The angle between inferred and requested light direction, as in VISTAR's section 3.3.2.
 
     Example:
         >>> from pathlib import Path
@@ -41,14 +41,14 @@ class Light(VistarScore):
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return objects with their cast shadows."""
+        """Return the objects with their cast shadows."""
         seen, masks = self.vision.find_objects(image, picture)
         depth = self.vision.estimate_depth(image, picture)
         shadows = find_shadows(np.asarray(shrink_image(image)) / 255.0, masks, depth)
         return {**shadows, "seen": seen}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return 1 - angle / 90 degrees between the median inferred and the requested direction."""
+        """Return 1 minus the angle between inferred and requested direction over 90 degrees."""
         light, wanted = infer_direction(evidence), parse_light_direction(picture)
         if light is None:
             if not evidence["objects"]:
@@ -67,7 +67,7 @@ class Light(VistarScore):
 
 
 def infer_direction(evidence: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the unit vector to the light: the objects' median line from shadow tip to top.
+    """Return the unit vector to the light: the median of the objects' lines from shadow tip to top.
 
     None if no object has such a line.
 
@@ -96,7 +96,7 @@ def parse_light_direction(picture: Picture) -> np.ndarray | None:
         [-0.5, 0.71, 0.5]
     """
     text = _normalise(str(get_param(picture, "light") or picture.prompt))
-    phrases = load_choices("light")["phrases"]
+    phrases = load_params("light")["phrases"]
     for phrase in sorted(phrases, key=len, reverse=True):
         if re.search(rf"\b{re.escape(_normalise(phrase))}\b", text):
             vector = np.array(phrases[phrase], dtype=float)
@@ -129,7 +129,7 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
         >>> found["objects"], found["floor"], found["pairs"]
         (1, False, [])
     """
-    chosen = load_choices("light")
+    chosen = load_params("light")
     shadows: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0}
     shadows |= {"pairs": [], "left_out": []}
     anything: Any = masks.any(0) if len(masks) else np.zeros(depth.shape, bool)
@@ -158,7 +158,7 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
 
 def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
     """Return unit normal and offset of the plane through most of the free pixels, or None."""
-    chosen, some, far = load_choices("light"), points[free], depth[free]
+    chosen, some, far = load_params("light"), points[free], depth[free]
     if len(some) < 3:
         return None
     random = np.random.default_rng(0)  # the same image gives the same floor
@@ -194,7 +194,7 @@ def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
         >>> number, int(labels[14, 14]), int(labels[0, 0])
         (1, 1, 0)
     """
-    chosen = load_choices("light")
+    chosen = load_params("light")
     if not on_floor.any():
         return np.zeros(on_floor.shape, int), 0
     light = image.mean(-1)
@@ -204,7 +204,7 @@ def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
 
 def _match_shadow(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:
     """Return a shadow with its object, or the reason why it is not usable."""
-    chosen = load_choices("light")
+    chosen = load_params("light")
     reach = max(2, round(chosen["contact_share"] * shadow.shape[0]))
     near = ndimage.binary_dilation(shadow, np.ones((3, 3)), iterations=reach)
     touching = [n for n, mask in enumerate(masks) if (near & mask).any()]

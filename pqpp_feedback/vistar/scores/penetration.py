@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import DIGITS, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.choices import load_params
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import Vision
 from pqpp_metrics.functional.vistar import penetration
@@ -40,7 +40,7 @@ class PenetrationScore(VistarScore):
 
     def __init__(self, vision: Vision | None = None, weighting: str | None = None) -> None:
         super().__init__(vision)
-        self.weighting = weighting or load_choices(self.section)["weighting"]
+        self.weighting = weighting or load_params(self.section)["weighting"]
         self.routine += f"-{self.weighting}"
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
@@ -56,10 +56,10 @@ class PenetrationScore(VistarScore):
         }
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the lowest score of all pairs; 0 is a penetration."""
+        """Return the lowest score of all pairs; 0 means that one object penetrates another."""
         if evidence["objects"] < 2:
             return Verdict(None, None, f"{evidence['objects']} object(s) found; two are needed")
-        chosen, pairs = load_choices(self.section), evidence["pairs"]
+        chosen, pairs = load_params(self.section), evidence["pairs"]
         if self.weighting == "printed":
             pairs = [pair for pair in pairs if pair["contact"] >= chosen["least_contact"]]
         if not pairs:
@@ -83,7 +83,7 @@ def score_pairs(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[n
         >>> score_pairs([{**pair, "relief": 2, "enclosed": 0}], "corrected").round(2).tolist()
         [0.2]
     """
-    chosen = load_choices("penetration")
+    chosen = load_params("penetration")
 
     def get_values(name: str) -> NDArray[np.float64]:
         return np.array([pair[name] for pair in pairs], dtype=float)
@@ -110,8 +110,8 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         list: One dict per touching pair: `objects`, the indices of both; `overlap`, each one's mean
         depth in a ring around the line at which the surfaces meet; `outside`, each one's mean depth
         elsewhere; `relief`, the sum of both standard deviations of depth; `contact`, the line's
-        length over the root of the smaller area; `enclosed`, the share of the smaller bounding box
-        inside the larger one; `confidences`, those of both.
+        length divided by the square root of the smaller area; `enclosed`, the share of the smaller
+        bounding box inside the larger one; `confidences`, those of both.
 
     Example:
         >>> masks = np.zeros((2, 20, 20), bool)
@@ -149,7 +149,7 @@ def _get_bounds(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     """Return `overlap`, `outside`, `relief` and `contact` of `find_contacts`; None without one."""
-    chosen, square = load_choices("penetration"), np.ones((3, 3), bool)
+    chosen, square = load_params("penetration"), np.ones((3, 3), bool)
     if not a.any() or not b.any():
         return None
     firsts, lasts = zip(_get_bounds(a), _get_bounds(b), strict=True)

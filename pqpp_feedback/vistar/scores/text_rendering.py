@@ -15,10 +15,10 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.vistar.choices import get_param, load_choices
+from pqpp_feedback.vistar.choices import get_param, load_params
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import Vision
-from pqpp_files.errors import to_line
+from pqpp_files.errors import describe
 from pqpp_files.extras import require_extra
 from pqpp_metrics.functional.vistar import text_rendering
 
@@ -50,11 +50,11 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
     try:
         return RapidOCR(params=params)
     except Exception as error:  # any error of a download
-        missing = f"rapidocr's model for {script} text cannot be loaded ({to_line(error)[:120]})"
+        missing = f"rapidocr's model for {script} text cannot be loaded ({describe(error)[:120]})"
         raise FeedbackError(f"{missing}; allow one download from modelscope.cn") from None
 
 
-def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
+def read_text_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
     """Read the pieces of text in an image.
 
     Args:
@@ -68,10 +68,10 @@ def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
 
     Example:
         >>> from PIL import Image
-        >>> read_pieces(Image.new("RGB", (64, 64), "white"))
+        >>> read_text_pieces(Image.new("RGB", (64, 64), "white"))
         []
     """
-    upside_down = load_choices("text_rendering")["read_upside_down"]
+    upside_down = load_params("text_rendering")["read_upside_down"]
     read = _load_reader(script, upside_down)(np.asarray(image)[..., ::-1])
     if read.txts is None:
         return []
@@ -103,7 +103,7 @@ def sort_pieces(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     level = corners @ turn
     left, top, bottom = level[..., 0].min(1), level[..., 1].min(1), level[..., 1].max(1)
-    high, least = bottom - top, load_choices("text_rendering")["row_overlap"]
+    high, least = bottom - top, load_params("text_rendering")["row_overlap"]
     rows: list[list[int]] = []
     for i in np.lexsort((left, top)):
         j = rows[-1][0] if rows else i
@@ -116,13 +116,13 @@ def sort_pieces(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def normalise_text(text: str) -> str:
-    """Return a text for comparison: one case, no punctuation, single spaces.
+    """Normalise text for comparison: ignore case and punctuation, and use single spaces.
 
     Example:
         >>> normalise_text(' "Grand  CANYON!" ')
         'grand canyon'
     """
-    chosen = load_choices("text_rendering")
+    chosen = load_params("text_rendering")
     text = unicodedata.normalize("NFKC", text)
     text = text.casefold() if chosen["fold_case"] else text
     if chosen["punctuation_as_blank"]:
@@ -149,7 +149,7 @@ def find_match(read: str, wanted: str) -> str:
 
 
 def find_unknown_script(text: str, script: str) -> str:
-    """Return the script of the first letters that a reader does not know; empty if none.
+    """Return the script of the first letters that the reader of `script` does not know, or "".
 
     Example:
         >>> find_unknown_script("Café 東京", "usual"), find_unknown_script("Кафе", "usual")
@@ -161,14 +161,14 @@ def find_unknown_script(text: str, script: str) -> str:
 
 
 class TextRenderingScore(VistarScore):
-    """Similarity of read and requested text, as in VISTAR's section 3.3.1.
+    """The similarity of read and requested text, as in VISTAR's section 3.3.1.
 
     Args:
         vision: Not used.
         read: Reads an image's pieces of text; default: RapidOCR with the package's models.
         text_match: `whole`, as in the paper, compares all text in the image; `contained` compares
             the most similar part. The routine's name contains the latter.
-        text_script: One of `SCRIPTS`; rows of prompts in other scripts name the reason.
+        text_script: One of `SCRIPTS`; prompts in other scripts get a reason instead of a score.
 
     Example:
         >>> from pathlib import Path
@@ -192,13 +192,13 @@ class TextRenderingScore(VistarScore):
         super().__init__(vision)
         self.models["text"] = ModelId("rapidocr", "" if read else metadata.version("rapidocr"))
         self._last: tuple[Picture | None, str] = None, ""  # whose text was asked for last
-        self._read = read or functools.partial(read_pieces, script=text_script)
+        self._read = read or functools.partial(read_text_pieces, script=text_script)
         self._match, self._script = text_match, text_script
         self.routine += "-contained" if text_match == "contained" else ""
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices, and the differences from the paper."""
+        """The open parameters, and the differences from the paper."""
         return {**super().settings, "match": self._match, "script": self._script}
 
     def _find_text(self, picture: Picture) -> str:
@@ -208,7 +208,7 @@ class TextRenderingScore(VistarScore):
         return self._last[1]
 
     def explain_missing(self, picture: Picture) -> str:
-        """Return why there is nothing to compare; empty if a text is requested."""
+        """Return why there is nothing to compare; empty if the prompt requests text."""
         missing = "it has no quotes and no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
 
@@ -226,7 +226,7 @@ class TextRenderingScore(VistarScore):
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the similarity of the read text and the requested one."""
-        chosen = load_choices(self.section)
+        chosen = load_params(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
         texts = " ".join(sure), self._find_text(picture)

@@ -18,7 +18,7 @@ from support.studies import answer, do_all, rows, small_store
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import iterate_votes
-from pqpp_annotation.store.database import backup, open_store
+from pqpp_annotation.store.database import copy_database, open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import get_past_items, reserve_item
 from pqpp_annotation.study import Study, read_study
@@ -119,11 +119,11 @@ def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
 def test_a_backup_while_people_work_is_whole(store, tmp_path):
     if not store.is_sqlite:
         with pytest.raises(AnnotationError, match="pg_dump"):
-            backup(store, tmp_path / "first.db")
+            copy_database(store, tmp_path / "first.db")
         return
 
     def copied(name):
-        backup(store, tmp_path / name)
+        copy_database(store, tmp_path / name)
         return open_store(replace(store.study, database=name))
 
     people = [add_person(store, f"p{number}").id for number in range(3)]
@@ -142,7 +142,7 @@ def test_a_backup_while_people_work_is_whole(store, tmp_path):
     for one in (first, last):
         one.close()
     with pytest.raises(AnnotationError, match="is the database itself"):
-        backup(store, store.name)
+        copy_database(store, store.name)
 
 
 WORK = """

@@ -17,7 +17,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import RateLimit, make_links
 from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.study import add_prompts
-from pqpp_annotation.web.security import Sessions, read_secret
+from pqpp_annotation.web.security import CookieSigner, read_secret
 from pqpp_annotation.web.serve import serve
 from pqpp_cli.main import main
 
@@ -142,7 +142,7 @@ def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
 
 
 def test_a_cookie_of_another_secret_is_nobodys():
-    one, other = Sessions("a" * 32), Sessions("b" * 32)
+    one, other = CookieSigner("a" * 32), CookieSigner("b" * 32)
     visit = one.create_visit()
     assert other.unsign(one.sign(visit)) is None and one.name != other.name
     assert not other.is_form_token(visit, one.make_form_token(visit))

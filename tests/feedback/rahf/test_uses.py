@@ -98,17 +98,17 @@ def test_inpainting_changes_nothing_outside_the_mask(feedback):
 
 
 def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
-    from pqpp_feedback.rahf.uses import select_best, write_finetuning_set
+    from pqpp_feedback.rahf.uses import select_best_images, write_finetuning_set
 
     candidates = [(PROMPTS[0], [picture(n) for n in range(4)]), (PROMPTS[1], [picture(9)])]
     scores = [
         [one.scores["overall"] for one in feedback.predict(images, [prompt] * len(images))]
         for prompt, images in candidates
     ]
-    every = list(select_best(feedback, candidates, "overall", 0.0))
+    every = list(select_best_images(feedback, candidates, "overall", 0.0))
     assert [one.prompt for one in every] == list(PROMPTS[:2])
     assert every[0].image is candidates[0][1][int(np.argmax(scores[0]))]
-    assert list(select_best(feedback, candidates, "overall", 1.0)) == []
+    assert list(select_best_images(feedback, candidates, "overall", 1.0)) == []
     written = write_finetuning_set(every, tmp_path / "chosen")
     assert [one.prompt for one in find_pictures(written)[0]] == list(PROMPTS[:2])
     with pytest.raises(FeedbackError, match="already exists; choose a new folder"):

@@ -31,7 +31,7 @@ def walk(path, wanted):
     while not path.is_done or path.forced:
         logits = dict.fromkeys(range(1000), 0.0)
         logits[path.suffix[0]] = 5.0 if len(path.probabilities) in wanted else -5.0
-        written.append(path.step(logits))
+        written.append(path.choose_token(logits))
     return written
 
 

@@ -11,7 +11,7 @@ from support.lit_scenes import lit_scene
 from support.other_lit_scenes import soft_scene
 
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.choices import load_params
 from pqpp_feedback.vistar.scores.light import Light, find_dark_areas, find_shadows, infer_direction
 from pqpp_metrics.functional.match_rate import match_rate
 
@@ -53,7 +53,7 @@ def test_100_rendered_scenes():
 @pytest.mark.slow
 def test_100_scenes_of_another_maker():
     """Soft shadows, patterned floors, uneven light, stacked solids; nothing was chosen on these."""
-    phrases = [np.array(one) for one in load_choices("light")["phrases"].values()]
+    phrases = [np.array(one) for one in load_params("light")["phrases"].values()]
     random, off, is_right = np.random.default_rng(0), [], []
     for seed in range(4000, 4100):
         *scene, light = soft_scene(seed)

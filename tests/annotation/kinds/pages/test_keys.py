@@ -11,7 +11,7 @@ from support.served import SECRET
 from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.tables import ItemImage, Person
 from pqpp_annotation.store.work import get_item, get_past_items
-from pqpp_annotation.web.security import Sessions
+from pqpp_annotation.web.security import CookieSigner
 
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
@@ -92,7 +92,7 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
     page = visitor().join(served.link())
     with served.store.begin_read() as db:
         person = db.scalar(select(func.max(Person.id)))
-        name_of = functools.partial(Sessions(SECRET).get_image_name, person)
+        name_of = functools.partial(CookieSigner(SECRET).get_image_name, person)
         images = db.execute(select(ItemImage.id, ItemImage.model)).all()
         models = {name_of(image_id): model for image_id, model in images}
     seen = []
