@@ -81,12 +81,10 @@ def find_missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[P
 
 def hash_needed_files(benchmark: Benchmark, folder: Path) -> str:
     """Return a hash of the names and contents of the files that a benchmark reads in a folder."""
-    files = {path: folder / path for path in sorted(_list_needed_files(benchmark, folder))}
-    hashes = (
-        f"{path}\0{hash_file(file) if file.is_file() else 'absent'}\0"
-        for path, file in files.items()
-    )
-    return hash_parts([benchmark.name, *hashes])
+    paths = sorted(_list_needed_files(benchmark, folder))
+    found = [hash_file(folder / p) if (folder / p).is_file() else "absent" for p in paths]
+    parts = (f"{path}\0{digest}\0" for path, digest in zip(paths, found, strict=True))
+    return hash_parts([benchmark.name, *parts])
 
 
 def compare_with_published(benchmark: Benchmark, folder: Path) -> None:

@@ -32,6 +32,7 @@ class LongTable:
         named: Column name in the files, by role.
         notes: Notes on how the files were read, one per line.
         faults: Error lines about the rows, which `raise_faults` raises together.
+        columns: All columns of the first file.
     """
 
     rows: Any
@@ -39,6 +40,7 @@ class LongTable:
     named: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    columns: Sequence[str] = ()
 
     @classmethod
     def from_columns(

@@ -321,6 +321,8 @@ def compare_annotators(
             "%(usual).2f",
             **facts,
         )
+        if facts["agreement"] < -facts["usual"] / 2:
+            reason = Reason("%(why)s; perhaps the scale was reversed", why=reason)
         if share[index] >= _ONE_LABEL:
             own_value = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
             reason = Reason("gave %(label)g in %(share).0f%% of votes; %(low)s", **own_value)
