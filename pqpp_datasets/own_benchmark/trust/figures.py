@@ -119,7 +119,7 @@ class Agreement:
             rows[-1][f"pairs for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
         legend = (
             "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) if "
-            f"{'all' if self.is_panel else 'different'} annotators rate every prompt. The last "
+            f"{'all' if self.is_panel else 'different'} annotators rate each prompt. The last "
             f"column is the number of pairs of a prompt and a model needed for a {width:g}-wide "
             f"interval (-: over {_PROMPTS[-1]})."
         )
