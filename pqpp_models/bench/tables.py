@@ -232,7 +232,7 @@ def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
 
     A ! marks a difference that depends on a few prompts.
     """
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for row in results:
         if not math.isnan(row.baseline_p):
             value = _format_value(row.baseline_difference, row, "baseline", "+")

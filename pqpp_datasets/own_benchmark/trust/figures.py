@@ -206,7 +206,7 @@ def measure_agreement(
     apart = np.array([True, *(n * _APART < m < votes / _APART for n, m in ranges), True])
     levels = [codes for codes, kept in zip((unit, item, who, cell), apart, strict=False) if kept]
     firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, who)]
-    is_panel = cells >= _PANEL * np.vdot(*(np.bincount(base[first]) for first in firsts[3:]))
+    full = float(np.vdot(*(np.bincount(base[first]) for first in firsts[3:])))
     found = estimate_variances(value, base, levels, prompt % _GROUPS)
     variances = np.zeros((len(found), len(EFFECTS)))
     variances[:, apart] = found
@@ -223,7 +223,7 @@ def measure_agreement(
             ac1, of_items = get_ac1(item, value)
             figures["Gwet's AC1"] = _add_interval(ac1, of_items - ac1, prompt[firsts[1]])
     size = annotators, of_images, of_votes
-    freedom = people - int(base.max()) - 1
+    freedom, is_panel = people - int(base.max()) - 1, cells >= _PANEL * full
     agreement = Agreement({}, {}, variances, size, units, freedom, is_panel, units < cells)
     others: dict[str, Estimate] = {}
     if units < cells:
