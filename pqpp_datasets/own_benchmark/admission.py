@@ -104,9 +104,8 @@ def filter_annotators(
         flag = agreements.reasons[number] if agreements else ""
         if flag and options.exclude == "flagged":
             reasons.append(flag)
-        annotators.append(
-            Annotator(name, counts[number], mine, int(shared[number]), share, tuple(reasons), flag)
-        )
+        about = counts[number], mine, int(shared[number]), share, tuple(reasons), flag
+        annotators.append(Annotator(name, *about))
     return annotators
 
 

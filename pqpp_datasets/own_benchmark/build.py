@@ -64,8 +64,9 @@ class Outcome:
 
     @property
     def reliability_summaries(self) -> list[str]:
-        """A line on the reliability of judgments, and one on that of preferences, if they exist."""
-        trusts = (self.generation and self.generation.trust, self.preferences)
+        """A line on the reliability of votes, and one on that of preferences, if they exist."""
+        votes = self.generation
+        trusts = (votes.trust if votes and not votes.table.has_scores else None, self.preferences)
         return [trust.summary for trust in trusts if trust]
 
     @property

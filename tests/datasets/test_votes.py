@@ -194,11 +194,11 @@ def test_lists_of_votes(tmp_path):
 
 def test_ready_scores(tmp_path):
     path = write(tmp_path / "v.csv", "A,i,m,2.5", "A,j,m,3.5", header="prompt,image,model,mos")
-    columns = {"score": "mos"}
     with pytest.raises(BenchmarkError, match=r"set `scale` to LOW\.\.HIGH"):
-        build(path, columns=columns)
-    built = build(path, columns=columns, scale="1..5")
+        build(path, columns={"score": "mos"})
+    built = build(path, columns={"score": "mos"}, scale="1..5")
     assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
+    assert built.reliability_summaries == []  # there are no votes
 
 
 def test_gimbrr_gives_its_published_rates(real_data):
