@@ -22,7 +22,6 @@ from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.names import pluralize
 from pqpp_files.paths import walk_files
 from pqpp_files.write_table import format_table, to_parquet
 
@@ -69,37 +68,17 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     standings = filter_people(table, to_build_options(study), decided)
     judged = [x for x in votes if x.purpose in JUDGED and kind.get_label(x.value) is not None]
     counted = [judged[index] for index in np.sort(standings.counted).tolist()]
-
-    def refuse_other_files(older: Path) -> None:
-        names = {file.relative_to(older).as_posix() for file in walk_files(older)}
-        with reraise(f"{older / REPORT} is damaged", "choose another folder"):
-            written = {REPORT, *read_json(older / REPORT)["files"]} if REPORT in names else set()
-        if other := names - written:
-            raise FileError(f"{older} contains {min(other)}; remove it, or choose another folder")
-
-    with atomic_folder(output, check=refuse_other_files) as folder:
+    with atomic_folder(output, check=_refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export_tables(votes), format)
         if counted:
             (folder / COUNTED_FOLDER).mkdir()
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export_tables(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.begin_read() as db:
-            said = select(Person.name, Event.detail).select_from(Event).join(Person)
-            said = said.where(Event.kind == "surveyed", Person.role != "trial").order_by(Event.id)
-            survey = (
-                {"annotator": name, "question": question, "answer": answer}
-                for name, detail in db.execute(said)
-                for question, answer in detail.items()
-            )
-            people = list_annotators(StudyMonitor(store))
-            others = {"answers": _read_answers(db), "annotators": people, "survey": survey}
+            others = {"answers": _read_answers(db), "survey": _read_survey(db)}
+            others["annotators"] = list_annotators(StudyMonitor(store))
             rows |= _write_tables(folder, others, format)
-            roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
-            counts = {f"role_{role}": count for role, count in db.execute(roles)}
-            events = db.scalars(select(Event.detail).where(Event.kind == "withdrawn"))
-            modes = [detail["mode"] for detail in events]
-            counts["withdrawn_and_deleted"] = modes.count("delete")
-            counts["withdrawn_and_made_anonymous"] = modes.count("anonymous")
+            counts = _count_people(db)
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         facts = {
             "study": study.name,
@@ -113,13 +92,21 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             "files": rows,
             "build": (command := _get_build_command(study, output, rows, bool(decided))),
         }
-        text = json.dumps(facts, ensure_ascii=False, indent=1)
-        (folder / REPORT).write_text(text + "\n", "utf-8")
-    valid = f"{len(votes)} votes, {len(counted)} of which count"
-    lines = [f"{valid}; {pluralize(admitted, 'annotator')} admitted"]
+        text = json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
+        (folder / REPORT).write_text(text, "utf-8")
+    lines = [f"{len(votes)} votes, {len(counted)} count; admitted annotators: {admitted}"]
     lines += [f"build a benchmark: {command}"] if command else []
     lines += [] if votes else ["no votes yet; export again once there are some"]
     return [*lines, f"written: {output}"]
+
+
+def _refuse_other_files(older: Path) -> None:
+    """Refuse to replace a folder that has files that are not of an export."""
+    names = {file.relative_to(older).as_posix() for file in walk_files(older)}
+    with reraise(f"{older / REPORT} is damaged", "choose another folder"):
+        written = {REPORT, *read_json(older / REPORT)["files"]} if REPORT in names else set()
+    if other := names - written:
+        raise FileError(f"{older} contains {min(other)}; remove it, or choose another folder")
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
@@ -147,6 +134,25 @@ def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
     query = query.outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
     query = query.where(Person.role != "trial").order_by(Answer.id)
     return map(dict, db.connection().execute(query).mappings())
+
+
+def _read_survey(db: Transaction) -> Iterator[dict[str, Any]]:
+    """Yield the answers to the survey, oldest first."""
+    said = select(Person.name, Event.detail).select_from(Event).join(Person)
+    said = said.where(Event.kind == "surveyed", Person.role != "trial").order_by(Event.id)
+    for name, detail in db.execute(said):
+        for question, answer in detail.items():
+            yield {"annotator": name, "question": question, "answer": answer}
+
+
+def _count_people(db: Transaction) -> dict[str, int]:
+    """Return the number of people by role, and of those who withdrew."""
+    roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
+    counts = {f"role_{role}": count for role, count in db.execute(roles)}
+    events = db.scalars(select(Event.detail).where(Event.kind == "withdrawn"))
+    modes = [detail["mode"] for detail in events]
+    names = {"delete": "withdrawn_and_deleted", "anonymous": "withdrawn_and_made_anonymous"}
+    return counts | {name: modes.count(mode) for mode, name in names.items()}
 
 
 def _get_build_command(

@@ -37,7 +37,8 @@ class Annotate(Group):
       pqpp annotate invite study.yaml --count 20 --output links.csv
       pqpp annotate status study.yaml
       pqpp annotate export study.yaml --output votes
-      pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
+
+    `pqpp annotate export` prints the `pqpp build` command for the study's scale.
     """
 
 
@@ -129,9 +130,8 @@ class AnnotateExport(StudyFile, Command):
 
     examples:
       pqpp annotate export study.yaml --output votes
-      pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
 
-    The matching `pqpp build` command is printed.
+    The `pqpp build` command for the study's scale is printed.
     """
 
     output: str = option(NEEDED, "folder to write", path="output")

@@ -15,7 +15,7 @@ from pqpp_files.options.option import NEEDED, option
 if TYPE_CHECKING:
     from pqpp_models.text.ridge.predictor import RidgePredictor
 
-_FEW = 200
+_LEGEND = "low, high: Spearman's 95% interval; covered: true values within 90% intervals"
 _KNOWN = "{known} of these {prompts} prompts are training data of {network}; the results omit them"
 _FAR = (
     "{out_of_domain} of {prompts} prompts are not plain English; the fit learns from their words "
@@ -40,11 +40,11 @@ class Fit(Dataset, Targets, ChatOptions, Command):
 
     The fit uses words, word pieces and the network of `static-train`, in closed form on one core,
     without torch. It tries ridge on TF-IDF, ridge on the network's layers, kernel ridge on its
-    embedding, and a stack of these, and keeps the stack unless one alone is clearly better.
-    --encoder adds a sentence encoder. With --base, it learns the difference between your scores and
-    a prediction of the network, which helps if you have few prompts. Rows with the same prompt are
-    averaged. The printed results are from cross-validation of the whole fit; "in 90%" is the share
-    of true values within the 90% intervals.
+    embedding, and a stack of these, and keeps the stack unless one alone is clearly better; the
+    results name the kept method. --encoder adds a sentence encoder. With --base, it learns the
+    difference between your scores and a prediction of the network, which helps if you have few
+    prompts. Rows with the same prompt are averaged. The results are from cross-validation of the
+    whole fit.
 
     --chat-model uses a language model with rated examples instead: a hundred calls per target to
     fit, and one per prompt and target to predict. The endpoint is not stored; to predict, set
@@ -128,12 +128,12 @@ def format_cross_validation(fitted: RidgePredictor) -> str:
         (name, training["scores"][name], *(scores[measure] for measure in measures), form)
         for (name, scores), form in zip(figures.items(), training["form"].values(), strict=True)
     ]
-    head = ("target", "prompts", "Pearson", "Kendall", "Spearman", "low", "high", "in 90%", "form")
-    table = tabulate(rows, head, floatfmt=".3f")
-    note = f"cross-validation with {training['folds']} folds; low, high: Spearman's 95% interval"
-    if training["prompts"] < _FEW:
-        note += f"\nwith fewer than {_FEW} prompts, results are noisy and depend on --folds"
+    names = ("Pearson", "Kendall", "Spearman", "low", "high", "covered")
+    table = tabulate(rows, ("target", "prompts", *names, "method"), floatfmt=".3f")
+    note = f"cross-validation with {training['folds']} folds; {_LEGEND}"
+    if training["prompts"] < 200:
+        tip = "" if fitted.base else "; --base alignment often helps"
+        note += f"\nwith fewer than 200 prompts, results are noisy and depend on --folds{tip}"
     if fitted.unlearned_targets:
-        tip = "" if fitted.base else " (with few prompts, try --base alignment)"
-        note += f"\nif low is 0 or less, do not rely on the target: it may be mere chance{tip}"
+        note += "\nif low is 0 or less, do not rely on the target: it may be mere chance"
     return f"{table}\n\n{note}"

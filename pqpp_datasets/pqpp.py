@@ -170,10 +170,8 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
 def list_files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
     """List the six files of a split of v1.1."""
     short = shorten_split(split)
-    generation = [
-        f"dataset/generative/ground_truth/{name}/{name}_{short}.csv"
-        for name in _GENERATION.values()
-    ]
+    form = "dataset/generative/ground_truth/{0}/{0}_{1}.csv"
+    generation = [form.format(name, short) for name in _GENERATION.values()]
     retrieval = [f"dataset/retrieval/ground_truth/{p.format(short)}" for p in _RETRIEVAL.values()]
     return (*generation, *retrieval)
 

@@ -84,19 +84,11 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
             for name, some in ratings.items()
         }
         means = {f"{n}_rating": float(average_columns(r)) if r else None for n, r in rated.items()}
-        rows.append(
-            {
-                "prompt_id": key,
-                "prompt": entry["prompt"],
-                "chinese_prompt": entry.get("prompt in Chinese"),
-                "ratings": ratings,
-                **means,
-                # As in `pqpp build`, empty if the mean of a model is empty.
-                "mean_rating": None
-                if None in means.values()
-                else float(average_columns(list(means.values()))),
-            }
-        )
+        # As in `pqpp build`, empty if the mean of a model is empty.
+        mean = None if None in means.values() else float(average_columns([*means.values()]))
+        about = {"prompt_id": key, "prompt": entry["prompt"], "ratings": ratings}
+        about["chinese_prompt"] = entry.get("prompt in Chinese")
+        rows.append({**about, **means, "mean_rating": mean})
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
 
 
@@ -125,14 +117,9 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
     rows = []
     for key, entry in read_validated_json(folder / _T2V_FILE, "t2v").items():
         ratings = {name: float(value) for name, (value,) in entry["models"].items()}
-        rows.append(
-            {
-                "prompt_id": key,
-                "prompt": entry["prompt"],
-                **{f"{name}_rating": rating for name, rating in ratings.items()},
-                "mean_rating": float(average_columns(list(ratings.values()))),
-            }
-        )
+        ratings["mean"] = float(average_columns([*ratings.values()]))
+        of_models = {f"{name}_rating": rating for name, rating in ratings.items()}
+        rows.append({"prompt_id": key, "prompt": entry["prompt"], **of_models})
     return pa.Table.from_pylist(rows, schema=_T2V_SCHEMA)
 
 
@@ -167,14 +154,9 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
             what = f"expected the image {key!r:.40}, got {entry['image']!r:.40}"
             raise file_error(f"{path}, {key:.40}", what)
         answers = [answer for answer in entry["human_labels"] if answer != -1]
-        rows.append(
-            {
-                "prompt": entry["caption"],
-                "file_name": key,
-                "labels": entry["human_labels"],
-                "mean_rate": float(average_columns(answers)) if answers else None,
-            }
-        )
+        rate = float(average_columns(answers)) if answers else None
+        about = {"prompt": entry["caption"], "file_name": key, "labels": entry["human_labels"]}
+        rows.append({**about, "mean_rate": rate})
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)
 
 

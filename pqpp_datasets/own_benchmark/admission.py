@@ -94,19 +94,17 @@ def filter_annotators(
             reasons.append(Reason("rated no reference image"))
         elif share is not None and share <= options.min_reference_share:
             facts = {"share": 100 * share, "least": 100 * options.min_reference_share}
-            reasons.append(
-                Reason(
-                    "rated %(share).1f%% of the reference images highly relevant (required: more "
-                    "than %(least).0f%%)",
-                    **facts,
-                )
+            why = Reason(
+                "rated %(share).1f%% of the reference images highly relevant (required: more "
+                "than %(least).0f%%)",
+                **facts,
             )
+            reasons.append(why)
         flag = agreements.reasons[number] if agreements else ""
         if flag and options.exclude == "flagged":
             reasons.append(flag)
-        annotators.append(
-            Annotator(name, counts[number], mine, int(shared[number]), share, tuple(reasons), flag)
-        )
+        about = counts[number], mine, int(shared[number]), share, tuple(reasons), flag
+        annotators.append(Annotator(name, *about))
     return annotators
 
 

@@ -27,7 +27,6 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
 from pqpp_datasets.target_columns import Target, average_columns, describe_targets, to_targets
-from pqpp_files.names import pluralize
 
 Files = list[tuple[str | None, Path]]
 
@@ -64,8 +63,9 @@ class Outcome:
 
     @property
     def reliability_summaries(self) -> list[str]:
-        """One line each on the reliability of judgments and of preferences, if they exist."""
-        trusts = (self.generation and self.generation.trust, self.preferences)
+        """One line each on the reliability of votes and of preferences, if they exist."""
+        votes = self.generation
+        trusts = (votes.trust if votes and not votes.table.has_scores else None, self.preferences)
         return [trust.summary for trust in trusts if trust]
 
     @property
@@ -138,29 +138,11 @@ def build_benchmark(
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
-    targets: dict[Target, np.ndarray] = {}
-    limits = generation.limits if generation else None
-    for measure, of_models in scores.items():
-        # The models' targets, then their mean.
-        *columns, mean = to_targets(of_models, measure, limits)
-        parts = [*of_models.values()]
-        targets |= zip(columns, parts, strict=True)
-        # The mean share of wins is always 0.5 if all models are compared.
-        if not preferred or measure != "rate":
-            means = average_columns(parts) if parts else np.full(len(split_of), np.nan)
-            targets[mean] = np.round(means, 11)  # columns have 12 digits, so equal means are ties
+    targets = _list_targets(scores, len(split_of), generation, preferred is not None)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
-        names = " and ".join(map(str, paths))
-        why = "no prompt is in all files", "correct the prompts"
-        if generation:
-            people = pluralize(len(generation.annotators), "annotator")
-            admitted = sum(not annotator.reasons for annotator in generation.annotators)
-            remedy = "add annotators, or lower `min_kappa` or `min_reference_share`"
-            why = f"all votes are excluded, {admitted} of {people} admitted", remedy
-            if generation.counted.size:
-                why = "each annotator gave only one label", "set `aggregate` to mean"
-        raise BenchmarkError(f"{names}: no target has a value ({why[0]}); {why[1]}")
+        what = f"no target has a value {_explain_no_values(generation)}"
+        raise BenchmarkError(f"{' and '.join(map(str, paths))}: {what}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
     table = describe_targets(table, list(targets), describe_split(options.fractions, options.seed))
@@ -183,9 +165,7 @@ def build_benchmark(
         targets=tuple(targets),
         inputs=(*paths, *(Path(path) for path in joined if not path.startswith("{"))),
         warnings=tuple(warnings),
-        notes=tuple(
-            note for result in (generation, retrieval, preferred) if result for note in result.notes
-        ),
+        notes=tuple(n for one in (generation, retrieval, preferred) if one for n in one.notes),
     )
 
 
@@ -194,6 +174,32 @@ def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Pa
     files = [paths] if isinstance(paths, str | Path) else paths
     named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
     return [(model, Path(path)) for model, path in named]
+
+
+def _list_targets(
+    scores: Mapping[str, dict], prompts: int, generation: Generation | None, has_preferences: bool
+) -> dict[Target, np.ndarray]:
+    """Return the scores of the models and their mean, by target, for each measure."""
+    targets: dict[Target, np.ndarray] = {}
+    for measure, of_models in scores.items():
+        *columns, mean = to_targets(of_models, measure, generation.limits if generation else None)
+        targets |= zip(columns, of_models.values(), strict=True)
+        # The mean share of wins is always 0.5 if all models are compared.
+        if not has_preferences or measure != "rate":
+            means = average_columns([*of_models.values()] or [np.full(prompts, np.nan)])
+            targets[mean] = np.round(means, 11)  # columns have 12 digits, so equal means are ties
+    return targets
+
+
+def _explain_no_values(generation: Generation | None) -> str:
+    """Return the reason in parentheses, and the fix."""
+    if generation is None:
+        return "(no prompt is in all files); correct the prompts"
+    if generation.counted.size:
+        return "(each annotator gave only one label); set `aggregate` to mean"
+    admitted = sum(not annotator.reasons for annotator in generation.annotators)
+    why = f"(no vote counts; admitted annotators: {admitted} of {len(generation.annotators)})"
+    return f"{why}; add annotators, or lower `min_kappa` or `min_reference_share`"
 
 
 def _score_prompts(
@@ -221,14 +227,12 @@ def _score_prompts(
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
     prompts = number_prompts([tables[kind] for kind in order], options.same_text == "keep")
     generation = retrieval = preferred = None
-    for kind in list(tables):
-        if kind == "judgments":
-            table = tables.pop(kind)
-            scale = find_scale(table, options)
-            labels = parse_labels(table, "label", scale, options.blank)
-            generation = score_votes(to_votes(table, scale, labels, options), len(prompts), options)
-        elif kind == "runs":
-            retrieval = score_runs(tables[kind], tables["relevance"], len(prompts), options)
-        elif kind == "preferences":
-            preferred = score_preferences(tables[kind], len(prompts), options)
+    if table := tables.pop("judgments", None):
+        scale = find_scale(table, options)
+        labels = parse_labels(table, "label", scale, options.blank)
+        generation = score_votes(to_votes(table, scale, labels, options), len(prompts), options)
+    if "preferences" in tables:
+        preferred = score_preferences(tables["preferences"], len(prompts), options)
+    if "runs" in tables:
+        retrieval = score_runs(tables["runs"], tables["relevance"], len(prompts), options)
     return prompts, generation, retrieval, preferred

@@ -22,7 +22,7 @@ from pqpp_datasets.own_benchmark.formats import (
     find_role_columns,
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, fill_column, make_column
-from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
+from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_label, parse_labels
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
@@ -148,7 +148,7 @@ def read_long_table(
         name = " and ".join(one.name for one in tables)
         notes = [note for one in tables for note in one.notes]
         faults = [fault for one in tables for fault in one.faults]
-        table = LongTable(rows, name, table.named, notes, faults)
+        table = LongTable(rows, name, table.named, notes, faults, table.columns)
     joined = [("image", "images", options.images)] if kind == "judgments" else []
     for role, other, path in (*joined, ("prompt_id", "prompts", options.prompts)):
         if path is not None and role in table.rows:
@@ -163,7 +163,7 @@ def read_long_table(
                 del rows[role]
         missing = [table.get_column(role) for role in ("prompt", "model") if role not in rows]
         if missing:
-            _refuse_missing(table, kind, missing, [*filter(ROLES.__contains__, rows)], options)
+            _refuse_missing(table, kind, missing, table.columns, options)
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled_roles):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
             table.report_blanks(role)
@@ -326,6 +326,7 @@ def _read_table(
         named["annotator"] = find_role_columns(names).get("annotator", "COLUMN")
     table = LongTable.from_columns(path, columns, row, named)
     table.notes.extend(foreign.notes if foreign else ())
+    table.columns = names
     if missing:
         _refuse_missing(table, kind, missing, names, options)
     return table
@@ -359,7 +360,8 @@ def _refuse_missing(
             remedy = "for preferences between two models, use `preferences` FILE"
         elif "rank" in names:
             remedy = "for ranks (1 is the best), use `rankings` FILE"
-    likely = {role: f"{role}={n}" for role, n in usual.items() if not find_column(names, role)}
+    asked = options.get_columns(kind)
+    likely = {r: f"{r}={n}" for r, n in usual.items() if not (find_column(names, r) or r in asked)}
     if likely.keys() & {*missing}:
         meant = f"did you mean `columns` {shlex.quote(','.join(likely.values()))}?"
         remedy = meant if likely.keys() >= {*missing} else f"{meant} Otherwise, {remedy}"

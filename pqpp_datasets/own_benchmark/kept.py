@@ -150,9 +150,7 @@ def split_preferences(built: Outcome, names: Sequence[Any]) -> Splits:
     return _split_rows(built, columns, np.lexsort((order, prompt)))
 
 
-def _build_name_column(
-    codes: np.ndarray, names: Sequence[Any]
-) -> tuple[pd.Categorical, np.ndarray]:
+def _build_name_column(codes: np.ndarray, names: Sequence[Any]) -> tuple[Any, np.ndarray]:
     """Return the column of annotators' names, and the rank of each row's name."""
     return make_column(codes, names), np.argsort(np.argsort(names))[codes]
 

@@ -32,6 +32,7 @@ class LongTable:
         named: Column name in the files, by role.
         notes: Notes on how the files were read, one per line.
         faults: Error lines about the rows, which `raise_faults` raises together.
+        columns: All columns of the first file.
     """
 
     rows: Any
@@ -39,6 +40,7 @@ class LongTable:
     named: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    columns: Sequence[str] = ()
 
     @classmethod
     def from_columns(
@@ -60,9 +62,11 @@ class LongTable:
         rows[ROW] = np.arange(len(rows)) if row is None else row
         return cls(rows, str(path), named or {})
 
-    def locate(self, row: int) -> str:
-        """Return the file and row number of the row at an index of `rows`."""
-        return f"{self.rows[FILE].iloc[row]}, row {self.rows[ROW].iloc[row] + 1}"
+    def locate(self, row: int, after: int | None = None) -> str:
+        """Return the file (unless it is that of the row `after`) and number of a row of `rows`."""
+        file = f"{self.rows[FILE].iloc[row]}, "
+        is_same = after is not None and file == f"{self.rows[FILE].iloc[after]}, "
+        return f"{'' if is_same else file}row {self.rows[ROW].iloc[row] + 1}"
 
     def get_column(self, role: str, row: int = 0) -> str:
         """Return the name of a role's column in the file of a row."""
@@ -83,8 +87,7 @@ class LongTable:
         rows = rows[~self.rows[columns].iloc[rows].duplicated().to_numpy()]
         if not len(rows):
             return
-        file = f"{self.rows[FILE].iloc[rows[0]]}, "
-        others = [self.locate(row).removeprefix(file) for row in rows[1 : _ROWS_NAMED + 1]]
+        others = [self.locate(row, rows[0]) for row in rows[1 : _ROWS_NAMED + 1]]
         more = f"; {len(rows) - 1} more, in {', '.join(others)}" if others else ""
         line = f"{self.locate(rows[0])}: {what}{more}"
         self.faults += [line] if line not in self.faults else []

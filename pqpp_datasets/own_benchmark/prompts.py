@@ -178,7 +178,7 @@ def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, objec
         >>> describe_split({"train": 0.8, "test": 0.2}, 0)["stratum"]
         'source'
     """
-    rule = "in each stratum prompts in the order of the SHA-256 of seed and prompt, cut at shares"
+    rule = "in each stratum, prompts are sorted by the SHA-256 of seed and prompt and cut at shares"
     rule += "; prompts that differ only in capitals, blanks and final punctuation stay together"
     return {"rule": rule, "stratum": "source", "shares": dict(fractions), "seed": seed}
 

@@ -39,7 +39,6 @@ from pqpp_hub.card import render_card
 
 ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", "other")
 _BINS = 12
-_FLAGGED_NAMED = 20
 
 _PQPP_NAMES = {value: word for word, value in WORDS["scales"]["pqpp"].items() if word[-1].isalpha()}
 _SHORTEST_KEY = 16
@@ -142,8 +141,7 @@ def write_benchmark(
         FileError: An image name leads out of its folder, or a file is not an image.
     """
     extras = extras or WriteOptions()
-    people = [names for names, _ in built.flagged_annotators]
-    numbers = [extras.get_public_names(names) for names in people]
+    numbers = [extras.get_public_names(names) for names, _ in built.flagged_annotators]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
         "title": name,
@@ -203,8 +201,10 @@ def _describe_flagged_raters(built: Outcome, extras: WriteOptions) -> Iterator[s
     """Yield a line on the flagged raters of judgments, and one on those of preferences."""
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
-        listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
-        listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
+        listed = ", ".join([shown[name] for name, _ in people[:20]])
+        listed += ", ..." * (len(people) > 20)
+        use = "do not count" if built.options.exclude else "count"
+        listed = f": {listed} (the votes {use})" if people else ""
         if names:
             verb = "is" if len(people) == 1 else "are"
             yield f"{len(people)} of {pluralize(len(names), 'annotator')} {verb} flagged{listed}"

@@ -79,8 +79,8 @@ class Result:
         stands_for: The predictor, fitted to the rows, that this one replaces.
         baseline: The predictor that this one was tested against, if any.
         oriented: How the sign of the predictions was chosen such that higher ones mean higher true
-            values: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; it ends
-            in `, negated` if predictions were negated.
+            values: `as declared`, or `by the sign on train` or, without train, `on these rows`, if
+            it is beyond chance; it ends in `, negated` if predictions were negated.
         baseline_difference: Kendall's tau-b with that sign minus the baseline's.
         baseline_p: The p-value of the difference, corrected for all tests in the table.
         baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test and
@@ -120,6 +120,11 @@ class Result:
     baseline_ci_low: float = math.nan
     baseline_ci_high: float = math.nan
     baseline_warning: str = ""
+
+    @property
+    def sign(self) -> float:
+        """-1 if Kendall's tau-b is negative beyond chance (p < .05), else 1."""
+        return -1.0 if self.kendall < 0 and self.kendall_p < 0.05 else 1.0
 
 
 @dataclass(frozen=True)
@@ -343,14 +348,14 @@ def compare_with_baseline(
 
     Differences of Kendall's tau-b are tested with `paired_permutation`, with Holm's correction over
     the table. Predictions for which higher means harder are negated first: by the known sign, else
-    by the predictor's declared direction, else by the sign on these rows.
+    by the predictor's declared direction, else if `Result.sign` is negative.
 
     Args:
         predictions: The predictions behind the results.
         references: The true values by target, one per prompt.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results of one source.
-        known_signs: The sign of the correlation on other rows, by predictor and target.
+        known_signs: `Result.sign` on other rows, by predictor and target.
 
     Returns:
         The results with `baseline`, `oriented` and the fields of the test. The latter are NaN or
@@ -410,7 +415,7 @@ def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> 
     measure = get_measure(row.target)
     if measure and higher_is != "unknown":
         return (1.0 if higher_is == measure.higher_is else -1.0), "as declared"
-    return (-1.0 if row.pearson < 0 else 1.0), "by |r|"
+    return row.sign, "by the sign on these rows"
 
 
 def format_arrow(difference: float, p: float) -> str:

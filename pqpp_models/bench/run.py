@@ -65,20 +65,19 @@ class BenchRun:
 
         Args:
             baseline: The baseline's name.
-            train: Rows that set the sign of unsupervised predictors of texts.
+            train: Rows that show which unsupervised predictors of texts to negate.
         """
         taken = {name: build for build, name in self.compared.stands_for.items()}
         known: dict[tuple[str, str], float] = {}
-        unfitted = {n: p for n, p in self.predictors.items() if p.inputs == "text"}
-        unfitted = {
-            n: p for n, p in unfitted.items() if p.higher_is == "unknown" or not p.supervised
-        }
+        texts = {name: one for name, one in self.predictors.items() if one.inputs == "text"}
+        unknown = {name for name, one in texts.items() if one.higher_is == "unknown"}
+        unfitted = {n: one for n, one in texts.items() if n in unknown or not one.supervised}
         if train is not None and unfitted:
             targets = [t for t in self.references if t in train.known_targets]
             said = predict_all(unfitted, train.rows, targets, progress)
             on_train = evaluate_predictions(said, train.get_true_values(targets), train)
-            known = {(r.predictor, r.target): float(np.sign(r.pearson)) for r in on_train}
-            known = {cell: sign for cell, sign in known.items() if sign * sign == 1}
+            clear = [r for r in on_train if r.kendall_p < 0.05 or r.predictor in unknown]
+            known = {(r.predictor, r.target): r.sign for r in clear}
         compared = compare_with_baseline(
             self.results,
             self.predictions,

@@ -109,8 +109,8 @@ def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
         columns = group_by_key((one.label, one) for one in group)
         for name, ours in group_by_key((one.predictor, one) for one in group).items():
             mine = {result.label: result for result in ours if result.label in labels}
-            if not mine:
-                continue
+            if all(_count_undefined(result) == 2 for result in mine.values()):
+                continue  # a note says why
             own = {getattr(result, "stands_in", None) for result in mine.values()}
             title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
             shown = f"{title} {key}".rstrip()
@@ -229,16 +229,12 @@ def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
 
     A ! marks a difference that depends on a few prompts.
     """
-    return [
-        (
-            row.predictor,
-            row.label,
-            _format_value(row.baseline_difference, row, "baseline", "+")
-            + " !" * bool(row.baseline_warning),
-        )
-        for row in results
-        if not math.isnan(row.baseline_p)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for row in results:
+        if not math.isnan(row.baseline_p):
+            value = _format_value(row.baseline_difference, row, "baseline", "+")
+            rows.append((row.predictor, row.label, value + " !" * bool(row.baseline_warning)))
+    return rows
 
 
 def _format_value(value: float, row: Result, name: str, sign: str) -> str:
@@ -288,9 +284,10 @@ def list_notes(
     lines += note_few_prompts(results)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
-        ways = group_by_key(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
-        told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
-        lines.append(f"signs in differences, {told}")
+        negated = [r for r in results if r.oriented.endswith("negated")]
+        cells = group_by_key(((r.predictor, r.oriented.split(",")[0]), r.label) for r in negated)
+        told = [f"{name} on {', '.join(columns)} ({how})" for (name, how), columns in cells.items()]
+        lines += [f"negated in differences: {'; '.join(told)}"] if told else []
     warned = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
     warned = {cell: why for cell, why in warned.items() if why}
     if is_page:
@@ -366,9 +363,8 @@ def note_missing(results: Sequence[Result]) -> Iterator[str]:
     for label, n in {r.label: r.n for r in missing if r.n < 2}.items():
         yield f"– no figure for {label}: n = {n}, and a correlation needs two prompts"
     equal = group_by_key((r.label, r.predictor) for r in missing if r.n > 1)
-    for names, labels in group_by_key(
-        (", ".join(names), label) for label, names in equal.items()
-    ).items():
+    cells = ((", ".join(names), label) for label, names in equal.items())
+    for names, labels in group_by_key(cells).items():
         yield f"– no correlation of {names} with {', '.join(labels)}: all values are identical"
 
 

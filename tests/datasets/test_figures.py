@@ -99,6 +99,17 @@ def test_the_interval_of_alpha_is_that_of_leaving_prompts_out(level):
     assert found[1:] == pytest.approx(expected, abs=0.004)
 
 
+def test_one_stray_image_or_missing_vote_changes_no_interval():
+    prompt, base, item, who, value = study(0, 100, 1, 4, SPREADS * (1, 0, 1, 0, 1))
+    stray = np.where(np.arange(400) == 5, 999, item)
+    studies = [(base, item, who, value), (base, stray, who, value)]
+    found = [measure_agreement(prompt, *votes, "interval").figures for votes in studies]
+    missing = [x[1:] for x in (prompt, base, item, who, value)]
+    found.append(measure_agreement(*missing, "interval").figures)
+    whole, *others = ([*figures.values()][-1] for figures in found)  # the ICC
+    assert all(icc == pytest.approx(whole, abs=0.01) for icc in others)
+
+
 @pytest.mark.parametrize("level", ["nominal", "interval"])
 def test_more_images_of_a_prompt_with_the_same_votes_are_no_more_evidence(level):
     prompt, base, item, who, value = study(0, 40, 1, 3, SPREADS)

@@ -43,8 +43,14 @@ def test_one_prompt_however_it_is_typed_is_in_one_split(tmp_path):
         for prompt in table["prompt"].to_pylist():
             where.setdefault(int("".join(filter(str.isdigit, prompt))), set()).add(split)
     assert len(where) == 40 and all(len(splits) == 1 for splits in where.values())
-    assert {n: t.num_rows for n, t in built.splits.items()} == {
-        "train": 72,
-        "validation": 24,
-        "test": 24,
-    }
+    assert [table.num_rows for table in built.splits.values()] == [72, 24, 24]
+
+
+@pytest.mark.parametrize("odd", ["P9.,3.png,m,c,2", "P1.,3.png,x,c,2"])
+def test_an_image_with_two_prompts_or_models_is_named(tmp_path, odd):
+    lines = [f"P{n // 2}.,{n}.png,m,{who},{n % 5 + 1}" for n in range(24) for who in "ab"]
+    expected = r"row 49: image is '3\.png', with the (prompt 'P9\.'|model 'x'), but row 7 has the"
+    with pytest.raises(BenchmarkError, match=expected):
+        build(write(tmp_path / "v.csv", *lines, odd), scale="likert5")
+    lines = [f"P{n // 2}.,{n % 2}.png,m,a,5" for n in range(24)]  # names that are not unique
+    assert build(write(tmp_path / "v.csv", *lines), scale="likert5").prompts.num_rows == 12

@@ -84,6 +84,7 @@ def test_bad_ones_are_flagged_where_many_are_bad(kind, bad):
     value = np.where(who < bad, other.get(kind, rng.integers(1, 6, len(item))), value)
     reasons = compare_annotators(who, item, item, value, "ordinal", 20).reasons
     assert [bool(reason) for reason in reasons] == [True] * bad + [False] * (20 - bad)
+    assert ("the scale was reversed" in reasons[0]) == (kind == "reversed")
 
 
 # The figures of benchmarks/planted_voters.md, with fewer plantings.

@@ -44,6 +44,7 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
     ("labels", "expected"),
     [
         (["1", "2"], "labels 1, 2 fit pqpp and likert5; set `scale`"),
+        (["1", "2", "3", "4"], "labels 1, 2, 3, 4 fit likert5 and 1..4; set `scale`"),
         (["1", "7"], "row 2: label is '7', and labels 1, 7 fit none of pqpp, yes-no,"),
         (["1", "5", "3", "33", "4"], r"row 4: label is '33', and labels .* `missing`=33 if"),
         (["good", "bad"], 'bad, good fit likert5 and others; .*"good": '),
@@ -55,13 +56,11 @@ def test_labels_that_two_scales_or_none_have_ask(tmp_path, labels, expected):
 
 
 def test_labels_of_ones_own(tmp_path):
-    (tmp_path / "map.yaml").write_text(
-        "labels: {no: 0, 'on': 1, Great: 4}\npositive: ['on', Great]\nmissing: ['?']\n"
-    )
+    text = "labels: {no: 0, 'on': 1, Great: 4}\npositive: ['on', Great]\nmissing: ['?']\n"
+    (tmp_path / "map.yaml").write_text(text)
     labels = str(tmp_path / "map.yaml")
-    built, values = labelled(
-        tmp_path / "v.csv", "NO", "on", "great", "?", labels=labels, aggregate="positive"
-    )
+    options = {"labels": labels, "aggregate": "positive"}
+    built, values = labelled(tmp_path / "v.csv", "NO", "on", "great", "?", **options)
     positive = built.generation.table.scale.is_positive(np.array(values))
     assert values == [0, 1, 4] and positive.tolist() == [False, True, True]
     assert [target.name for target in built.targets] == ["m_rate", "mean_rate"]
@@ -195,11 +194,11 @@ def test_lists_of_votes(tmp_path):
 
 def test_ready_scores(tmp_path):
     path = write(tmp_path / "v.csv", "A,i,m,2.5", "A,j,m,3.5", header="prompt,image,model,mos")
-    columns = {"score": "mos"}
     with pytest.raises(BenchmarkError, match=r"set `scale` to LOW\.\.HIGH"):
-        build(path, columns=columns)
-    built = build(path, columns=columns, scale="1..5")
+        build(path, columns={"score": "mos"})
+    built = build(path, columns={"score": "mos"}, scale="1..5")
     assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
+    assert built.reliability_summaries == []  # there are no votes
 
 
 def test_gimbrr_gives_its_published_rates(real_data):

@@ -307,17 +307,19 @@ def compare_annotators(
         low = decided & (agreement < usual / 2)
     trusted = compute_trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
-    among = Reason("agreement-weighted correlation")
     for index in np.flatnonzero(low | trusted.is_low):
         facts = {"agreement": agreement[index], "usual": usual, "measure": measure}
         if not low[index]:
             facts = {"agreement": trusted.agreement[index], "usual": trusted.usual}
-            facts["measure"] = among
+            facts["measure"] = Reason("agreement-weighted correlation")
+        facts["agreement"] = facts["agreement"].round(2) + 0.0  # no -0.00
         reason = Reason(
             "agreement with others is %(agreement).2f (%(measure)s), below half the median of "
             "%(usual).2f",
             **facts,
         )
+        if facts["agreement"] < -facts["usual"] / 2:
+            reason = Reason("%(why)s; perhaps the scale was reversed", why=reason)
         if share[index] >= _ONE_LABEL:
             own_value = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
             reason = Reason("gave %(label)g in %(share).0f%% of votes; %(low)s", **own_value)

@@ -5,8 +5,9 @@ the model), the annotator with the prompt, and a residual. Their variances are e
 Henderson's method 1 ("Estimation of Variance and Covariance Components", Biometrics 9, 1953), for
 any assignment of annotators; if all annotators rated all images, it equals analysis of variance.
 Negative variances become 0. The reliability is the share of prompts in the variance of a prompt's
-mean vote. If all annotators rated all prompts, their strictness does not change the order of
-prompts and is left out: then it is ICC(3,k) of Shrout and Fleiss, else ICC(2,k).
+mean vote. If all annotators rated (nearly) all prompts, their strictness does not change the order
+of prompts and is left out: then it is ICC(3,k) of Shrout and Fleiss, else ICC(2,k). If most prompts
+have one image, its effect is not separated from that of the prompt.
 
 The ICC's interval is a jackknife over prompts on the scale of log(1 - ICC); other intervals use
 derivatives with respect to prompts, on the scale of Fisher's z. The ICC's interval includes the
@@ -39,6 +40,8 @@ _PROMPTS = np.unique(np.geomspace(4, 100_000, 2000).astype(int))
 _GROUPS = 20_000  # maximum number of jackknife groups
 CONFIDENCE = 0.95
 _LEAST = 1e-3
+_APART = 1.25  # minimum ratio of the numbers of levels of two effects to separate them
+_PANEL = 0.95  # minimum share of all pairs of an annotator and a prompt to be a panel
 _STRICT = EFFECTS.index("annotator")
 Estimate = tuple[float, float, float]
 
@@ -57,7 +60,7 @@ class Agreement:
         prompts: Number of distinct pairs of a prompt and a model.
         degrees_of_freedom: Those of the annotators' variance: the number of distinct pairs of an
             annotator and a model, minus the number of models.
-        is_panel: Whether all annotators of a model rated all its prompts.
+        is_panel: Whether all annotators of a model rated (nearly) all its prompts.
         is_shared: Whether prompts have votes of several annotators; otherwise reliability is
             undefined.
     """
@@ -116,7 +119,7 @@ class Agreement:
             rows[-1][f"pairs for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
         legend = (
             "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) if "
-            f"{'all' if self.is_panel else 'different'} annotators rate every prompt. The last "
+            f"{'all' if self.is_panel else 'different'} annotators rate each prompt. The last "
             f"column is the number of pairs of a prompt and a model needed for a {width:g}-wide "
             f"interval (-: over {_PROMPTS[-1]})."
         )
@@ -198,12 +201,12 @@ def measure_agreement(
     rows, base = np.arange(len(value)), _index_rows(model)
     who, cell = _index_rows(base, annotator), _index_rows(unit, annotator)
     units, images, people, cells, votes = (int(c.max()) + 1 for c in (unit, item, who, cell, rows))
-    # Effects that coincide with the residual or with the prompt are left out.
-    apart = np.array([True, units < images < votes, base.max() + 1 < people < votes, False, True])
-    apart[EFFECTS.index("annotator with prompt")] = cells not in (units, people, votes)
+    # Effects that nearly coincide with the residual or with the prompt are left out.
+    ranges = (units, images), (int(base.max()) + 1, people), (max(units, people), cells)
+    apart = np.array([True, *(n * _APART < m < votes / _APART for n, m in ranges), True])
     levels = [codes for codes, kept in zip((unit, item, who, cell), apart, strict=False) if kept]
     firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, who)]
-    is_panel = cells == np.vdot(*(np.bincount(base[first]) for first in firsts[3:]))
+    full = float(np.vdot(*(np.bincount(base[first]) for first in firsts[3:])))
     found = estimate_variances(value, base, levels, prompt % _GROUPS)
     variances = np.zeros((len(found), len(EFFECTS)))
     variances[:, apart] = found
@@ -220,7 +223,7 @@ def measure_agreement(
             ac1, of_items = get_ac1(item, value)
             figures["Gwet's AC1"] = _add_interval(ac1, of_items - ac1, prompt[firsts[1]])
     size = annotators, of_images, of_votes
-    freedom = people - int(base.max()) - 1
+    freedom, is_panel = people - int(base.max()) - 1, cells >= _PANEL * full
     agreement = Agreement({}, {}, variances, size, units, freedom, is_panel, units < cells)
     others: dict[str, Estimate] = {}
     if units < cells:

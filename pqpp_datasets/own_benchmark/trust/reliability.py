@@ -54,7 +54,7 @@ class VoteReliability:
         if value < WANTED:
             needed = self.agreement.needed_annotators
             way = f"{needed} {self.among} per image" if needed else "more images per prompt"
-            sentence += f"; {WANTED} needs {way}"
+            sentence += f"; a reliability of {WANTED} needs {way}"
         if value < _NOISE:
             sentence = f"Unreliable votes: they differ more by noise than by prompt. {sentence}"
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]

@@ -214,7 +214,7 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     if keys == {"-1", "0", "1"}:
         names.append("yes-no with `missing`=-1")
     if names == ["likert5"] and not {"1", "5"} <= keys and keys <= {*"12345", "good", "bad"}:
-        names.append(_suggest_range(keys))
+        names.append(_suggest_range({*keys, "6"} if "5" in keys else keys))
     if len(names) == 1 and names[0] in SCALES:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
@@ -230,6 +230,11 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     fault = f"and labels {shown} fit none of {', '.join(SCALES)}"
     marks = shlex.quote(",".join(label.strip() for label in odd))
     remedy = "set `scale` LOW..HIGH"
+    people = table.rows.get("annotator", table.rows["label"])
+    theirs = people.iloc[rows].unique()
+    # Many labels of few annotators are not typing errors.
+    if len(rows) > 9 and 2 * len(theirs) < people.nunique() and "annotator" in table.rows:
+        remedy = f"convert those of {', '.join(theirs[:3])} to the scale of the others"
     remedy += f", or `missing`={marks} if that is not a vote" if len(odd) < 9 else ""
     if len(odd) > len(labels) / 2:  # not just typing errors
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
@@ -242,7 +247,7 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
 
 def _suggest_range(labels: Iterable[str]) -> str:
     """Return the first common range that contains all labels, else "LOW..HIGH"."""
-    for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
+    for low, high in ((0, 1), (1, 3), (1, 4), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
         if not any(math.isnan(scale.parse_label(label)) for label in labels):
             return scale.name

@@ -11,6 +11,9 @@ from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 
+_SHARED = 0.1
+"""Maximum share of image names with several prompts or models to be errors."""
+
 
 @dataclass(frozen=True)
 class Votes:
@@ -85,8 +88,8 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         value: Value of each row, float64, NaN if missing.
 
     Raises:
-        BenchmarkError: An annotator voted twice on an image, or is a control member in some rows
-            only.
+        BenchmarkError: An annotator voted twice on an image or is a control member in some rows
+            only, or an image has two prompts or models.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     named = "annotator" in rows
@@ -99,6 +102,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         if len(outside):
             fault = f"{people[outside[0]]!r:.60} is a control member in other rows, but not here"
             table.add_fault("annotator", outside, f"{fault}; set control in all their rows")
+    _report_shared_images(table, rows[rows["model"] != options.reference_model])
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
@@ -126,6 +130,24 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     )
 
 
+def _report_shared_images(table: LongTable, rows: Any) -> None:
+    """Add an error line if a few images have several prompts or models.
+
+    If many do, such as 1.png of each prompt, names do not identify images.
+    """
+    for role, codes in (("prompt", rows[NUMBER]), ("model", rows["model"].cat.codes)):
+        number = codes.groupby(rows["image"], observed=True).nunique()
+        shared = rows["image"].isin(number.index[number > 1])
+        if 0 < (number > 1).sum() <= _SHARED * len(number):
+            images, codes = rows.loc[shared, "image"], codes[shared]
+            usual = codes.groupby(images, observed=True).transform(lambda some: some.mode()[0])
+            odd = codes.index[codes != usual]
+            first = codes.index[(codes == usual[odd[0]]) & (images == images[odd[0]])][0]
+            came, other = (f"{role} {table.rows[role].iloc[n]!r:.60}" for n in (odd[0], first))
+            what = f"with the {came}, but {table.locate(first, odd[0])} has the {other}"
+            table.report_cells("image", odd, f"{what}; correct either, or rename the image")
+
+
 def report_repeats(
     table: LongTable, keys: Any, what: str, remedy: str = "keep one of the rows"
 ) -> None:
@@ -144,10 +166,8 @@ def report_repeats(
     row, cells = repeated[0], keys.loc[repeated[0]]
     first = keys.index[(keys == cells).all(axis=1).argmax()]
     values = (table.rows["prompt"].iloc[row], *cells[1:])
-    same_file = f"{table.locate(row).rpartition(', ')[0]}, "
-    where = table.locate(first).removeprefix(same_file)
-    shown = ", ".join(repr(value)[:60] for value in values)
-    table.add_fault("prompt", repeated, f"{what} ({shown}) is also in {where}; {remedy}")
+    what += f" ({', '.join(repr(value)[:60] for value in values)})"
+    table.add_fault("prompt", repeated, f"{what} is also in {table.locate(first, row)}; {remedy}")
 
 
 def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
