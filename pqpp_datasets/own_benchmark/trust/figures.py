@@ -149,8 +149,8 @@ class Agreement:
             logs = np.log(np.maximum(prompt / errors + 1, _LEAST))
             whole, left = logs[0], logs[1:-2]
             half = get_margin((len(left) - 1) * (whole - left), CONFIDENCE)
-        below, above = np.hypot(half, logs[-2:] - whole)
-        value, low, high = 1 - np.exp([-whole, below - whole, -above - whole])
+            below, above = np.hypot(half, logs[-2:] - whole)
+            value, low, high = 1 - np.exp([-whole, below - whole, -above - whole])
         return max(0.0, float(value)), max(0.0, float(low)), max(0.0, float(high))
 
 
