@@ -15,6 +15,7 @@ from pqpp_files.errors import PqppError
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, is_file_name
+from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES
 
 if TYPE_CHECKING:
     from pqpp_files.shards import Shard
@@ -167,7 +168,8 @@ class PromptOptions(ColumnOptions):
 # No prompt consists of one of these alone.
 _LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
-_STYLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
+TABLE_ENDINGS = tuple(f".{style}" for style in TABLE_STYLES)
+_STYLES = dict(zip(TABLE_ENDINGS, TABLE_STYLES, strict=True))
 _STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
 _PLAIN = ("", ".txt")
 
@@ -184,8 +186,8 @@ class ResultOptions(Group):
 
     def get_output_file_types(self, name: str) -> tuple[str, ...]:
         """Return the file types that an output option may overwrite."""
-        if name == "output" and self.style == "parquet":
-            return ("Parquet",)
+        if name == "output" and self.style in BINARY_STYLES:
+            return (BINARY_STYLES[self.style],)
         return super().get_output_file_types(name)
 
     @cached_property
@@ -193,7 +195,7 @@ class ResultOptions(Group):
         """The output format: `format`, else that of the suffix of `output`, else table.
 
         Raises:
-            PqppError: The suffix is of no allowed format, or Parquet has no output file.
+            PqppError: The suffix is of no allowed format, or it is binary without an output file.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -207,8 +209,8 @@ class ResultOptions(Group):
                 f"`output` is {self.output}; use one of the endings {', '.join(known)}, or set "
                 "`format`"
             )
-        if style == "parquet" and self.output is None:
-            raise PqppError("`format` parquet needs a file; name the file with `output`")
+        if style in BINARY_STYLES and self.output is None:
+            raise PqppError(f"`format` {style} needs a file; name the file with `output`")
         return style
 
 

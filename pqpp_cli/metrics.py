@@ -12,8 +12,8 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import PushOptions, ResultOptions, parse_json_or_text
-from pqpp_cli.output import emit, emit_columns, print_notes
+from pqpp_cli.groups import TABLE_ENDINGS, PushOptions, ResultOptions, parse_json_or_text
+from pqpp_cli.output import BINARY_STYLES, emit, emit_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
@@ -110,8 +110,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         None,
         path="output file",
         goes_with="runs",
-        endings=(".csv", ".json", ".jsonl", ".parquet"),
-        holds=("text", "Parquet"),
+        endings=TABLE_ENDINGS,
+        holds=("text", *BINARY_STYLES.values()),
     )
     format: str | None = option(None, choices=("table", "json"))
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.escape import escape_controls
+from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES, encode_table, format_table
 
 _QUIET = {
     "TRANSFORMERS_VERBOSITY": "error",
@@ -17,7 +18,7 @@ _QUIET = {
 }
 _PIPED = 100
 """Default width of a table in a pipe."""
-_DATA = ("csv", "json", "jsonl", "text", "parquet")
+_DATA = (*TABLE_STYLES, "text")
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
@@ -59,13 +60,13 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
     """Print a text, or write it to the file `output` atomically.
 
     Args:
-        text: A text, or the bytes of a Parquet file; a text gets a final newline.
+        text: A text, or the bytes of a file; a text gets a final newline.
         output: A path, or None for standard output.
         style: The format. In tables and pages, control characters are escaped; in other formats,
             only on a terminal.
         is_secret: Whether only the file's owner may read it.
     """
-    text = text if style == "parquet" or text.endswith("\n") else text + "\n"
+    text = text if isinstance(text, bytes) or text.endswith("\n") else text + "\n"
     if output is None:
         is_data = style in _DATA and not sys.stdout.isatty()
         (getattr(sys.stdout, "stream", sys.stdout) if is_data else sys.stdout).write(text)
@@ -77,10 +78,9 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
-    """Print columns as csv, json or jsonl, or write them to a file in these formats or parquet."""
-    from pqpp_files.write_table import format_table, to_parquet
-
-    emit(to_parquet(columns) if style == "parquet" else format_table(style, columns), output, style)
+    """Print columns in a format of `TABLE_STYLES`, or write them to a file."""
+    form = encode_table if style in BINARY_STYLES else format_table
+    emit(form(style, columns), output, style)
 
 
 def print_notes(*lines: str) -> None:

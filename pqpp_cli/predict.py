@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import Command
 from pqpp_cli.groups import (
+    TABLE_STYLES,
     Dataset,
     ImageDir,
     OnePredictor,
@@ -79,9 +80,7 @@ class Predict(
 
     file: str | None = option(None, path="file")
     targets: tuple[str, ...] | None = None
-    format: str | None = option(
-        None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet")
-    )
+    format: str | None = option(None, choices=("table", "markdown", *TABLE_STYLES))
     uncertainty: bool = False
     unread: str = option("empty", choices=("empty", "average"))
     verdict: bool = False
@@ -222,7 +221,7 @@ class Predict(
         from pqpp_models.predict import order_targets
 
         targets = order_targets(predictor, self.targets)
-        typed = self.style != "csv"
+        typed = self.style not in ("csv", "tsv")
         renamed: list[str] = []
 
         columns: dict[str, list] = {}

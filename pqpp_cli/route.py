@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import emit, emit_columns, get_output_width, print_notes
+from pqpp_cli.output import TABLE_STYLES, emit, emit_columns, get_output_width, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.options.option import NEEDED, option
@@ -112,7 +112,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
 
     router: str = option(NEEDED, "folder or OWNER/REPOSITORY of a router", path="name", word=True)
     revision: str | None = option(None, "branch, tag or commit of a router on the Hub")
-    format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
+    format: str | None = option(None, choices=("table", *TABLE_STYLES))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
-from pqpp_cli.output import emit_columns
+from pqpp_cli.groups import TABLE_ENDINGS, ColumnOptions, ResultOptions, ShardOptions
+from pqpp_cli.output import BINARY_STYLES, TABLE_STYLES, emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
@@ -181,7 +181,7 @@ class SearchCandidates(
     threshold: float | None = option(LIBRARY, ge=-1, lt=1.000001)
     limit: int = option(LIBRARY, ge=1)
     refined_from: int = option(LIBRARY, ge=0)
-    format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
+    format: str | None = option(None, choices=TABLE_STYLES)
     output: str = option(NEEDED, "file to write")
 
     def __post_init__(self) -> None:
@@ -258,8 +258,8 @@ class SearchRetrieve(
     output: str = option(
         NEEDED,
         path="output file",
-        holds=("text", "Parquet", "gzip"),
-        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
+        holds=("text", *BINARY_STYLES.values(), "gzip"),
+        endings=(".trec", ".run", ".txt", *TABLE_ENDINGS),
     )
     shard_size: int | None = option(None, "rows per shard (default: 1000)")
 
