@@ -107,10 +107,9 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
 def walk_files(folder: Path) -> list[Path]:
     """Return the files and links in a folder and its subfolders, sorted; none if it is missing.
 
-    Subfolders that cannot be read are skipped.
-
     Raises:
         FileError: A pipe or a device is among them, whose reading may never end.
+        PermissionError: A folder cannot be read, so it is unknown what is in it.
 
     Example:
         >>> import tempfile
@@ -119,7 +118,7 @@ def walk_files(folder: Path) -> list[Path]:
     """
     folders, files = [Path(folder)] * folder.is_dir(), list[Path]()
     for one in folders:  # grows; recursion would end at a depth of a thousand
-        for path in one.iterdir() if os.access(one, os.R_OK | os.X_OK) else ():
+        for path in one.iterdir():
             if path.is_dir() and not path.is_symlink():
                 folders.append(path)
             elif path.is_fifo() or path.is_char_device():

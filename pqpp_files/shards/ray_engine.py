@@ -109,10 +109,8 @@ def _count_slots(ray: Any, options: RayOptions) -> int:
         for node in nodes
     )
     if not fitting:
-        largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
         wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
-        most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
-        raise FileError(f"no node has {wanted} (most: {most}); lower `num_cpus` or `num_gpus`")
+        raise FileError(f"no node has {wanted}; lower `num_cpus` or `num_gpus`")
     return fitting
 
 
