@@ -205,10 +205,8 @@ class ResultOptions(Group):
         ):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
-            raise PqppError(
-                f"`output` is {self.output}; use one of the endings {', '.join(known)}, or set "
-                "`format`"
-            )
+            endings = f"use one of the endings {', '.join(known)}, or set `format`"
+            raise PqppError(f"`output` is {self.output}; {endings}")
         if style in BINARY_STYLES and self.output is None:
             raise PqppError(f"`format` {style} needs a file; name the file with `output`")
         return style

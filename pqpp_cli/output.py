@@ -10,12 +10,8 @@ from typing import Any
 from pqpp_files.escape import escape_controls
 from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES, encode_table, format_table
 
-_QUIET = {
-    "TRANSFORMERS_VERBOSITY": "error",
-    "DATASETS_VERBOSITY": "critical",
-    "DIFFUSERS_VERBOSITY": "error",
-    "HF_HUB_VERBOSITY": "error",
-}
+_QUIET = dict.fromkeys(("TRANSFORMERS", "DIFFUSERS", "HF_HUB"), "error") | {"DATASETS": "critical"}
+_QUIET = {f"{name}_VERBOSITY": level for name, level in _QUIET.items()}
 _PIPED = 100
 """Default width of a table in a pipe."""
 _DATA = (*TABLE_STYLES, "text")

@@ -9,14 +9,8 @@ from pathlib import Path
 
 from pqpp_files.errors import FileError
 
-_SIGNS = {
-    b"PAR1": "Parquet",
-    b"\x89PNG": "PNG",
-    b"%PDF": "PDF",
-    b"PK\x03\x04": "ZIP",
-    b"\x1f\x8b": "gzip",
-    b"SQLite format 3": "SQLite",
-}
+_SIGNS = {b"PAR1": "Parquet", b"\x89PNG": "PNG", b"%PDF": "PDF", b"PK\x03\x04": "ZIP"}
+_SIGNS |= {b"\x1f\x8b": "gzip", b"SQLite format 3": "SQLite"}
 """The types of binary files, by their first bytes."""
 _FILES = "txt csv tsv jsonl? parquet xlsx? od[st] dta docx? pdf md rtf html? ya?ml zip png jpe?g"
 _TABLE = re.compile(rf".*\.(?:{_FILES.replace(' ', '|')})(?:\.gz)?", re.I)

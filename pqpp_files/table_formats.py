@@ -465,17 +465,9 @@ class Stata(Format):
         return {name: table[name].tolist() for name in self._select([*map(str, table)])}
 
 
-FORMATS: dict[str, type[Format]] = {
-    ".txt": Text,
-    "": Text,
-    ".csv": SeparatedValues,
-    ".tsv": SeparatedValues,
-    ".json": Json,
-    ".jsonl": JsonLines,
-    ".parquet": Parquet,
-    ".xlsx": Excel,
-    ".dta": Stata,
-}
+FORMATS: dict[str, type[Format]] = {".txt": Text, "": Text, ".csv": SeparatedValues}
+FORMATS |= {".tsv": SeparatedValues, ".json": Json, ".jsonl": JsonLines}
+FORMATS |= {".parquet": Parquet, ".xlsx": Excel, ".dta": Stata}
 
 
 def locate_row(path: str, row: int) -> str:
