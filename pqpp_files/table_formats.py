@@ -410,9 +410,11 @@ class Excel(Format):
                 down: dict[int, tuple[int, Any]] = {}
                 for number, cells in enumerate(sheet.values, 1):
                     check_size((32 + 8 * len(cells)) * number, self.path, most)
+                    if not {*cells} - {None}:
+                        continue  # blank rows would fill the memory
                     row = _SheetRow(cells)
                     row.number = number
-                    for column, cell in enumerate(cells, 1) if ends and {*cells} - {None} else ():
+                    for column, cell in enumerate(cells, 1) if ends else ():
                         if (number, column) in ends:
                             down[column] = ends[number, column], cell
                         elif number <= down.get(column, (0,))[0]:

@@ -238,9 +238,9 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
     """Yield the unit vectors of embeddings in chunks, so that memory-mapped ones stay on disk."""
     size = np.shape(embeddings)[-1]
     step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
-    for start in range(0, len(embeddings), step):
-        rows = range(start, min(start + step, len(embeddings)))
-        yield _to_unit(embeddings[rows.start : rows.stop], "embeddings", rows).reshape(-1, size)
+    for n in range(0, len(embeddings), step):
+        rows = range(n, n + step)
+        yield _to_unit(embeddings[n : n + step], "embeddings", rows).reshape(-1, size)
 
 
 def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:
