@@ -132,4 +132,4 @@ def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
     assert rows[0]["skill"] == "count" and rows[1]["verdict"] is None
     assert set(VERDICT_COLUMNS) <= set(rows[0])
     assert main(["predict", "nine cats", "--verdict", "--predictor", "n_words"]) == 2
-    assert "gives no verdicts; remove --verdict" in capsys.readouterr().err
+    assert "gives no verdicts; use static" in capsys.readouterr().err
