@@ -87,9 +87,7 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
         raise PredictorError("no prompt was entered; type a prompt, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
         fix = "paste fewer, or run: pqpp predict --file prompts.txt --output predicted.csv"
-        raise PredictorError(
-            f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; {remedy}"
-        )
+        raise PredictorError(f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; {fix}")
     for row in kept:
         if (length := len(columns["prompt"][row])) > LONGEST:
             what = f"prompt {row + 1} has {length:,} characters"

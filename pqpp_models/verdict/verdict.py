@@ -134,6 +134,10 @@ class PromptVerdict:
 class PromptVerdicts(tuple[PromptVerdict, ...]):
     """Verdicts, one per prompt; notebooks show them as a table with bars."""
 
+    def __str__(self) -> str:
+        """Return one line per prompt, with its sentence."""
+        return "\n".join(escape_controls(f"{one.prompt}: {one.sentence}") for one in self)
+
     def as_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `PromptVerdict.as_record`, one row per prompt."""
         return {name: [one.as_record()[name] for one in self] for name in VERDICT_COLUMNS}
@@ -160,15 +164,11 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         from pqpp_files.render_page import BarCell, render_table
 
         headings = "prompt", "verdict", "easier than (of 100 prompts by people)"
-        rows = (
-            (
-                one.prompt,
-                one.sentence,
-                BarCell.make(one.easier_than_people, (0, 100), "{:.0f}"),
-                BarCell.make(one.easier_than_captions, None, "{:.0f}"),
-            )
-            for one in self
-        )
+        rows = []
+        for one in self:
+            people = BarCell.make(one.easier_than_people, (0, 100), "{:.0f}")
+            captions = BarCell.make(one.easier_than_captions, None, "{:.0f}")
+            rows.append((one.prompt, one.sentence, people, captions))
         return render_table((*headings, "(of 100 captions)"), rows, sortable=sortable)
 
     _repr_html_ = as_html

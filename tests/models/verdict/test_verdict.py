@@ -121,7 +121,9 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
 def test_a_notebook_shows_a_table_and_runs_nothing():
     page = verdict(["<script>alert(1)</script> nine cats", "a dog"])._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
-    table = verdict(["nine cats", "a dog"]).as_table()
+    found = verdict(["nine cats", "a dog"])
+    assert str(found).startswith("nine cats: hard: counts nine things\na dog: "), str(found)
+    table = found.as_table()
     assert list(table.columns) == ["prompt", *VERDICT_COLUMNS] and table["skill"][0] == "count"
 
 
