@@ -56,7 +56,7 @@ class PromptVerdict:
         level: `very hard`, `hard`, `average`, `easy` or `very easy`, from `easier_than_people`;
             `unknown` for prompts that cannot be read, tag lists, prompts of more than 30 words, and
             prompts with several unknown words.
-        sentence: The level and up to two skills that cost most.
+        sentence: The level, up to two skills that cost most, and a word that is in no word list.
         easier_than_people: How many of 100 prompts by people are harder; NaN if unknown.
         easier_than_captions: How many of 100 photo captions are harder.
         costs: The skills in the prompt with their costs, the costliest first. A cost is the rise of
@@ -252,7 +252,8 @@ def predict_verdicts(
     for row, prompt in enumerate(read):
         costs = [(skill, ranks[skill.plain] - people[row]) for skill in asked[row]]
         known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
-        said = _phrase_verdict(whys[row], people[row], known)
+        unknown = _find_unknown_words(predictor, prompt)
+        said = _phrase_verdict(whys[row], people[row], known, unknown)
         of_prompt = (prompt.text, target, float(values[row]), *said, people[row], captions[row])
         verdicts.append(PromptVerdict(*of_prompt, known))
     return columns, PromptVerdicts(verdicts)
@@ -265,8 +266,7 @@ def explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool
     if out_of_domain:
         kind, _, what = known.explain(prompt.normalised).partition(": ") if known else ("", "", "")
         return _REASONS.get(kind, predictor.domain_note).format(what)
-    unknown = known.read(prompt.normalised).unknown if known else []
-    unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
+    unknown = _find_unknown_words(predictor, prompt)
     if prompt.is_tag_list:
         kind = "tag lists"
     elif len(prompt.content.split()) > _MOST_WORDS:
@@ -278,8 +278,15 @@ def explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool
     return f"predictions for {kind} are not reliable"
 
 
+def _find_unknown_words(predictor: Predictor, prompt: Prompt) -> list[str]:
+    """Return the longer words of a prompt that are in no word list, such as misspelled ones."""
+    known = getattr(predictor, "known_words", None)
+    words = known.read(prompt.normalised).unknown if isinstance(known, KnownWords) else []
+    return [word for word in words if len(word) >= _SHORTEST_UNKNOWN]
+
+
 def _phrase_verdict(
-    why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]
+    why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]], unknown: Sequence[str]
 ) -> tuple[str, str]:
     """Return the level and the sentence of a verdict."""
     if why:
@@ -297,8 +304,11 @@ def _phrase_verdict(
     is_easy = shown >= HARDNESS[2][0]
     if named:
         link = ", though it " if is_easy else ": "
-        return level, escape_controls(f"{level}{link}{' and '.join(named)}")
-    return level, f"{level}: asks for nothing hard" if is_easy else level
+        sentence = f"{level}{link}{' and '.join(named)}"
+    else:
+        sentence = f"{level}: asks for nothing hard" if is_easy else level
+    more = [f"unknown word: {word}" for word in unknown]
+    return level, escape_controls("; ".join([sentence, *more]))
 
 
 def _round(number: float) -> float | None:

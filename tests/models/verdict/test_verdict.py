@@ -121,9 +121,10 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
 def test_a_notebook_shows_a_table_and_runs_nothing():
     page = verdict(["<script>alert(1)</script> nine cats", "a dog"])._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
-    found = verdict(["nine cats", "a dog"])
+    found = verdict(["nine cats", "a dog", "an astornaut rides a horse"])
+    assert found[2].sentence.endswith("unknown word: astornaut")
     assert str(found).startswith("nine cats: hard: counts nine things\na dog: "), str(found)
-    table = found.as_table()
+    table = found.as_table()[:2]
     assert list(table.columns) == ["prompt", *VERDICT_COLUMNS] and table["skill"][0] == "count"
 
 
