@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -163,8 +164,15 @@ class PromptOptions(ColumnOptions):
             command = " ".join(["pqpp", *get_command_words(type(self))])
             line = f'{command} "{" ".join(self.prompts)}"'
             raise PqppError(f"the words look like one prompt; put the prompt in quotes: {line}")
+        if any(map(_ENDS_IN_TEXT.search, self.prompts[:-1])):
+            from pqpp_cli.output import print_notes
+
+            note = "as separate prompts; if they are one, write the text in it in single quotes"
+            print_notes(f"{' and '.join(map(repr, self.prompts))} were read {note}")
 
 
+# "a sign that says "X Y"", without its quotes
+_ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECASE)
 # No prompt consists of one of these alone.
 _LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 

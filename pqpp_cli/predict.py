@@ -142,10 +142,8 @@ class Predict(
             predictor.require_columns(rows.column_names, self.dataset)
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
-            raise PqppError(
-                f"{self.predictor} needs {predictor.inputs}, but the input has only text; give "
-                "both in a `dataset`"
-            )
+            what = f"{self.predictor} needs {predictor.inputs}, but the input has only text"
+            raise PqppError(f"{what}; give both in a `dataset`")
         if self.prompts:
             return PromptSource.from_strings(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
