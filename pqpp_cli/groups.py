@@ -177,6 +177,8 @@ _ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECA
 _LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
 TABLE_ENDINGS = tuple(f".{style}" for style in TABLE_STYLES)
+TABLE_FILE: Any = {"endings": TABLE_ENDINGS, "holds": ("text", *BINARY_STYLES.values())}
+"""The settings of an option for a table to write."""
 _STYLES = dict(zip(TABLE_ENDINGS, TABLE_STYLES, strict=True))
 _STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
 _PLAIN = ("", ".txt")

@@ -93,10 +93,8 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         check_unfinished(Path(self.output), self)  # another run may have written it
         folder = router.save_pretrained(self.output)
         errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
-        rows = [
-            (r.name, r.target, r.cost, f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}")
-            for r in routes
-        ]
+        shares = [f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}" for r in routes]
+        rows = [(r.name, r.target, r.cost, share) for r, share in zip(routes, shares, strict=True)]
         if router.prompts < _FEW:
             off = f"a share may be off by {2 * max(errors.values()):.0%} on other prompts"
             print_notes(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
