@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
+from pqpp_cli.output import BINARY_STYLES, TABLE_ENDINGS, TABLE_STYLES, emit, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, is_file_name
-from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES
 
 if TYPE_CHECKING:
     from pqpp_files.shards import Shard
@@ -165,8 +165,6 @@ class PromptOptions(ColumnOptions):
             line = f'{command} "{" ".join(self.prompts)}"'
             raise PqppError(f"the words look like one prompt; put the prompt in quotes: {line}")
         if any(map(_ENDS_IN_TEXT.search, self.prompts[:-1])):
-            from pqpp_cli.output import print_notes
-
             note = "as separate prompts; if they are one, write the text in it in single quotes"
             print_notes(f"{' and '.join(map(repr, self.prompts))} were read {note}")
 
@@ -176,9 +174,6 @@ _ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECA
 # No prompt consists of one of these alone.
 _LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
-TABLE_ENDINGS = tuple(f".{style}" for style in TABLE_STYLES)
-TABLE_FILE: Any = {"endings": TABLE_ENDINGS, "holds": ("text", *BINARY_STYLES.values())}
-"""The settings of an option for a table to write."""
 _STYLES = dict(zip(TABLE_ENDINGS, TABLE_STYLES, strict=True))
 _STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
 _PLAIN = ("", ".txt")
@@ -239,7 +234,6 @@ class FigureTables(Tables):
 
     def write_tables(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables or write them to `output`, and write the HTML report if requested."""
-        from pqpp_cli.output import emit
         from pqpp_files.figures import format_figures, render_figures
 
         emit(format_figures(self.style, tables, notes), self.output, self.style)

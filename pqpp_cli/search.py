@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import TABLE_ENDINGS, ColumnOptions, ResultOptions, ShardOptions
-from pqpp_cli.output import BINARY_STYLES, TABLE_STYLES, emit_columns
+from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
+from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, TABLE_TYPES, emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
@@ -17,6 +17,8 @@ from pqpp_files.shards import MANIFEST
 
 if TYPE_CHECKING:
     from pqpp_engines.index.embed import EmbeddingJob
+
+_RUNS = (".trec", ".run", ".txt")
 
 
 class Search(Group):
@@ -258,8 +260,8 @@ class SearchRetrieve(
     output: str = option(
         NEEDED,
         path="output file",
-        holds=("text", *BINARY_STYLES.values(), "gzip"),
-        endings=(".trec", ".run", ".txt", *TABLE_ENDINGS),
+        holds=(*TABLE_TYPES, "gzip"),
+        endings=(*_RUNS, *TABLE_ENDINGS),
     )
     shard_size: int | None = option(None, "rows per shard (default: 1000)")
 

@@ -82,7 +82,7 @@ def encode_table(style: str, columns: Mapping[str, Sequence[Any]]) -> bytes:
         return file.getvalue()
     with require_extra("writing an Excel file", "excel"):
         from openpyxl import Workbook
-    sheet = (book := Workbook()).active
+    sheet: Any = (book := Workbook()).active
     with explain("the table cannot be written as Excel", "write a .csv file"):
         for row in [tuple(columns), *zip(*columns.values(), strict=True)]:
             sheet.append([*map(_to_excel, row)])
