@@ -54,8 +54,8 @@ def test_shards_equal_the_unsharded_output(prompts, tmp_path):
     assert kept.num_rows == 398
     pq.write_table(kept.select(["caption", "id"]), tmp_path / "good.parquet")
     whole = ["predict", "--file", str(tmp_path / "good.parquet"), "--column", "caption",
-             "--targets", "mean_hbpp", "--verdict", "--output", str(tmp_path / "p.parquet")]  # fmt: skip
-    assert main(whole) == 0
+             "--targets", "mean_hbpp", "--output", str(tmp_path / "p.parquet")]  # fmt: skip
+    assert main([*whole, "--verdict"]) == 0
     for name in ("mean_hbpp", "id", "verdict"):
         assert kept[name].to_pylist() == pq.read_table(tmp_path / "p.parquet")[name].to_pylist()
     errors = rows["error"].to_pylist()
