@@ -259,9 +259,10 @@ class Parser(argparse.ArgumentParser):
             names = [name.strip("'") for name in known.split(", ")]
             message = f"unknown {argument.lower()} {value!r}; {self._suggest(value, names)}"
             unknown = [one for one, after in pairwise(words) if one in unknown and after == value]
-        if missing := re.sub("/--[a-z-]+", "", message.partition("arguments are required: ")[2]):
-            found = re.search(r"^  pqpp.*[^\\\n]$", self.epilog or "", re.MULTILINE)
-            message = f"missing {missing}" + (f"; example:{found[0][1:]}" if found else "")
+        message = re.sub(r"(--[\w-]+)(/--[\w-]+)+", r"\1", message)  # without aliases
+        if missing := message.partition("arguments are required: ")[2]:
+            found = re.search(r"^  (pqpp.*?[^\\\n])(?:  +#.*)?$", self.epilog or "", re.MULTILINE)
+            message = f"missing {missing}" + (f"; example: {found[1]}" if found else "")
         message = self._describe_unknown(unknown[0]) if unknown else message
         message = f"{message};".replace("?;", "?")
         self.exit(2, f"{self.prog}: error: {escape_controls(message)} see {self.prog} --help\n")
