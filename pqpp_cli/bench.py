@@ -63,10 +63,8 @@ class BenchGimbrr(DataDir, FigureTables, Command):
 
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
-_OF_TABLE = {
-    **{"fitted_to": "cross-dataset", "eval_results": "main"},
-    **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
-}
+_OF_TABLE = {"fitted_to": "cross-dataset", "eval_results": "main"}
+_OF_TABLE |= dict.fromkeys(("metrics", "metric"), "automatic-metrics")
 """Options of a single table."""
 
 

@@ -14,6 +14,7 @@ from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
 from pqpp_cli.output import BINARY_STYLES, TABLE_ENDINGS, TABLE_STYLES, emit, print_notes
 from pqpp_files.errors import PqppError
+from pqpp_files.extras import require_extra
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, is_file_name
@@ -214,6 +215,9 @@ class ResultOptions(Group):
             raise PqppError(f"`output` is {self.output}; {endings}")
         if style in BINARY_STYLES and self.output is None:
             raise PqppError(f"`format` {style} needs a file; name the file with `output`")
+        if style == "xlsx":  # before hours of work
+            with require_extra("writing an Excel file", "excel"):
+                import openpyxl  # noqa: F401
         return style
 
 
