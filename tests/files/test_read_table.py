@@ -245,7 +245,7 @@ def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
         given = None if encoding.startswith("utf-16") else encoding
         cells, names = read_columns(tmp_path / name, ["prompt"], encoding=given)
         assert cells["prompt"] == ["ein Café"] and names == ["id", "prompt"]
-    with pytest.raises(FileError, match=r"c\.csv, line 2: not UTF-8 .*; convert it"):
+    with pytest.raises(FileError, match=r"c\.csv, line 2: not UTF-8 .*; save it as UTF-8"):
         read_columns(tmp_path / "c.csv", ["prompt"])
     with pytest.raises(FileError, match=r"line 2: not UTF-8 .*--encoding cp1252"):
         read_columns(tmp_path / "c.csv", ["prompt"], encoding="utf-8")
