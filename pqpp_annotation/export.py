@@ -23,7 +23,7 @@ from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import walk_files
-from pqpp_files.write_table import format_table, to_parquet
+from pqpp_files.write_table import encode_table
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
@@ -118,8 +118,7 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
         is_nested = any(isinstance(cell, list | tuple | dict) for cell in rows[0].values())
         ending = "jsonl" if style == "csv" and is_nested else style
         counts[f"{name}.{ending}"] = len(rows)
-        text = "" if ending == "parquet" else format_table(ending, columns)
-        (folder / f"{name}.{ending}").write_bytes(text.encode() or to_parquet(columns))
+        (folder / f"{name}.{ending}").write_bytes(encode_table(ending, columns))
     return counts
 
 

@@ -36,14 +36,11 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
         ranks_told = ["–" if rank != rank else f"{rank:.0f}" for rank in ranks]
         rows.append([cell(" ".join(verdict.prompt.split())), *ranks_told, cell(verdict.sentence)])
     text_width = max((width - _RANKS) // 2, _LEAST) if width and not is_markdown else None
-    text = tabulate(
-        rows,
-        ("prompt", "people", "captions", "verdict"),
-        "github" if is_markdown else "simple",
-        colalign=("left", "right", "right", "left") if rows else None,
-        maxcolwidths=[text_width, None, None, text_width],
-        disable_numparse=True,
-    )
+    look: dict = {"colalign": ("left", "right", "right", "left") if rows else None}
+    look |= {"maxcolwidths": [text_width, None, None, text_width], "disable_numparse": True}
+    header = ("prompt", "people", "captions", "verdict")
+    form = "github" if is_markdown else "simple"
+    text = tabulate(rows, header, form, **look)
     return f"{text}\n\npeople, captions: percentage of user prompts and captions that are harder"
 
 

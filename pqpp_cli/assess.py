@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
 from pqpp_cli.groups import Dataset, ReportOptions, ShardOptions
-from pqpp_cli.output import emit, print_notes
+from pqpp_cli.output import TABLE_ENDINGS, TABLE_TYPES, emit, print_notes
 from pqpp_feedback.assessors import (
     AssessorOptions,
     GimbrrOptions,
@@ -90,8 +90,8 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         "verdicts.parquet",
         "table to write",
         path="output file",
-        endings=(".parquet",),
-        holds=("Parquet",),
+        endings=TABLE_ENDINGS[:-1],  # a cell of Excel is too short for some evidence
+        holds=TABLE_TYPES,
     )
     gallery: str | None = option(None, path="output file", endings=PAGES)
     replace: bool = option(False, "replace a table from other evaluators or models")

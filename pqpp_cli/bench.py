@@ -63,10 +63,8 @@ class BenchGimbrr(DataDir, ReportOptions, Command):
 
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
-_OF_TABLE = {
-    **{"fitted_to": "cross-dataset", "eval_results": "main"},
-    **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
-}
+_OF_TABLE = {"fitted_to": "cross-dataset", "eval_results": "main"}
+_OF_TABLE |= dict.fromkeys(("metrics", "metric"), "automatic-metrics")
 """Options of a single table."""
 
 
@@ -223,10 +221,8 @@ class BenchPredictors(ComparisonOptions):
             table = Path(self.dataset or "")
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
-                print_notes(
-                    f"{name} was fitted to a file named {table.name}; if that file has the same "
-                    "rows, its results are too good"
-                )
+                what = f"{name} was fitted to a file named {table.name}"
+                print_notes(f"{what}; if that file has the same rows, its results are too good")
         if self.predictors is None and self.table == "main":
             predictors, left_out = select_predictors(predictors, targets, not split.is_pqpp)
             print_notes(*left_out)

@@ -22,7 +22,8 @@ PAGES = (".html", ".htm")
 PICTURES = (".png", ".pdf", ".svg")
 _LISTING = "metadata"  # the table that describes a folder's images
 _FIELDS = "__dataclass_fields__"
-_KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
+_KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip"}
+_KINDS |= dict.fromkeys((".xlsx", ".zip"), "ZIP")
 _METAVARS = {
     **{"file": "FILE", "output file": "FILE", "name": "NAME_OR_PATH"},
     **dict.fromkeys(("folder", "images", "output"), "DIR"),

@@ -167,7 +167,7 @@ def _import_module(name: str) -> ModuleType:
     return importlib.import_module(f"pqpp_cli.{name}")
 
 
-_DATA = ("--judgments", "--input", "--dataset", "--file")
+_DATA = ("--judgments", "--input", "--predictions", "--dataset", "--file")
 _MEANT = {"explain": "predict --explain", "verdict": "predict --verdict"}
 _MEANT |= {"score": "assess score", "eval": "bench", "serve": "demo"}
 
@@ -220,6 +220,11 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in shown for name in action.option_strings]
         of = [one for one in shown if value in re.sub("[{}]", ",", str(one.metavar))]
         hint = f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else ""
+        for action in (one for one in shown if not one.option_strings):
+            if action.dest.startswith(wrong.lstrip("-")):
+                hint = f"write {action.metavar or action.dest} without a flag"
+            elif action.choices and set(known) <= {"-h", "--help"}:
+                hint = f"name an {action.metavar} first: {', '.join(action.choices)}"
         return f"unknown argument {wrong}; {hint or self._suggest(wrong, known)}"
 
     def _suggest(self, word: str, known: list[str]) -> str:
@@ -254,9 +259,10 @@ class Parser(argparse.ArgumentParser):
             names = [name.strip("'") for name in known.split(", ")]
             message = f"unknown {argument.lower()} {value!r}; {self._suggest(value, names)}"
             unknown = [one for one, after in pairwise(words) if one in unknown and after == value]
+        message = re.sub(r"(--[\w-]+)(/--[\w-]+)+", r"\1", message)  # without aliases
         if missing := message.partition("arguments are required: ")[2]:
-            found = re.search(r"^  pqpp.*[^\\\n]$", self.epilog or "", re.MULTILINE)
-            message = f"missing {missing}" + (f"; example:{found[0][1:]}" if found else "")
+            found = re.search(r"^  (pqpp.*?[^\\\n])(?:  +#.*)?$", self.epilog or "", re.MULTILINE)
+            message = f"missing {missing}" + (f"; example: {found[1]}" if found else "")
         message = self._describe_unknown(unknown[0]) if unknown else message
         message = f"{message};".replace("?;", "?")
         self.exit(2, f"{self.prog}: error: {escape_controls(message)} see {self.prog} --help\n")

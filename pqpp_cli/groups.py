@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
+from pqpp_cli.output import BINARY_STYLES, TABLE_ENDINGS, TABLE_STYLES, emit, print_notes
 from pqpp_files.errors import PqppError
+from pqpp_files.extras import require_extra
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, is_file_name
@@ -162,12 +165,17 @@ class PromptOptions(ColumnOptions):
             command = " ".join(["pqpp", *get_command_words(type(self))])
             line = f'{command} "{" ".join(self.prompts)}"'
             raise PqppError(f"the words look like one prompt; put the prompt in quotes: {line}")
+        if any(map(_ENDS_IN_TEXT.search, self.prompts[:-1])):
+            note = "as separate prompts; if they are one, write the text in it in single quotes"
+            print_notes(f"{' and '.join(map(repr, self.prompts))} were read {note}")
 
 
+# "a sign that says "X Y"", without its quotes
+_ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECASE)
 # No prompt consists of one of these alone.
 _LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
-_STYLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
+_STYLES = dict(zip(TABLE_ENDINGS, TABLE_STYLES, strict=True))
 _STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
 _PLAIN = ("", ".txt")
 
@@ -184,8 +192,8 @@ class ResultOptions(Group):
 
     def get_output_file_types(self, name: str) -> tuple[str, ...]:
         """Return the file types that an output option may overwrite."""
-        if name == "output" and self.style == "parquet":
-            return ("Parquet",)
+        if name == "output" and self.style in BINARY_STYLES:
+            return (BINARY_STYLES[self.style],)
         return super().get_output_file_types(name)
 
     @cached_property
@@ -193,7 +201,7 @@ class ResultOptions(Group):
         """The output format: `format`, else that of the suffix of `output`, else table.
 
         Raises:
-            PqppError: The suffix is of no allowed format, or Parquet has no output file.
+            PqppError: The suffix is of no allowed format, or it is binary without an output file.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -203,12 +211,13 @@ class ResultOptions(Group):
         ):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
-            raise PqppError(
-                f"`output` is {self.output}; use one of the endings {', '.join(known)}, or set "
-                "`format`"
-            )
-        if style == "parquet" and self.output is None:
-            raise PqppError("`format` parquet needs a file; name the file with `output`")
+            endings = f"use one of the endings {', '.join(known)}, or set `format`"
+            raise PqppError(f"`output` is {self.output}; {endings}")
+        if style in BINARY_STYLES and self.output is None:
+            raise PqppError(f"`format` {style} needs a file; name the file with `output`")
+        if style == "xlsx":  # before hours of work
+            with require_extra("writing an Excel file", "excel"):
+                import openpyxl  # noqa: F401
         return style
 
 
@@ -229,7 +238,6 @@ class ReportOptions(Tables):
 
     def write_tables(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables or write them to `output`, and write the HTML report if requested."""
-        from pqpp_cli.output import emit
         from pqpp_files.figures import format_tables, render_tables
 
         emit(format_tables(self.style, tables, notes), self.output, self.style)

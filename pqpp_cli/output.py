@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.escape import escape_controls
+from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES, encode_table, format_table
 
-_QUIET = {
-    "TRANSFORMERS_VERBOSITY": "error",
-    "DATASETS_VERBOSITY": "critical",
-    "DIFFUSERS_VERBOSITY": "error",
-    "HF_HUB_VERBOSITY": "error",
-}
+TABLE_ENDINGS = tuple(f".{style}" for style in TABLE_STYLES)
+TABLE_TYPES = ("text", *BINARY_STYLES.values())
+_QUIET = dict.fromkeys(("TRANSFORMERS", "DIFFUSERS", "HF_HUB"), "error") | {"DATASETS": "critical"}
+_QUIET = {f"{name}_VERBOSITY": level for name, level in _QUIET.items()}
 _PIPED = 100
 """Default width of a table in a pipe."""
-_DATA = ("csv", "json", "jsonl", "text", "parquet")
+_DATA = (*TABLE_STYLES, "text")
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
@@ -59,13 +58,13 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
     """Print text, or write it to the file `output` atomically.
 
     Args:
-        text: Text, which gets a final newline, or the bytes of a Parquet file.
+        text: Text, which gets a final newline, or the bytes of a file.
         output: A path, or None for standard output.
         style: The format. In tables and pages, control characters are always escaped; in other
             formats, only on a terminal.
         is_secret: Whether only the file's owner may read it.
     """
-    text = text if style == "parquet" or text.endswith("\n") else text + "\n"
+    text = text if isinstance(text, bytes) or text.endswith("\n") else text + "\n"
     if output is None:
         is_data = style in _DATA and not sys.stdout.isatty()
         (getattr(sys.stdout, "stream", sys.stdout) if is_data else sys.stdout).write(text)
@@ -77,10 +76,9 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
-    """Print columns as csv, json or jsonl, or write them to a file in these formats or parquet."""
-    from pqpp_files.write_table import format_table, to_parquet
-
-    emit(to_parquet(columns) if style == "parquet" else format_table(style, columns), output, style)
+    """Print columns in a format of `TABLE_STYLES`, or write them to a file."""
+    form = encode_table if style in BINARY_STYLES else format_table
+    emit(form(style, columns), output, style)
 
 
 def print_notes(*lines: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import Command
 from pqpp_cli.groups import (
+    TABLE_STYLES,
     Dataset,
     ImageDir,
     OnePredictor,
@@ -24,7 +25,7 @@ from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
-    from pqpp_models.predict import ShardPredictor
+    from pqpp_models.predict_shards import ShardPredictor
     from pqpp_models.predictor import Predictor
     from pqpp_models.prompt_rows import PromptSource
 
@@ -79,9 +80,7 @@ class Predict(
 
     file: str | None = option(None, path="file")
     targets: tuple[str, ...] | None = None
-    format: str | None = option(
-        None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet")
-    )
+    format: str | None = option(None, choices=("table", "markdown", *TABLE_STYLES))
     uncertainty: bool = False
     unread: str = option("empty", choices=("empty", "average"))
     verdict: bool = False
@@ -94,23 +93,23 @@ class Predict(
         """Refuse several sources of prompts, and options that shards do not support."""
         super().__post_init__()
         if self.in_shards:
-            return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
+            return self.refuse_with_shards("prompts", "dataset", "explain", "format")
         if (count := sum(map(bool, (self.prompts, self.file, self.dataset)))) > 1:
             raise PqppError(f"expected only one of `prompts`, `file` and `dataset`, got {count}")
 
     def run(self) -> None:
         """Print or write the predictions."""
-        from pqpp_models.predictor import REFERENCE, Predictor
+        from pqpp_models.predictor import Predictor
+        from pqpp_models.verdict.reference import read_reference
 
         if self.in_shards:
             return self.run_in_shards(self.file, self.output, self._make_job)
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
-        if self.verdict and REFERENCE not in predictor.details:
-            which = "a fitted predictor" if predictor.supervised else predictor.title
-            raise PqppError(f"{which} gives no verdicts; remove `verdict` or `predictor`")
+        if self.verdict:
+            read_reference(predictor)  # refused before anything is predicted
         source = self._open_source(predictor)
         if self.explain:
-            self._explain(predictor, [])  # refused before anything is predicted
+            self._explain(predictor, [])
         if source.blank:
             print_notes(f"no prediction for {pluralize(source.blank, 'blank prompt')}")
         if self.style in ("table", "markdown"):
@@ -124,10 +123,11 @@ class Predict(
         return predictor.explain(prompts, target, progress=is_shown)
 
     def _make_job(self) -> tuple[ShardPredictor, dict, str]:
-        from pqpp_models.predict import ShardPredictor, order_targets
+        from pqpp_models.predict import order_targets
+        from pqpp_models.predict_shards import ShardPredictor
 
         job = ShardPredictor(self.predictor, None, self.uncertainty, self.column, self.revision)
-        job.unread = self.unread
+        job.unread, job.verdict = self.unread, self.verdict
         job.targets = order_targets(job.loaded_predictor, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
@@ -142,10 +142,8 @@ class Predict(
             predictor.require_columns(rows.column_names, self.dataset)
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
-            raise PqppError(
-                f"{self.predictor} needs {predictor.inputs}, but the input has only text; give "
-                "both in a `dataset`"
-            )
+            what = f"{self.predictor} needs {predictor.inputs}, but the input has only text"
+            raise PqppError(f"{what}; give both in a `dataset`")
         if self.prompts:
             return PromptSource.from_strings(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
@@ -222,7 +220,7 @@ class Predict(
         from pqpp_models.predict import order_targets
 
         targets = order_targets(predictor, self.targets)
-        typed = self.style != "csv"
+        typed = self.style not in ("csv", "tsv")
         renamed: list[str] = []
 
         columns: dict[str, list] = {}

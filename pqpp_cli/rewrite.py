@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
-from pqpp_cli.output import emit, emit_columns, merge_columns, print_notes
+from pqpp_cli.output import TABLE_STYLES, emit, emit_columns, merge_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.names import pluralize
@@ -88,7 +88,7 @@ class Rewrite(
     entailment: str | None = option(LIBRARY, path="name")
     encoder: str | None = option(LIBRARY, path="name")
     keep: str | None = option(None, metavar="FILE.jsonl", path="output file")
-    format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
+    format: str | None = option(None, choices=("table", *TABLE_STYLES))
 
     def __post_init__(self) -> None:
         """Require exactly one source each of prompts and of candidates, and the models' names."""

@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import emit, emit_columns, get_output_width, print_notes
+from pqpp_cli.output import TABLE_STYLES, emit, emit_columns, get_output_width, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.options.option import NEEDED, option
@@ -93,10 +93,8 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         check_no_result(Path(self.output), self)  # another run may have written it
         folder = router.save_pretrained(self.output)
         errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
-        rows = [
-            (r.name, r.target, r.cost, f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}")
-            for r in routes
-        ]
+        shares = [f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}" for r in routes]
+        rows = [(r.name, r.target, r.cost, share) for r, share in zip(routes, shares, strict=True)]
         if router.prompts < _FEW:
             off = f"a share may be off by {2 * max(errors.values()):.0%} on other prompts"
             print_notes(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
@@ -112,7 +110,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
 
     router: str = option(NEEDED, "folder or OWNER/REPOSITORY of a router", path="name", word=True)
     revision: str | None = option(None, "branch, tag or commit of a router on the Hub")
-    format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
+    format: str | None = option(None, choices=("table", *TABLE_STYLES))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
-from pqpp_cli.output import emit_columns
+from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, TABLE_TYPES, emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
@@ -17,6 +17,8 @@ from pqpp_files.shards import MANIFEST
 
 if TYPE_CHECKING:
     from pqpp_engines.index.embed import EmbeddingJob
+
+_RUNS = (".trec", ".run", ".txt")
 
 
 class Search(Group):
@@ -181,7 +183,7 @@ class SearchCandidates(
     threshold: float | None = option(LIBRARY, ge=-1, lt=1.000001)
     limit: int = option(LIBRARY, ge=1)
     refined_from: int = option(LIBRARY, ge=0)
-    format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
+    format: str | None = option(None, choices=TABLE_STYLES)
     output: str = option(NEEDED, "file to write")
 
     def __post_init__(self) -> None:
@@ -258,8 +260,8 @@ class SearchRetrieve(
     output: str = option(
         NEEDED,
         path="output file",
-        holds=("text", "Parquet", "gzip"),
-        endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
+        holds=(*TABLE_TYPES, "gzip"),
+        endings=(*_RUNS, *TABLE_ENDINGS),
     )
     shard_size: int | None = option(None, "rows per shard (default: 1000)")
 

@@ -105,10 +105,8 @@ class RahfOptions(AssessorOptions):
         if self.evidence:
             return
         if self.model is None:
-            raise FeedbackError(
-                "`model` is missing; train a RAHF model with pqpp train rahf, and name its folder "
-                "(Google has not published its weights)"
-            )
+            remedy = "train a RAHF model with pqpp train rahf, and name its folder"
+            raise FeedbackError(f"`model` is missing (Google has not published one); {remedy}")
         with require_extra("pqpp assess rahf", "models"):
             import torch  # noqa: F401
             import transformers  # noqa: F401
@@ -161,9 +159,7 @@ class VistarOptions(ChatOptions, AssessorOptions):
     text_script: str = option(
         "usual", choices=("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai")
     )
-    writer: str | None = option(
-        None, "model that writes hwpq's questionnaires (default: --chat-model)"
-    )
+    writer: str | None = option(None, "model for hwpq's questionnaires (default: --chat-model)")
     questionnaires: str | None = option(None, path="folder")
     answers_per_question: int = option(3, "answers per question of hwpq", metavar="K", ge=1)
 

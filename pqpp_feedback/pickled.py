@@ -46,10 +46,8 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest not in known:
             if digest not in confirmed:
-                raise ModelError(
-                    f"{path} is a pickle, a format that can contain code; check that its source "
-                    f"publishes the same SHA-256, then set `confirm` {digest}"
-                )
+                what = f"{path} is a pickle, which can contain code; check that its source has"
+                raise ModelError(f"{what} the same SHA-256, then set `confirm` {digest}")
             record.parent.mkdir(parents=True, exist_ok=True)
             with record.open("a", encoding="ascii") as kept:
                 kept.write(f"{digest}\n")

@@ -3,9 +3,8 @@ r"""Escape control characters in texts from outside, such as those that move a t
 import re
 
 # Control characters, marks that change the writing direction, and lone surrogates.
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_MARKS = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_UNSEEN = re.compile(f"[\x00-\x1f\x7f-\x9f{_MARKS}\ud800-\udfff]")
 
 
 def escape_controls(text: str, keep: str = "") -> str:

@@ -70,7 +70,8 @@ class Input:
         self._path = Path(path)
         self._encoding = encoding
         by_name = "give the encoding, such as --encoding cp1252 for files from Excel"
-        self.remedy = by_name if encoding else "convert it: iconv -f cp1252 -t utf-8 FILE"
+        once = "save it as UTF-8 (in Excel: CSV UTF-8), or run: iconv -f cp1252 -t utf-8 FILE"
+        self.remedy = by_name if encoding else once
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
             raise FileError(f"{self.name} is closed; name a file")

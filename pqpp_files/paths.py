@@ -9,14 +9,8 @@ from pathlib import Path
 
 from pqpp_files.errors import FileError
 
-_SIGNS = {
-    b"PAR1": "Parquet",
-    b"\x89PNG": "PNG",
-    b"%PDF": "PDF",
-    b"PK\x03\x04": "ZIP",
-    b"\x1f\x8b": "gzip",
-    b"SQLite format 3": "SQLite",
-}
+_SIGNS = {b"PAR1": "Parquet", b"\x89PNG": "PNG", b"%PDF": "PDF", b"PK\x03\x04": "ZIP"}
+_SIGNS |= {b"\x1f\x8b": "gzip", b"SQLite format 3": "SQLite"}
 """The types of binary files, by their first bytes."""
 _FILES = "txt csv tsv jsonl? parquet xlsx? od[st] dta docx? pdf md rtf html? ya?ml zip png jpe?g"
 _TABLE = re.compile(rf".*\.(?:{_FILES.replace(' ', '|')})(?:\.gz)?", re.I)
@@ -107,10 +101,9 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
 def walk_files(folder: Path) -> list[Path]:
     """Return the files and links in a folder and its subfolders, sorted; none if it is missing.
 
-    Subfolders that cannot be read are skipped.
-
     Raises:
         FileError: There is a pipe or a device, which might never end.
+        PermissionError: A folder cannot be read, so it is unknown what is in it.
 
     Example:
         >>> import tempfile
@@ -119,7 +112,7 @@ def walk_files(folder: Path) -> list[Path]:
     """
     folders, files = [Path(folder)] * folder.is_dir(), list[Path]()
     for one in folders:  # grows; recursion would end at a depth of a thousand
-        for path in one.iterdir() if os.access(one, os.R_OK | os.X_OK) else ():
+        for path in one.iterdir():
             if path.is_dir() and not path.is_symlink():
                 folders.append(path)
             elif path.is_fifo() or path.is_char_device():

@@ -366,8 +366,10 @@ class Parquet(Format):
             return file.read(columns=taken).select(taken).to_pydict()
 
 
-class _ContinuedRow(list[Any]):
-    """A row with cells that are merged with the cells above."""
+class _SheetRow(list[Any]):
+    """A row of a sheet: its number, and whether some cells are merged with the cells above them."""
+
+    number, is_continued = 0, False
 
 
 class Excel(Format):
@@ -377,6 +379,12 @@ class Excel(Format):
     are merged down a column have the value of the first one. A second header row below merged cells
     names the columns of each group; a name that occurs in several groups follows its group's name.
     """
+
+    above = 1
+
+    def locate(self, row: int) -> str:
+        """Return the file and row of the row with this index, as a spreadsheet shows it."""
+        return f"{self.path}, row {self._numbers[row]}"
 
     def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
@@ -390,22 +398,24 @@ class Excel(Format):
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
-            def iterate_rows(sheet: Any) -> Iterator[Sequence[Any]]:
+            def iterate_rows(sheet: Any) -> Iterator[_SheetRow]:
                 ends = {  # the ends of merged cells, by their start
                     (int(row), utils.column_index_from_string(str(column, "ascii"))): int(end)
                     for column, row, end in _MERGED.findall(sheet._get_source().read())
                 }
                 down: dict[int, tuple[int, Any]] = {}
-                for number, row in enumerate(sheet.values, 1):
-                    check_size((32 + 8 * len(row)) * number, self.path, most)
-                    filled = [*row]
-                    for column, cell in enumerate(row, 1) if ends and {*row} - {None} else ():
+                for number, cells in enumerate(sheet.values, 1):
+                    check_size((32 + 8 * len(cells)) * number, self.path, most)
+                    if not {*cells} - {None}:
+                        continue  # blank rows would fill the memory
+                    row = _SheetRow(cells)
+                    row.number = number
+                    for column, cell in enumerate(cells, 1) if ends else ():
                         if (number, column) in ends:
                             down[column] = ends[number, column], cell
                         elif number <= down.get(column, (0,))[0]:
-                            filled = _ContinuedRow(filled)
-                            filled[column - 1] = down[column][1]
-                    yield filled
+                            row.is_continued, row[column - 1] = True, down[column][1]
+                    yield row
 
             tables = {one.title: skip_title_rows(iterate_rows(one)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
@@ -415,18 +425,19 @@ class Excel(Format):
         sheet = next(named, next(iter(sheets)))
         self.assumed |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
         header, *rows = sheets[sheet]
-        if rows and isinstance(rows[0], _ContinuedRow):
+        if rows and rows[0].is_continued:
             pairs = [*zip(header, rows[0], strict=False)]
             if any(b and not a for a, b in pairs) or all(b in (a, None) for a, b in pairs):
                 names, rows = [str(b or a) for a, b in pairs], rows[1:]
                 top: list[str] = [*itertools.accumulate(header, lambda left, name: name or left)]
                 header = [f"{top[n]} {b}" if names.count(b) > 1 else b for n, b in enumerate(names)]
+        self._numbers = [row.number for row in rows]
         at = {name: n for n, name in enumerate(header)}
         taken = self._select([*filter(None, header)])
         return {name: [row[at[name]] for row in rows] for name in taken}
 
 
-def skip_title_rows(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+def skip_title_rows(table: Iterable[Any]) -> list[Any]:
     """Return the rows of a sheet from its header on, without blank rows.
 
     Example:
@@ -452,17 +463,23 @@ class Stata(Format):
         return {name: table[name].tolist() for name in self._select([*map(str, table)])}
 
 
-FORMATS: dict[str, type[Format]] = {
-    ".txt": Text,
-    "": Text,
-    ".csv": SeparatedValues,
-    ".tsv": SeparatedValues,
-    ".json": Json,
-    ".jsonl": JsonLines,
-    ".parquet": Parquet,
-    ".xlsx": Excel,
-    ".dta": Stata,
-}
+FORMATS: dict[str, type[Format]] = {".txt": Text, "": Text, ".csv": SeparatedValues}
+FORMATS |= {".tsv": SeparatedValues, ".json": Json, ".jsonl": JsonLines}
+FORMATS |= {".parquet": Parquet, ".xlsx": Excel, ".dta": Stata}
+
+
+def locate_row(path: str, row: int) -> str:
+    """Return the file and row of the row with this index in a file, for errors.
+
+    In CSV and Excel, it is the row that a spreadsheet shows, so that the header is row 1; in JSON
+    Lines, the line; in others, the number of the row or record, from 1.
+
+    Example:
+        >>> locate_row("votes.csv.gz", 0), locate_row("votes.jsonl", 0)
+        ('votes.csv.gz, row 2', 'votes.jsonl, line 1')
+    """
+    form = FORMATS.get(Path(path.lower().removesuffix(".gz")).suffix or ".csv", Format)
+    return f"{path}, {'row' if form.above else form.row_is} {row + 1 + form.above}"
 
 
 def open_format(

@@ -1,25 +1,32 @@
-"""Write tables as CSV, JSON, JSON Lines or Parquet.
+"""Write tables as CSV, TSV, JSON, JSON Lines, Parquet or Excel.
 
 `read_table` and other programs read each cell unchanged, including any line breaks in it.
 Tables of results, whose cells are names and numbers, are written by pandas.
 """
 
 import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
 from pqpp_files.errors import reraise
+from pqpp_files.extras import require_extra
 
-_INNER = (list, tuple, dict)
+BINARY_STYLES = {"parquet": "Parquet", "xlsx": "ZIP"}
+"""The formats that are not text, each with its type as in `refuse_other_file_type`."""
+TABLE_STYLES = ("csv", "tsv", "json", "jsonl", *BINARY_STYLES)
+_MOST_ROWS, _MOST_LETTERS, _LARGEST = 1_048_576, 32_767, 10**15
+"""Limits of an Excel sheet: rows, characters of a cell, and exact numbers."""
 
 
 def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
     r"""Return a table as text.
 
     Args:
-        style: csv, json or jsonl; in a CSV a list or an object is JSON.
+        style: csv, tsv, json or jsonl; in CSV and TSV a list or an object is JSON.
         columns: The cells of each column by name; all columns must have the same length.
 
     Example:
@@ -29,14 +36,13 @@ def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
         '{"prompt": "a cat"}\n{"prompt": "a dog"}\n'
     """
     rows = zip(*columns.values(), strict=True)
-    if style == "csv":
+    if style in ("csv", "tsv"):
         # A cell with any part of the line end is quoted: with "\r\n" that is each kind of break.
         lines: list[str] = []
-        writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+        mark, file = "\t" if style == "tsv" else ",", SimpleNamespace(write=lines.append)
+        writer = csv.writer(file, lineterminator="\r\n", delimiter=mark)
         writer.writerow(columns)
-        for row in rows:
-            cells = (json.dumps(c, ensure_ascii=False) if isinstance(c, _INNER) else c for c in row)
-            writer.writerow(cells)
+        writer.writerows(map(_flatten, row) for row in rows)
         return "".join(line[:-2] + "\n" for line in lines)
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     if style == "json":
@@ -44,28 +50,60 @@ def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def to_parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
-    """Return a table as a Parquet file.
+def encode_table(style: str, columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """Return a table as a file.
 
     Args:
+        style: One of `TABLE_STYLES`. In Excel, texts like "=A1" stay texts.
         columns: As in `format_table`.
 
     Raises:
-        FileError: A column contains values of different types, or numbers beyond 64 bits.
+        FileError: A column contains values of different types or numbers beyond 64 bits (Parquet),
+            control characters, or too many rows or characters (Excel).
+        MissingExtraError: openpyxl is not installed (Excel).
 
     Example:
-        >>> import io, pyarrow.parquet
-        >>> content = to_parquet({"prompt": ["a cat", "a dog"]})
+        >>> import pyarrow.parquet
+        >>> content = encode_table("parquet", {"prompt": ["a cat", "a dog"]})
         >>> pyarrow.parquet.read_table(io.BytesIO(content))["prompt"].to_pylist()
         ['a cat', 'a dog']
     """
-    import pyarrow as pa
-    import pyarrow.parquet
+    if style not in BINARY_STYLES:
+        return format_table(style, columns).encode()
+    file, arrays = io.BytesIO(), {}
+    if style == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet
 
-    arrays = {}
-    for name, cells in columns.items():
-        with reraise(f"column {name!r} cannot be written as Parquet", "write a .jsonl file"):
-            arrays[name] = pa.array(cells)
-    file = pa.BufferOutputStream()
-    pa.parquet.write_table(pa.table(arrays), file)
-    return file.getvalue().to_pybytes()
+        for name, cells in columns.items():
+            with reraise(f"column {name!r} cannot be written as Parquet", "write a .jsonl file"):
+                arrays[name] = pa.array(cells)
+        pa.parquet.write_table(pa.table(arrays), file)
+        return file.getvalue()
+    with require_extra("writing an Excel file", "excel"):
+        from openpyxl import Workbook
+    sheet: Any = (book := Workbook()).active
+    with reraise("the table cannot be written as Excel", "write a .csv file"):
+        for row in [tuple(columns), *zip(*columns.values(), strict=True)]:
+            sheet.append([*map(_to_excel, row)])
+        if sheet.max_row > _MOST_ROWS:
+            raise ValueError(f"it has over {_MOST_ROWS:,} rows")
+        for cell in chain.from_iterable(sheet):
+            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
+    book.save(file)
+    return file.getvalue()
+
+
+def _flatten(cell: Any) -> Any:
+    """Return a list or an object as JSON, and another cell unchanged."""
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | tuple | dict) else cell
+
+
+def _to_excel(cell: Any) -> Any:
+    """Return a cell as in CSV, with numbers that Excel would round as text and NaN as None."""
+    cell = _flatten(cell)
+    if isinstance(cell, str) and len(cell) > _MOST_LETTERS:
+        raise ValueError(f"a cell has over {_MOST_LETTERS:,} characters")
+    if isinstance(cell, int | float) and not abs(cell) < _LARGEST:
+        return None if cell != cell else str(cell)
+    return cell

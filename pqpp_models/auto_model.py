@@ -64,9 +64,8 @@ class PromptPerformanceModel(PreTrainedModel):
     def __init__(self, config: PromptPerformanceConfig, predictor: Predictor | None = None) -> None:
         super().__init__(config)
         if predictor is None:
-            raise PredictorError(
-                "a configuration has no weights; load the model with from_pretrained"
-            )
+            why = "a configuration has no weights; load the model with from_pretrained"
+            raise PredictorError(why)
         self.predictor = predictor
 
     @property

@@ -62,10 +62,9 @@ def push_to_hub(
             folder = require_model_folder(predictor)
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
-            raise PredictorError(
-                f"{loaded.title} was not clearly better than chance on {', '.join(loaded.targets)} "
-                "in cross-validation; fit it to more prompts, or set `anyway`"
-            )
+            known = f"in cross-validation, {loaded.title} was not clearly better than chance on "
+            known += ", ".join(loaded.targets)
+            raise PredictorError(f"{known}; fit it to more prompts, or set `anyway`")
         files = list_endpoint_files(loaded) | dict(extra_files or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.target_columns import ALIGNMENT, get_measure, is_mean
-from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
@@ -17,7 +14,6 @@ from pqpp_models.registry import DEFAULT_PREDICTOR
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 
@@ -133,75 +129,6 @@ def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
     names = order_targets(predictor, None)
     averaged = {get_measure(name) for name in names if is_mean(name)}
     return tuple(name for name in names if is_mean(name) or get_measure(name) not in averaged)
-
-
-@dataclass
-class ShardPredictor:
-    """A function that adds predictions to the rows of a shard, for `pqpp_files.shards`.
-
-    Args:
-        predictor: Name or path, for `Predictor.from_pretrained`; loaded before the first shard.
-        targets: As for `predict`.
-        uncertainty: As for `predict`.
-        revision: Branch, tag or commit of a predictor on the Hub.
-        unread: As for `predict`.
-
-    Returns:
-        The input columns, the columns of `predict`, and `error`: why a row has no prediction. New
-        columns end in `_predicted` if an input column has the same name.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> job = ShardPredictor("n_words")
-        >>> job(pa.table({"prompt": ["a red cat", ""]})).column_names
-        ['prompt', 'score', 'error']
-    """
-
-    predictor: str = DEFAULT_PREDICTOR
-    targets: tuple[str, ...] | None = None
-    uncertainty: bool = False
-    column: str = "prompt"
-    revision: str | None = None
-    unread: str = "empty"
-
-    @cached_property
-    def loaded_predictor(self) -> Predictor:
-        """The predictor, loaded at first use."""
-        predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
-        if predictor.inputs != "text":
-            raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, but shards contain only text; use a "
-                "text predictor such as static"
-            )
-        return predictor
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "loaded_predictor"}
-
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """Add predictions to a table."""
-        import pyarrow as pa
-
-        from pqpp_files.shards import ERROR, get_texts
-
-        texts, errors = get_texts(table, self.column, "prompt", "name the prompt column")
-        options = (self.targets, self.uncertainty, False, self.unread)
-        rows = self.loaded_predictor.read_rows(texts)
-        figures_ = predict_columns(self.loaded_predictor, rows, *options)
-        kinds = {"out_of_domain": pa.bool_(), "ignored": pa.string()}
-        added = {
-            name: pa.array(values, kinds.get(name, pa.float64()))
-            for name, values in figures_.items()
-            if name != "prompt"
-        }
-        while taken := set(added) & set(table.column_names):  # as with one table
-            added = {f"{n}_predicted" if n in taken else n: cells for n, cells in added.items()}
-        added[ERROR] = pa.array(errors, pa.string())
-        if ERROR in table.column_names:
-            raise PredictorError(f"the input must not have a column {ERROR!r}; rename the column")
-        for name, values in added.items():
-            table = table.append_column(name, values)
-        return table
 
 
 def _to_columns(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.foreign.json_values import parse_json, read_json
-from pqpp_files.table_formats import ROW, normalize_column_name
+from pqpp_files.table_formats import ROW, locate_row, normalize_column_name
 
 Record = Mapping[str, Any]
 WORDS = read_json(Path(__file__).with_name("words.json"))
@@ -303,7 +303,7 @@ def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
             {name.removeprefix(start): record[name] for name in record if name.startswith(start)}
             for start in ("Input.", "Answer.")
         )
-        answers = _read_worker_answers(answer_cells, f"{path}, row {record[ROW] + 1}")
+        answers = _read_worker_answers(answer_cells, locate_row(str(path), record[ROW]))
         questions |= dict.fromkeys(answers, "label")
         person = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
         rows.append({**record, **inputs, **person, **answers})

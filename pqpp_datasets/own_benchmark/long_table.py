@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.table_formats import ROW
+from pqpp_files.table_formats import ROW, locate_row
 
 FILE, COLUMN, NUMBER = "the file", "the column", "the number of the prompt"
 """Columns that are not roles; neither are `ROW`, `KEY` and `PLACE`."""
@@ -64,9 +64,9 @@ class LongTable:
 
     def locate(self, row: int, after: int | None = None) -> str:
         """Return the file (unless it is that of the row `after`) and number of a row of `rows`."""
-        file = f"{self.rows[FILE].iloc[row]}, "
-        is_same = after is not None and file == f"{self.rows[FILE].iloc[after]}, "
-        return f"{'' if is_same else file}row {self.rows[ROW].iloc[row] + 1}"
+        files = self.rows[FILE].iloc
+        shared = f"{files[row]}, " if after is not None and files[row] == files[after] else ""
+        return locate_row(files[row], self.rows[ROW].iloc[row]).removeprefix(shared)
 
     def get_column(self, role: str, row: int = 0) -> str:
         """Return the name of a role's column in the file of a row."""
@@ -154,9 +154,9 @@ class LongTable:
         other.rows = other.rows.drop_duplicates([*other.rows.columns.drop(ROW)], ignore_index=True)
         known, ids = other.rows[role], self.rows[role].cat
         if len(repeated := np.flatnonzero(known.duplicated())):
-            first = int((known == known[repeated[0]]).to_numpy().argmax())
-            line = other.rows[ROW].iloc[first] + 1
-            other.report_cells(role, repeated, f"the same as in row {line}; keep one of the rows")
+            first = other.locate(int((known == known[repeated[0]]).to_numpy().argmax()))
+            what = f"the same as in {first.rpartition(', ')[2]}; keep one of the rows"
+            other.report_cells(role, repeated, what)
         other.raise_faults()
         self.report_blanks(role)
         # Ids are unique, so the index of a category is that of its row.

@@ -234,10 +234,8 @@ def _reuse_image(store: ShardStore, generator: Generator, image: ImageRequest) -
     note = _read_image_metadata(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
         if note.get(key) != value:
-            raise EngineError(
-                f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
-                "choose another folder or another --model-name"
-            )
+            what = f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}"
+            raise EngineError(f"{what}; name another folder or another --model-name")
     return note
 
 

@@ -236,8 +236,9 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
     """Yield the unit vectors of embeddings in chunks, so that memory-mapped ones stay on disk."""
     size = np.shape(embeddings)[-1]
     step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
-    for rows in np.split(np.arange(len(embeddings)), range(step, len(embeddings), step)):
-        yield _to_unit(embeddings[rows[0] : rows[-1] + 1], "embeddings", rows).reshape(-1, size)
+    for n in range(0, len(embeddings), step):
+        rows = range(n, n + step)
+        yield _to_unit(embeddings[n : n + step], "embeddings", rows).reshape(-1, size)
 
 
 def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:

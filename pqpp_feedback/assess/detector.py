@@ -13,12 +13,8 @@ KEPT_ABOVE = 0.05  # the lowest score of a stored box; routines use higher thres
 # Other spellings of MS COCO's names in some detectors, and irregular plurals.
 SYNONYMS = {
     **{"people": "person", "mice": "mouse", "knives": "knife"},
-    "airplane": "aeroplane",
-    "couch": "sofa",
-    "dining table": "diningtable",
-    "motorcycle": "motorbike",
-    "potted plant": "pottedplant",
-    "tv": "tvmonitor",
+    **{"airplane": "aeroplane", "couch": "sofa", "dining table": "diningtable"},
+    **{"motorcycle": "motorbike", "potted plant": "pottedplant", "tv": "tvmonitor"},
 }
 
 

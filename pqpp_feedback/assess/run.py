@@ -19,9 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_backbones.errors import ModelError
+from pqpp_feedback.assess import verdicts as stored
 from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, get_settings
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
-from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table, write_verdicts
+from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
 from pqpp_files.errors import MissingExtraError, describe
@@ -83,7 +84,7 @@ def assess(
     pictures, the batch size, the number of processes or interruptions.
 
     Args:
-        output: The Parquet table to write.
+        output: The table to write, as in `write_verdicts`.
         batch_size: Images in memory and per call of an assessor.
         progress: Whether to show a progress bar on standard error.
         share: `I/N`, the share of this process; default: that of `accelerate launch`.
@@ -106,16 +107,12 @@ def assess(
     path = expand(output).absolute()
     if path.is_file():  # it may contain verdicts of other assessors or models
         makers = [get_model_columns(assessor) for assessor in assessors]
-        try:
-            rows = pyarrow.parquet.read_table(path, columns=list(makers[0])).to_pylist()
-        except (pa.ArrowException, OSError):
-            raise FeedbackError(f"{path} is not a table of verdicts; choose another file") from None
+        rows = ({name: row[name] for name in makers[0]} for row in stored.read_verdicts(path))
         other = next((row for row in rows if row not in makers), None)
         if other and not replace:
             maker = f"{other['routine']} by {other['model']:.100}"
-            raise FeedbackError(
-                f"{path} contains verdicts of {maker}; choose another file, or set `replace`"
-            )
+            what = f"{path} contains verdicts of {maker}"
+            raise FeedbackError(f"{what}; name another file, or set `replace`")
     for assessor in assessors:
         assessor.check_budget(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
@@ -144,7 +141,7 @@ def _merge_parts(files: Sequence[Path], path: Path) -> int:
     rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
     try:
-        count = write_verdicts(path, rows)
+        count = stored.write_verdicts(path, rows)
         remove_folder_atomically(folder, path)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()

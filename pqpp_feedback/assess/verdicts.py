@@ -13,10 +13,12 @@ import pyarrow.parquet
 from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import FeedbackError
-from pqpp_files.atomic_write import atomic_write
+from pqpp_files.atomic_write import atomic_write, write_file
 from pqpp_files.errors import FileError, describe
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
+from pqpp_files.read_table import read_table
+from pqpp_files.write_table import encode_table
 
 # `evidence` and `asked` (the prompt's columns that the assessor used) are JSON; `model` and
 # `revision` are JSON objects by role.
@@ -26,6 +28,7 @@ COLUMNS = (
     *("evidence", "asked", "model", "revision"),
 )
 _AT_ONCE = 4096
+_VERDICTS = {"true": True, "false": False}
 
 
 def make_row(
@@ -109,10 +112,15 @@ def make_table(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
+def _get_style(path: str | Path) -> str:
+    return Path(path).suffix.lower().removeprefix(".")
+
+
 def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
-    """Write rows as Parquet atomically, and return their number.
+    """Write rows to a table atomically, and return their number.
 
     Args:
+        path: The file; its ending is one of `TABLE_STYLES`. Only Parquet has bounded memory.
         rows: Rows with all or some of `COLUMNS`.
 
     Example:
@@ -121,6 +129,10 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
+    if (style := _get_style(path)) != "parquet":
+        table = make_table(list(rows))
+        write_file(path, encode_table(style, table.to_pydict()))
+        return len(table)
     count, left, schema = 0, iter(rows), make_table([]).schema
     with (
         atomic_write(path) as beside,
@@ -133,10 +145,10 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
 
 
 def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table written by `pqpp assess`, with bounded memory.
+    """Yield the rows of a table written by `pqpp assess`; Parquet is read with bounded memory.
 
     Raises:
-        FileError: The file does not exist, or it is not Parquet.
+        FileError: The file does not exist or is damaged.
         FeedbackError: It is not a table of verdicts.
 
     Example:
@@ -146,14 +158,21 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         >>> [(row["image"], row["score"], row["verdict"]) for row in read_verdicts(path)]
         [('a.png', 0.5, None)]
     """
+    if _get_style(path) != "parquet":
+        table = read_table(path, COLUMNS, remedy="name a table written by pqpp assess")
+        blank = dict.fromkeys(("reason", "evidence", "asked"))  # None, and "" in other columns
+        columns = {n: [cell or blank.get(n, "") for cell in table[n]] for n in COLUMNS}
+        columns["score"] = [None if score != score else score for score in table.numbers("score")]
+        columns["verdict"] = [_VERDICTS.get(str(cell).lower()) for cell in table["verdict"]]
+        return (yield from pa.table(columns, make_table([]).schema).to_pylist())
     Input(path)
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path} is not Parquet; choose a table written by pqpp assess") from None
+        raise FileError(f"{path} is not Parquet; name a table written by pqpp assess") from None
     if missing := [name for name in COLUMNS if name not in file.schema_arrow.names]:
         wrong = f"{path} has no column {missing[0]!r}"
-        raise FeedbackError(f"{wrong}; choose a table written by pqpp assess")
+        raise FeedbackError(f"{wrong}; name a table written by pqpp assess")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(make_table([]).schema).to_pylist()

@@ -42,10 +42,8 @@ _VIT_NAMES = (
     (r"(\d)\.output\.dense\.", r"\1.mlp.fc2."),
 )
 
-_TIED = [
-    f"text_model.{name}.weight"
-    for name in ("encoder.embed_tokens", "decoder.embed_tokens", "lm_head")
-]
+_SHARED = ("encoder.embed_tokens", "decoder.embed_tokens", "lm_head")
+_TIED = [f"text_model.{name}.weight" for name in _SHARED]
 _REMEDY = "use a checkpoint in the layout of the first author's weights"
 StateDict = dict[str, torch.Tensor]
 _T5_PARTS = ("0.SelfAttention", "1.DenseReluDense")

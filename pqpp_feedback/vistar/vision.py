@@ -20,14 +20,12 @@ _SIZES = ("original_sizes", "reshaped_input_sizes")  # for the post-processing, 
 _KEPT = 32  # cached results of the last images, for the next score
 _LONGEST = 1024  # pixels of the longer side at which masks and depth are made
 
+_DEPTH = "depth-anything/Depth-Anything-V2-Metric-Indoor-Small-hf"
 # Role to the model's usual name and to its class in transformers.
 ROLES: Mapping[str, tuple[str, str]] = {
     "detector": ("IDEA-Research/grounding-dino-tiny", "any detector"),
     "segmenter": ("facebook/sam-vit-base", "AutoModelForMaskGeneration"),
-    "depth": (
-        "depth-anything/Depth-Anything-V2-Metric-Indoor-Small-hf",
-        "AutoModelForDepthEstimation",
-    ),
+    "depth": (_DEPTH, "AutoModelForDepthEstimation"),
     "similarity": ("openai/clip-vit-large-patch14", "AutoModel"),
     "features": ("facebook/dinov2-base", "AutoModel"),
     "pose": ("usyd-community/vitpose-base-simple", "VitPoseForPoseEstimation"),

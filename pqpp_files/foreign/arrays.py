@@ -40,9 +40,7 @@ def load_array(
     remedy = "write one array with numpy.save"
     with reraise(f"{path}: {fault}", remedy, error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
-        array = np.load(_require_regular_file(path), allow_pickle=False, mmap_mode="r")
-        if not isinstance(array, np.ndarray):
-            raise ValueError("it contains several arrays")
+        array = np.lib.format.open_memmap(_require_regular_file(path), mode="r")
         if array.dtype.kind not in "biufc":
             raise ValueError(f"its dtype is {array.dtype}")
         return array

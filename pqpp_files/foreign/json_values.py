@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +99,8 @@ def parse_json(
             raise ValueError("nested too deeply") from None
         level: list[Any] = [[value]]
         for _ in range(DEEPEST + 1):
-            level = [
-                inner
-                for outer in level
-                for inner in (outer.values() if isinstance(outer, dict) else outer)
-                if isinstance(inner, (dict, list))
-            ]
+            inner = (one.values() if isinstance(one, dict) else one for one in level)
+            level = [one for one in chain.from_iterable(inner) if isinstance(one, (dict, list))]
             if not level:
                 return value
         raise ValueError("nested too deeply")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError
+from pqpp_files.errors import PqppError
 from pqpp_files.names import did_you_mean, is_repository_id, split_names
 from pqpp_files.paths import check_output_folder, expand
 
@@ -172,12 +172,11 @@ class Options:
         """Expand `~` in paths.
 
         Raises:
-            PqppError: The user does not exist.
+            FileError: The user does not exist.
         """
         for field in get_fields(self):
             if field.metadata.get("path"):
-                spelled = _expand_user(field.name, getattr(self, field.name))
-                object.__setattr__(self, field.name, spelled)
+                object.__setattr__(self, field.name, _expand_user(getattr(self, field.name)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all options as plain values."""
@@ -189,15 +188,12 @@ class Options:
         return {name: value for name, value in self.to_dict().items() if name in names}
 
 
-def _expand_user(name: str, path: Any) -> Any:
+def _expand_user(path: Any) -> Any:
     if isinstance(path, (list, tuple)):
-        return type(path)(_expand_user(name, one) for one in path)
+        return type(path)(map(_expand_user, path))
     if not isinstance(path, str) or not path.startswith("~"):
         return path  # unchanged: a Path would lose `./`
-    try:
-        return str(expand(path))
-    except FileError as error:
-        raise PqppError(f"`{name}`: {error}") from None
+    return str(expand(path))
 
 
 get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
@@ -271,10 +267,7 @@ def check_path(name: str, kind: str, value: str) -> None:
 
     text = f"`{name}` is {quote(value)}"
     if kind == "output":
-        try:
-            return check_output_folder(value)
-        except FileError as error:
-            raise PqppError(f"`{name}`: {error}") from None
+        return check_output_folder(value)
     is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
     if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
         return

@@ -41,13 +41,9 @@ def parse_recipe(
         >>> parse_recipe(TargetOptions, "", "", ["--targets", "mean_rr"]).targets
         ['mean_rr']
     """
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        description=description,
-        epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    about: Any = {"description": description, "epilog": f"examples:\n{examples}"}
+    about["formatter_class"] = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog, **about, allow_abbrev=False)
     parser.color = False  # type: ignore[attr-defined]  # whose codes would be shown, not done
     add_options(parser, kind)
     flags, unknown = parser.parse_known_args(hyphenate_flags(arguments))

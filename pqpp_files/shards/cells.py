@@ -105,11 +105,9 @@ def replace_invalid_utf8(table: pa.Table) -> pa.Table:
         except pa.ArrowInvalid as error:
             if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
                 raise FileError(f"column {name!r} is damaged ({error}); mend the column") from None
-            kept = [
-                cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-                for cell in _to_list(column)
-            ]
-            table = table.set_column(index, name, pa.array(kept, column.type))
+            cells = _to_list(column)
+            valid = [c.decode("utf-8", "replace") if isinstance(c, bytes) else c for c in cells]
+            table = table.set_column(index, name, pa.array(valid, column.type))
     return table
 
 

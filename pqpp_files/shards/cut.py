@@ -180,10 +180,9 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
     first, common = next(iter(schemas)), None
     for path, schema in schemas.items():
         if schema.names != schemas[first].names:
-            raise FileError(
-                f"{path} has columns {', '.join(schema.names)[:100]}, but {first} has "
-                f"{', '.join(schemas[first].names)[:100]}; give all files the same columns"
-            )
+            here, there = (", ".join(one.names)[:100] for one in (schema, schemas[first]))
+            what = f"{path} has columns {here}, but {first} has {there}"
+            raise FileError(f"{what}; give all files the same columns")
         plain = pa.schema(
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema

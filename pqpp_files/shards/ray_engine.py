@@ -83,13 +83,9 @@ def _connect() -> Iterator[Any]:
     if address == "local":
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     try:
-        ray.init(
-            address,
-            runtime_env={"env_vars": environment},
-            log_to_driver=False,
-            logging_level=logging.CRITICAL,
-            include_dashboard=False if address == "local" else None,
-        )
+        quiet: Any = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+        quiet |= {"include_dashboard": False} if address == "local" else {}
+        ray.init(address, runtime_env={"env_vars": environment}, **quiet)
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
         what = f"no connection to the Ray cluster {address} ({describe(error)[:200]})"
         raise FileError(f"{what}; check RAY_ADDRESS") from None
@@ -101,18 +97,13 @@ def _connect() -> Iterator[Any]:
 
 def _count_slots(ray: Any, options: RayOptions) -> int:
     """Return the number of tasks that fit on the cluster at once; raise an error if none does."""
-    asked = {"CPU": options.num_cpus, "GPU": options.num_gpus}
-    asked = {name: count for name, count in asked.items() if count}
+    counts = {"CPU": options.num_cpus, "GPU": options.num_gpus}
+    asked = {name: count for name, count in counts.items() if count}
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    fitting = sum(
-        min((math.floor(node.get(name, 0) / count + 1e-9) for name, count in asked.items()))
-        for node in nodes
-    )
-    if not fitting:
-        largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
+    shares = ([node.get(name, 0) / count + 1e-9 for name, count in asked.items()] for node in nodes)
+    if not (fitting := sum(map(math.floor, map(min, shares)))):
         wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
-        most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
-        raise FileError(f"no node has {wanted} (most: {most}); lower `num_cpus` or `num_gpus`")
+        raise FileError(f"no node has {wanted}; lower `num_cpus` or `num_gpus`")
     return fitting
 
 

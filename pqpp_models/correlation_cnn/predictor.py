@@ -107,20 +107,14 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
     """
     stacked = np.empty((len(rows), channels, size, size), dtype=np.float32)
     for index, row in enumerate(rows):
-        matrices = _read_matrices(row, index)
+        matrices, where = _read_matrices(row, index), f"the row at index {index}"
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
-            raise PredictorError(
-                f"the row at index {index} has an array of shape {matrices.shape}; use {_ALLOWED}"
-            )
+            raise PredictorError(f"{where} has an array of shape {matrices.shape}; use {_ALLOWED}")
         if len(matrices) != channels:
-            raise PredictorError(
-                f"the row at index {index} has {len(matrices)} matrices; the predictor "
-                f"needs {channels}, one per channel"
-            )
+            needed = f"the predictor needs {channels}, one per channel"
+            raise PredictorError(f"{where} has {len(matrices)} matrices; {needed}")
         if not np.isfinite(matrices).all():
-            raise PredictorError(
-                f"the row at index {index} contains NaN or infinity; remove the row"
-            )
+            raise PredictorError(f"{where} contains NaN or infinity; remove the row")
         stacked[index] = pad_or_crop(matrices, size)
     return stacked
 

@@ -86,16 +86,12 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
     if not kept:
         raise PredictorError("no prompt was entered; type a prompt, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
-        raise PredictorError(
-            f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; paste fewer, or run: "
-            "pqpp predict --file prompts.txt --output predicted.csv"
-        )
+        fix = "paste fewer, or run: pqpp predict --file prompts.txt --output predicted.csv"
+        raise PredictorError(f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; {fix}")
     for row in kept:
-        if len(columns["prompt"][row]) > LONGEST:
-            raise PredictorError(
-                f"prompt {row + 1} has {len(columns['prompt'][row]):,} characters; shorten it to "
-                f"{LONGEST:,}"
-            )
+        if (length := len(columns["prompt"][row])) > LONGEST:
+            what = f"prompt {row + 1} has {length:,} characters"
+            raise PredictorError(f"{what}; shorten it to {LONGEST:,}")
     return {name: [cells[row] for row in kept] for name, cells in columns.items()}
 
 

@@ -192,9 +192,8 @@ def score_prompts(
         PredictorError: the aggregation is unknown.
     """
     if aggregation not in AGGREGATIONS:
-        raise PredictorError(
-            f"`aggregation` must be one of {', '.join(AGGREGATIONS)}; got {aggregation!r}"
-        )
+        allowed = ", ".join(AGGREGATIONS)
+        raise PredictorError(f"`aggregation` must be one of {allowed}; got {aggregation!r}")
     aggregate = getattr(np, aggregation)
     rows = [split_network_words(prompt) for prompt in prompts]
     networks.cache_neighbours({word for row in rows for word in row})

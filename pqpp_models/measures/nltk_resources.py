@@ -60,10 +60,8 @@ def load_tokenizer() -> Callable[[str], list[str]]:
     except LookupError as error:
         if _REFUSED.search(str(error)):
             raise
-        _log.warning(
-            "NLTK's punkt_tab is missing, so a few counts of words are off by one or two; run: "
-            f"{DOWNLOAD}"
-        )
+        what = "NLTK's punkt_tab is missing, so a few counts of words are off by one or two"
+        _log.warning(f"{what}; run: {DOWNLOAD}")
         split = NLTKWordTokenizer().tokenize
         return lambda text: [
             word for sentence in _SENTENCE_END.split(text) for word in split(sentence)

@@ -141,12 +141,8 @@ def _make_aggregate(aggregate: Callable[[Values], float], values: Callable[[Quer
     return measure
 
 
-COLLECTION = Evidence(
-    what="a collection of captions",
-    variable="PQPP_COLLECTION",
-    form="a text file with one caption a line",
-    open=open_statistics,
-)
+_FORM = "a text file with one caption per line"
+COLLECTION = Evidence("a collection of captions", "PQPP_COLLECTION", _FORM, open_statistics)
 
 
 def score_prompts(

@@ -59,7 +59,7 @@ def read_reference(predictor: Any) -> VerdictReference:
     """
     record = predictor.details.get(REFERENCE)
     if record is None:
-        raise PredictorError(f"{predictor.title} has no reference ranks for verdicts; use static")
+        raise PredictorError(f"{predictor.title} gives no verdicts; use static")
     try:
         shares = np.array([record["captions"], record["people"]], dtype=np.float64)
         is_rising = np.isfinite(shares).all() and (np.diff(shares) >= 0).all()

@@ -56,7 +56,7 @@ class PromptVerdict:
         level: `very hard`, `hard`, `average`, `easy` or `very easy`, from `easier_than_people`;
             `unknown` for prompts that cannot be read, tag lists, prompts of more than 30 words, and
             prompts with several unknown words.
-        sentence: The level and up to two skills that cost most.
+        sentence: The level, up to two skills that cost most, and a word that is in no word list.
         easier_than_people: How many of 100 user prompts are harder; NaN if unknown.
         easier_than_captions: How many of 100 photo captions are harder.
         costs: The skills in the prompt with their costs, the costliest first. A cost is the rise of
@@ -134,6 +134,10 @@ class PromptVerdict:
 class PromptVerdicts(tuple[PromptVerdict, ...]):
     """Verdicts, one per prompt; notebooks show them as a table with bars."""
 
+    def __str__(self) -> str:
+        """Return one line per prompt, with its sentence."""
+        return "\n".join(escape_controls(f"{one.prompt}: {one.sentence}") for one in self)
+
     def as_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `PromptVerdict.as_record`, one row per prompt."""
         return {name: [one.as_record()[name] for one in self] for name in VERDICT_COLUMNS}
@@ -160,15 +164,11 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         from pqpp_files.render_page import BarCell, render_table
 
         headings = "prompt", "verdict", "easier than (of 100 user prompts)"
-        rows = (
-            (
-                one.prompt,
-                one.sentence,
-                BarCell.make(one.easier_than_people, (0, 100), "{:.0f}"),
-                BarCell.make(one.easier_than_captions, None, "{:.0f}"),
-            )
-            for one in self
-        )
+        rows = []
+        for one in self:
+            people = BarCell.make(one.easier_than_people, (0, 100), "{:.0f}")
+            captions = BarCell.make(one.easier_than_captions, None, "{:.0f}")
+            rows.append((one.prompt, one.sentence, people, captions))
         return render_table((*headings, "(of 100 captions)"), rows, sortable=sortable)
 
     _repr_html_ = as_html
@@ -252,7 +252,8 @@ def predict_verdicts(
     for row, prompt in enumerate(read):
         costs = [(skill, ranks[skill.plain] - people[row]) for skill in asked[row]]
         known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
-        said = _phrase_verdict(whys[row], people[row], known)
+        unknown = _find_unknown_words(predictor, prompt)
+        said = _phrase_verdict(whys[row], people[row], known, unknown)
         of_prompt = (prompt.text, target, float(values[row]), *said, people[row], captions[row])
         verdicts.append(PromptVerdict(*of_prompt, known))
     return columns, PromptVerdicts(verdicts)
@@ -266,8 +267,7 @@ def explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool
         why = known.explain_unread(prompt.normalised) if known else ""
         kind, _, what = why.partition(": ")
         return _REASONS.get(kind, predictor.domain_note).format(what)
-    unknown = known.read(prompt.normalised).unknown if known else []
-    unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
+    unknown = _find_unknown_words(predictor, prompt)
     if prompt.is_tag_list:
         kind = "tag lists"
     elif len(prompt.content.split()) > _MOST_WORDS:
@@ -279,8 +279,15 @@ def explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool
     return f"predictions for {kind} are not reliable"
 
 
+def _find_unknown_words(predictor: Predictor, prompt: Prompt) -> list[str]:
+    """Return the longer words of a prompt that are in no word list, such as misspelled ones."""
+    known = getattr(predictor, "known_words", None)
+    words = known.read(prompt.normalised).unknown if isinstance(known, KnownWords) else []
+    return [word for word in words if len(word) >= _SHORTEST_UNKNOWN]
+
+
 def _phrase_verdict(
-    why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]
+    why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]], unknown: Sequence[str]
 ) -> tuple[str, str]:
     """Return the level and the sentence of a verdict."""
     if why:
@@ -298,8 +305,11 @@ def _phrase_verdict(
     is_easy = shown >= HARDNESS[2][0]
     if named:
         link = ", though it " if is_easy else ": "
-        return level, escape_controls(f"{level}{link}{' and '.join(named)}")
-    return level, f"{level}: asks for nothing hard" if is_easy else level
+        sentence = f"{level}{link}{' and '.join(named)}"
+    else:
+        sentence = f"{level}: asks for nothing hard" if is_easy else level
+    more = [f"unknown word: {word}" for word in unknown]
+    return level, escape_controls("; ".join([sentence, *more]))
 
 
 def _round(number: float) -> float | None:

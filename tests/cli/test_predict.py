@@ -105,6 +105,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
         (["--dataset", "empty.csv"], "empty.csv has no prompts"),
         (["--file", "p.csv", "--seed", "3"], "unknown argument --seed; no option is similar"),
         (["a cat", "-o", "x.csv"], "did you mean --output?"),
+        (["--prompt", "a cat"], "write PROMPT without a flag"),
         (["a.png"], "'a.png' is a file name, not a prompt"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "does not estimate uncertainty"),
     ],

@@ -48,15 +48,15 @@ def test_rerun_after_kills_gives_the_same_files(prompts, tmp_path, capsys):
 
 
 def test_shards_equal_the_unsharded_output(prompts, tmp_path):
-    assert main(command(prompts, tmp_path / "out")) == 0
+    assert main(command(prompts, tmp_path / "out", "--verdict")) == 0
     rows = pq.read_table(tmp_path / "out")
     kept = rows.filter(pa.compute.is_null(rows["error"]))
     assert kept.num_rows == 398
     pq.write_table(kept.select(["caption", "id"]), tmp_path / "good.parquet")
     whole = ["predict", "--file", str(tmp_path / "good.parquet"), "--column", "caption",
              "--targets", "mean_hbpp", "--output", str(tmp_path / "p.parquet")]  # fmt: skip
-    assert main(whole) == 0
-    for name in ("mean_hbpp", "id"):
+    assert main([*whole, "--verdict"]) == 0
+    for name in ("mean_hbpp", "id", "verdict"):
         assert kept[name].to_pylist() == pq.read_table(tmp_path / "p.parquet")[name].to_pylist()
     errors = rows["error"].to_pylist()
     assert errors[7] == "the prompt is missing"

@@ -140,7 +140,7 @@ def test_a_prompts_file_that_repeats_itself(tmp_path):
     built = build(path, prompts=str(tmp_path / "prompts.csv"))
     held(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
     pd.concat([texts, texts[:1].assign(Prompt="x")]).to_csv(tmp_path / "prompts.csv", index=False)
-    with pytest.raises(BenchmarkError, match=r"row 121: .* the same as in row 1"):
+    with pytest.raises(BenchmarkError, match=r"row 122: .* the same as in row 2"):
         build(path, prompts=str(tmp_path / "prompts.csv"))
 
 
@@ -182,7 +182,7 @@ def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
     assert main(words) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 3 and "missing column model (columns" in said
-    assert "row 8: annotator is empty" in said and "row 8: label is '9'" in said
+    assert "row 9: annotator is empty" in said and "row 9: label is '9'" in said
     marks = re.search(r"--missing-labels=\S+", said)[0]
     votes = votes.assign(annotator=ROWS["annotator"]).rename(columns={"label": "score"})
     votes.replace({"score": {9: 5}}).drop(columns="fit").to_csv(path, index=False)

@@ -88,9 +88,8 @@ def test_shards_hold_the_images_of_a_run_without(tmp_path):
     }
     assert contents(tmp_path / "two") == images
     for row in found:
-        told = json.loads(
-            (tmp_path / "two/images" / row["file_name"]).with_suffix(".json").read_text()
-        )
+        path = (tmp_path / "two/images" / row["file_name"]).with_suffix(".json")
+        told = json.loads(path.read_text())
         assert row.pop("error") is None and row.pop("file_name")
         assert row == {name: told[name] for name in row}
     again = GenerationJob(Drawn, str(tmp_path / "two"))(pa.Table.from_pylist(rows))

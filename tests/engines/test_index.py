@@ -48,7 +48,7 @@ def test_what_is_found_is_what_numpy_finds(factory, tmp_path):
 def test_an_index_is_found_again_and_grows_in_place(tmp_path):
     vectors = clustered(600)
     build_index(vectors[:500], names(500), tmp_path / "index", "IVF8,SQ8", "clip", "abc")
-    grown = Index(tmp_path / "index").extend(vectors[500:], names(100, 500))
+    grown = Index(tmp_path / "index").extend(vectors[:0], []).extend(vectors[500:], names(100, 500))
     assert len(grown) == 600 and grown.config["added"] == 100
     again = Index(tmp_path / "index")
     found, _ = again.search(vectors[550:560], 1)

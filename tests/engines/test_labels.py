@@ -8,13 +8,9 @@ from pqpp_cli.main import main
 from pqpp_engines.index.labels import find_candidates
 from pqpp_files.read_table import read_table
 
-CAPTIONS = [
-    ("beach.png", "two dogs run on a beach"),
-    ("car.png", "a red car in the rain"),
-    ("beach.png", "sand and the sea"),
-    ("dog.png", "a dog sleeps"),
-    ("sea.png", "the sea at night"),
-]
+CAPTIONS = [("beach.png", "two dogs run on a beach"), ("car.png", "a red car in the rain")]
+CAPTIONS += [("beach.png", "sand and the sea"), ("dog.png", "a dog sleeps")]
+CAPTIONS += [("sea.png", "the sea at night")]
 IMAGES, TEXTS = map(list, zip(*CAPTIONS, strict=True))
 
 

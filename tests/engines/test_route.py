@@ -162,9 +162,8 @@ def test_calls_are_made_at_once():
     def waits(prompt):
         return together.wait()
 
-    found = Router(ROUTES, Rule(floor=0.3)).route(
-        PROMPTS[:4], {"glide": waits, "sdxl": waits}, workers=4
-    )
+    models = {"glide": waits, "sdxl": waits}
+    found = Router(ROUTES, Rule(floor=0.3)).route(PROMPTS[:4], models, workers=4)
     assert sorted(one.result for one in found) == [0, 1, 2, 3]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_table
-from pqpp_files.write_table import format_table, to_parquet
+from pqpp_files.write_table import encode_table
 
 TEXTS = st.text(
     st.sampled_from("ab7 ,;|\"'\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\ufeff-=.é文🦓")
@@ -26,32 +26,45 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53
 
 @given(
     st.lists(st.tuples(TEXTS, NUMBERS | st.none(), TEXTS), min_size=1, max_size=8),
-    st.sampled_from(["csv", "json", "jsonl", "parquet"]),
+    st.sampled_from(["csv", "tsv", "json", "jsonl", "parquet"]),
     st.booleans(),
 )
 def test_written_tables_are_read_back_unchanged(tmp_path_factory, rows, style, packed):
     """Any texts and numbers, packed or not; a CSV file has no other word for None."""
-    assume(style != "csv" or any(rows[-1]))  # a last line of separators alone is no row
+    assume(
+        style not in ("csv", "tsv") or any(rows[-1])
+    )  # a last line of separators alone is no row
     folder = tmp_path_factory.mktemp("written")
     whole = dict(zip(("prompt", "n", "id, of it"), map(list, zip(*rows, strict=True)), strict=True))
     if style == "parquet":  # which holds numbers of one type
         whole["n"] = [None if n is None else float(n) for n in whole["n"]]
     path = folder / f"t.{style}"
-    is_binary = style == "parquet"
-    path.write_bytes(to_parquet(whole) if is_binary else format_table(style, whole).encode())
+    path.write_bytes(encode_table(style, whole))
     if packed:
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path = path.with_name(path.name + ".gz")
     table = read_table(path)
     assert table["prompt"] == whole["prompt"] and table["id, of it"] == whole["id, of it"]
-    found = table.values("n") if style == "csv" else table["n"]
+    found = table.values("n") if table.is_text else table["n"]
     assert found == whole["n"] and list(table.columns) == list(whole)
 
 
-@pytest.mark.parametrize("cells", [[1, "a"], [2**70], [[1], "a"]])
-def test_invalid_parquet_column_is_one_line(tmp_path, cells):
-    with pytest.raises(FileError, match="column 'n' cannot be written as Parquet"):
-        to_parquet({"n": cells})
+def test_excel_cells_stay_as_written(tmp_path):
+    """Texts like formulas and errors stay texts, and so do numbers that Excel would round."""
+    cells = ["=1+1", "#N/A", "007", [1], float("nan"), float("inf"), 10**17, 0.5, True]
+    (tmp_path / "t.xlsx").write_bytes(encode_table("xlsx", {"=n": cells, "id": [*range(9)]}))
+    found = ["=1+1", "#N/A", "007", "[1]", None, "inf", str(10**17), 0.5, True]
+    assert read_table(tmp_path / "t.xlsx")["=n"] == found
+
+
+CASES = [("parquet", [1, "a"]), ("parquet", [2**70]), ("parquet", [[1], "a"])]
+CASES += [("xlsx", ["\x01"]), ("xlsx", ["a" * 40_000])]
+
+
+@pytest.mark.parametrize(("style", "cells"), CASES)
+def test_invalid_column_is_one_line(tmp_path, style, cells):
+    with pytest.raises(FileError, match="cannot be written as"):
+        encode_table(style, {"n": cells})
 
 
 @pytest.mark.skipif(os.name == "nt", reason="named pipes are a thing of Unix")

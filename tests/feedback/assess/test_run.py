@@ -66,13 +66,16 @@ def test_what_another_model_said_is_not_replaced(pictures, tmp_path):
     assert assess(pictures, [other], place, replace=True).rows == 100
     assert len(list(read_verdicts(place))) == 100
     pq.write_table(pa.table({"a": [1]}), place)
-    with pytest.raises(FeedbackError, match="is not a table of verdicts; choose another file"):
+    with pytest.raises(FeedbackError, match="has no column 'image'; name a table"):
         assess(pictures, [Redness()], place, replace=True)
 
 
 def test_order_batches_and_processes_change_no_byte(pictures, tmp_path, monkeypatch):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     expected = (tmp_path / "v.parquet").read_bytes()
+    for path in (tmp_path / "v.csv", tmp_path / "v.xlsx", tmp_path / "v.jsonl"):
+        assert assess(pictures, [Redness()], path).rows == 100
+        assert list(read_verdicts(path)) == list(read_verdicts(tmp_path / "v.parquet")), path
     shuffled = random.Random(0).sample(pictures, len(pictures))
     for batch_size in (1, 7, 100):
         assess(shuffled, [Redness()], tmp_path / "w.parquet", batch_size)

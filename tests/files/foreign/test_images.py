@@ -13,16 +13,8 @@ from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_files.foreign.images import open_image, read_header  # noqa: E402
 
 # Which edge of the image that is seen the first row and the first column hold (EXIF 2.3, 4.6.4).
-EDGES = {
-    1: ("top", "left"),
-    2: ("top", "right"),
-    3: ("bottom", "right"),
-    4: ("bottom", "left"),
-    5: ("left", "top"),
-    6: ("right", "top"),
-    7: ("right", "bottom"),
-    8: ("left", "bottom"),
-}
+EDGES = {1: ("top", "left"), 2: ("top", "right"), 3: ("bottom", "right"), 4: ("bottom", "left")}
+EDGES |= {5: ("left", "top"), 6: ("right", "top"), 7: ("right", "bottom"), 8: ("left", "bottom")}
 
 
 def seen():
@@ -57,14 +49,9 @@ KINDS |= {"TIFF": {}}
 @pytest.mark.parametrize("orientation", EDGES)
 def test_every_orientation_is_undone_once(orientation, kind, tmp_path):
     content = turned(seen(), orientation, kind, **KINDS[kind])
-    (tmp_path / "a").write_bytes(content)
-    forms = (
-        content,
-        tmp_path / "a",
-        str(tmp_path / "a"),
-        {"bytes": content},
-        {"path": tmp_path / "a"},
-    )
+    path = tmp_path / "a"
+    path.write_bytes(content)
+    forms = (content, path, str(path), {"bytes": content}, {"path": path})
     for form in (*forms, Image.open(io.BytesIO(content)), open_image(content)):
         image = open_image(form)
         assert image.mode == "RGB" and image.size == (24, 16)

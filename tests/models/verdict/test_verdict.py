@@ -121,7 +121,10 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
 def test_a_notebook_shows_a_table_and_runs_nothing():
     page = verdict(["<script>alert(1)</script> nine cats", "a dog"])._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
-    table = verdict(["nine cats", "a dog"]).as_table()
+    found = verdict(["nine cats", "a dog", "an astornaut rides a horse"])
+    assert found[2].sentence.endswith("unknown word: astornaut")
+    assert str(found).startswith("nine cats: hard: counts nine things\na dog: "), str(found)
+    table = found.as_table()[:2]
     assert list(table.columns) == ["prompt", *VERDICT_COLUMNS] and table["skill"][0] == "count"
 
 
@@ -132,4 +135,4 @@ def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
     assert rows[0]["skill"] == "count" and rows[1]["verdict"] is None
     assert set(VERDICT_COLUMNS) <= set(rows[0])
     assert main(["predict", "nine cats", "--verdict", "--predictor", "n_words"]) == 2
-    assert "gives no verdicts; remove --verdict" in capsys.readouterr().err
+    assert "gives no verdicts; use static" in capsys.readouterr().err
