@@ -213,7 +213,7 @@ def check_output_folder(
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise FileError(f"no permission to write to {nearest}; name another folder")
     for named in inputs:
-        if target.resolve() in (given := Path(named).resolve(), *given.parents):
+        if resolve(target) in (given := resolve(named), *given.parents):
             raise FileError(f"{folder} contains the input {named}; name another folder")
     if patterns is None or not target.exists():
         return

@@ -51,8 +51,7 @@ def server(real_data, monkeypatch, cache):
     with serve() as state:
         state.files["/validation.csv"] = (real_data / "pqpp" / "v1.0" / FILE).read_bytes()
         file = replace(pinned.find_file(FILE), url=f"{state.url}/validation.csv")
-        served = replace(pinned, files=(file,))
-        monkeypatch.setattr(sources, "get_release", lambda folder: served)
+        monkeypatch.setattr(sources, "get_release", lambda folder: replace(pinned, files=(file,)))
         yield state
 
 

@@ -30,8 +30,7 @@ def _cache(cache, tmp_path, monkeypatch):
 
 def write(name: str) -> str:
     """Write the rows as a table of the format that the name ends in."""
-    kind = name.rpartition(".")[2]
-    if kind == "parquet":
+    if name.endswith(".parquet"):
         pa.parquet.write_table(pa.Table.from_pylist(ROWS), name)
         return name
     rows = [list(ROWS[0]), *(map(str, row.values()) for row in ROWS)]

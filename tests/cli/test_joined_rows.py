@@ -87,7 +87,8 @@ def test_row_order_does_not_change_joins(tmp_path_factory, known, more, kind, rn
             {"id": [one for one, _ in rows], "v": [str(values[place]) for _, values in rows]}
         )
         if kind == "csv":
-            frame.to_csv(folder / f"{place}.csv", index=False)
+            path = folder / f"{place}.csv"
+            frame.to_csv(path, index=False)
         elif kind == "jsonl":
             path = folder / f"{place}.jsonl"
             frame.to_json(path, orient="records", lines=True)

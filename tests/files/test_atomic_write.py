@@ -47,6 +47,8 @@ def test_circular_links_are_refused(tmp_path):
     for write_to in (check_output, lambda path: write_file(path, "x"), lambda p: write(p, "x")):
         with pytest.raises(FileError, match="circular symbolic link; remove"):
             write_to(tmp_path / "a")
+    with pytest.raises(FileError, match="circular symbolic link; remove"):
+        check_output_folder(tmp_path / "a" / "x", inputs=["an input"])
 
 
 def test_pipes_are_written_to(tmp_path):
