@@ -158,8 +158,7 @@ def test_small_strata_keep_the_shares(seed):
     for name, share in shares.items():
         assert abs((found == name).sum() - share * len(ids)) < 2
         for n, size in enumerate(sizes):
-            own = (found == name) & (np.array(strata) == f"s{n}")
-            assert abs(own.sum() - share * size) <= 1
+            assert abs(((found == name) & (np.array(strata) == f"s{n}")).sum() - share * size) <= 1
     assert "b" not in found
     assert split_strata(ids, strata, shares, seed=1) != found.tolist()
     with pytest.raises(BenchmarkError, match="sum to 1"):

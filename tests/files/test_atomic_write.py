@@ -49,6 +49,8 @@ def test_circular_links_are_refused(tmp_path):
             write_to(tmp_path / "a")
     with pytest.raises(FileError, match="circular symbolic link; remove"):
         check_output_folder(tmp_path / "a" / "x", inputs=["an input"])
+    with pytest.raises(FileError, match="a lone surrogate; remove"), atomic_folder("\ud800"):
+        pass
 
 
 def test_pipes_are_written_to(tmp_path):
