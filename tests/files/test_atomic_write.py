@@ -109,8 +109,8 @@ def test_concurrent_writers_leave_one_result(tmp_path):
         for turn in range(20):
             try:
                 write(place, f"{number} {turn}")
-            except FileError as error:
-                late.append((str(error).rpartition("is in ")[2], f"{number} {turn}"))
+            except FileError:  # another was first
+                late.append(f"{number} {turn}")
             except BaseException as error:
                 faults.append(error)
 
@@ -119,14 +119,8 @@ def test_concurrent_writers_leave_one_result(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == []
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "model",
-        *(pathlib.Path(one).name for one, _ in late),
-    }
-    for kept, text in late:
-        assert held(pathlib.Path(kept)) == {"config.json": text}
-    assert len(held(place)) == 1 and held(place)["config.json"] not in [text for _, text in late]
+    assert faults == [] and [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert len(held(place)) == 1 and held(place)["config.json"] not in late
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
