@@ -1,7 +1,6 @@
 """Writing beside and renaming: the old one or the new one is there, and nobody's files are lost."""
 
 import os
-import pathlib
 import subprocess
 import sys
 import threading
