@@ -7,6 +7,7 @@ refused. Nothing is unpickled.
 import json
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,7 @@ def write_checkpoint(
     tensors: Tensors,
     card: str,
     files: Mapping[str, bytes] | None = None,
+    overwrite: bool = True,
 ) -> Path:
     """Write a checkpoint in one step: a crash leaves the old folder or the new one.
 
@@ -123,6 +125,7 @@ def write_checkpoint(
         tensors: the weights; if there are none, no file is written.
         card: the model card in Markdown.
         files: further files by name, all of them in ``EXTRA_FILES``.
+        overwrite: whether to replace a checkpoint; else the folder must be new or empty.
 
     Returns:
         The folder.
@@ -138,15 +141,14 @@ def write_checkpoint(
             f"{path}: the weights {broken[0]!r} contain NaN or infinity; train again with a "
             "lower learning rate"
         )
-    kind = config["predictor_type"]
-    with atomic_folder(path, check=lambda held: check_checkpoint_folder(held, kind)) as beside:
+    check = partial(check_checkpoint_folder, predictor_type=config["predictor_type"])
+    with atomic_folder(path, None if overwrite else (), check) as beside:
         full: dict[str, Any] = {"format_version": FORMAT_VERSION, **config}
         contents = {**(files or {}), CARD: card.encode()}
         if tensors:
             from safetensors.numpy import save
 
-            arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-            contents[WEIGHTS] = save(arrays)
+            contents[WEIGHTS] = save({n: np.asarray(a, order="C") for n, a in tensors.items()})
             full["weights_sha256"] = hash_parts([contents[WEIGHTS]])
         remedy = "correct the predictor's details"
         with reraise(f"{CONFIG} cannot be written", remedy, ModelError):

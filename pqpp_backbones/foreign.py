@@ -15,6 +15,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import FileError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json, read_bounded
+from pqpp_files.paths import resolve
 
 _AGAIN = "save or download the model again"
 # Keys by which transformers loads another model, even a pickle.
@@ -63,12 +64,12 @@ def check_foreign_folder(folder: Path) -> None:
         ...
         pqpp_backbones.errors.ModelError: ...config.json needs custom code ...
     """
-    own = [folder.resolve()]
+    own = [resolve(folder)]
     if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
         own.append(own[0].parents[1] / "blobs")
     for path in _list_files(folder):
         where = escape_controls(str(path))
-        if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
+        if path.is_symlink() and not any(map(resolve(path).is_relative_to, own)):
             raise ModelError(
                 f"{where} links to a file outside its folder; replace the link with the file"
             )

@@ -114,10 +114,11 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
     from pqpp_models.explain.explanation import NOTE
 
     cell, form = (escape_cell, "github") if style == "markdown" else (escape_controls, "simple")
+    line = "**{}**" if style == "markdown" else "{}"  # else "# a" would be a heading
     look: dict = {"tablefmt": form, "colalign": ("left", "right"), "disable_numparse": True}
     parts = []
     for explained in explanations:
-        prompt = cell(" ".join(explained.prompt.split())) or "(blank)"
+        prompt = line.format(cell(" ".join(explained.prompt.split())) or "(blank)")
         rows = [(cell(one.phrase), f"{one.change:+.3f}") for one in explained.changes]
         header = ("phrase", cell(f"change of {explained.target}"))
         parts += [prompt, tabulate(rows, header, **look)] if rows else [f"{prompt}: {_NO_PHRASE}"]

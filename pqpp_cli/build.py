@@ -196,7 +196,6 @@ class Build(
             keeping = replace(keeping, language=codes)
         folder = None
         if self.output:
-            check_no_result(Path(self.output), self)  # another run may have written it
             folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
         for line in _summarise(built, keeping, bool(self.exclude), self.plan):

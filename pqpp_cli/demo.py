@@ -8,7 +8,7 @@ from typing import Any
 
 from pqpp_cli.command import Command
 from pqpp_cli.groups import OnePredictor
-from pqpp_cli.output import emit, get_output_width
+from pqpp_cli.output import get_output_width
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -132,6 +132,7 @@ def _load_validation_rows() -> tuple[Any, str]:
 
 def _compare_predictors(rows: Any, folder: Path) -> None:
     """Compare `static-train` with word length and word count, and print and write the result."""
+    from pqpp_files.atomic_write import atomic_folder
     from pqpp_models import Predictor
     from pqpp_models.bench.lookup import load_named_predictors
     from pqpp_models.bench.report import render_report
@@ -144,6 +145,7 @@ def _compare_predictors(rows: Any, folder: Path) -> None:
     run = bench_split(Split.from_rows(rows), predictors, _TARGETS)
     published = run.get_published()
     print(format_results("table", run.results, published))
-    folder.mkdir(parents=True, exist_ok=True)
-    emit(format_results("csv", run.results, published), str(folder / _FIGURES), "csv")
-    emit(render_report(run, published), str(folder / _REPORT))
+    with atomic_folder(folder, (_REPORT, _FIGURES)) as new:
+        figures = format_results("csv", run.results, published)
+        (new / _FIGURES).write_text(figures, "utf-8", newline="")
+        (new / _REPORT).write_text(render_report(run, published), "utf-8")

@@ -97,8 +97,8 @@ class Fit(Dataset, Targets, ChatOptions, Command):
             told |= {"folds": self.folds, "ids": data.ids}
             fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
         fitted.details = {**fitted.details, "dataset": data.dataset}
-        check_no_result(Path(self.output), self)  # another run may have written it
-        folder = fitted.save_pretrained(self.output)  # before printing, which a closed pipe ends
+        # Before printing, which a closed pipe ends.
+        folder = fitted.save_pretrained(self.output, self.overwrite)
         training = fitted.details["training"]
         if self.chat_model:
             for name, found in training["cross_validation"].items():

@@ -17,7 +17,7 @@ from pqpp_files.errors import PqppError
 from pqpp_files.extras import require_extra
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
-from pqpp_files.paths import expand, is_file_name
+from pqpp_files.paths import expand, is_file_name, resolve
 
 if TYPE_CHECKING:
     from pqpp_files.shards import Shard
@@ -326,7 +326,7 @@ class ShardOptions(Group):
             raise PqppError("shards need an input file or folder; name it with `file`")
         if output is None or is_file_name(output):
             raise PqppError(f"{file} is read in shards; set `output` to a folder")
-        source, target = (expand(place).resolve() for place in (file, output))
+        source, target = map(resolve, (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
         share = self.shard or cut.get_process_share(os.environ)

@@ -90,8 +90,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         rule = Rule(**self.get_arguments(Rule))
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
-        check_no_result(Path(self.output), self)  # another run may have written it
-        folder = router.save_pretrained(self.output)
+        folder = router.save_pretrained(self.output, self.overwrite)
         errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
         shares = [f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}" for r in routes]
         rows = [(r.name, r.target, r.cost, share) for r, share in zip(routes, shares, strict=True)]

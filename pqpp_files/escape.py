@@ -5,6 +5,8 @@ import re
 # Control characters, marks that change the writing direction, and lone surrogates.
 _MARKS = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _UNSEEN = re.compile(f"[\x00-\x1f\x7f-\x9f{_MARKS}\ud800-\udfff]")
+# Also the backslashes before it, which would undo the one that escapes it.
+_MARK = re.compile(r"(\\*)([|<*`~]|(?<=])\(|(?<![^\W_])_|_(?![^\W_]))")
 
 
 def escape_controls(text: str, keep: str = "") -> str:
@@ -21,13 +23,12 @@ def escape_controls(text: str, keep: str = "") -> str:
 
 
 def escape_cell(text: str) -> str:
-    r"""Escape a text for a cell of a Markdown table: cell borders, HTML and links.
+    r"""Return a text for a line or cell of Markdown, with marks of cells, styles and links escaped.
 
     Example:
-        >>> escape_cell("a cat | a dog <b>")
-        'a cat \\| a dog \\<b>'
-        >>> print(escape_cell(r"a cat \| a dog \<b>"), escape_cell("![](http://a.b)"))
-        a cat \\\| a dog \\\<b> ![]\(http://a.b)
+        >>> print(escape_cell("a _red_ cat | mean_hbpp"))
+        a \_red\_ cat \| mean_hbpp
+        >>> print(escape_cell(r"**a** \| `b` \<b>"), escape_cell("![](http://a.b)"))
+        \*\*a\*\* \\\| \`b\` \\\<b> ![]\(http://a.b)
     """
-    # Backslashes before a mark would undo the one that escapes it.
-    return re.sub(r"(\\*)([|<]|(?<=])\()", r"\1\1\\\2", escape_controls(text))
+    return _MARK.sub(r"\1\1\\\2", escape_controls(text))

@@ -20,7 +20,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
     """Return a path with `~` and `~NAME` expanded.
 
     Raises:
-        FileError: The user does not exist, or the path contains a NUL character.
+        FileError: The user does not exist, or the path contains NUL or a lone surrogate.
 
     Example:
         >>> expand("a/b").as_posix()
@@ -29,8 +29,8 @@ def expand(path: str | os.PathLike[str]) -> Path:
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ~nobody-here/a: no such user; write the full path
     """
-    if "\0" in str(path):
-        raise FileError(f"{path!s}: a path cannot contain a NUL character; remove the character")
+    if re.search("[\0\ud800-\udc7f\udd00-\udfff]", str(path)):  # not part of an encoded name
+        raise FileError(f"{path!s}: a path cannot contain NUL or a lone surrogate; remove it")
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -206,7 +206,7 @@ def check_output_folder(
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise FileError(f"no permission to write to {nearest}; name another folder")
     for named in inputs:
-        if target.resolve() in (given := Path(named).resolve(), *given.parents):
+        if resolve(target) in (given := resolve(named), *given.parents):
             raise FileError(f"{folder} contains the input {named}; name another folder")
     if patterns is None or not target.exists():
         return

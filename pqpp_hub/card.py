@@ -15,7 +15,7 @@ from pqpp_files.escape import escape_cell, escape_controls
 def render_card(name: str, /, **facts: Any) -> str:
     """Return the card template `hub_cards/<name>.md` filled with facts.
 
-    Each value becomes one line in which `|` and `<` are escaped and backticks become apostrophes;
+    Each value becomes one line in which marks are escaped and backticks become apostrophes;
     `markupsafe.Markup` is not changed. The templates have these filters:
 
     - `yaml`: JSON on one line, for a value of the front matter

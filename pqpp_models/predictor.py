@@ -170,8 +170,7 @@ class Predictor(ABC):
         """
         data = self.details.get("data")
         match = re.search(r", split (.+)", data) if isinstance(data, str) else None
-        recipe = self.details.get("recipe") or {}
-        split = match[1] if match else recipe.get("train_split")
+        split = match[1] if match else (self.details.get("recipe") or {}).get("train_split")
         return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
 
     @property
@@ -229,8 +228,12 @@ class Predictor(ABC):
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Return the predictor of a checkpoint, given its parsed files."""
 
-    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
+    def save_pretrained(self, folder: str | os.PathLike[str], overwrite: bool = True) -> Path:
         """Save the configuration, the weights and the model card.
+
+        Args:
+            folder: a new or empty folder, or one with a predictor of the same type.
+            overwrite: whether to replace that predictor.
 
         Raises:
             ModelError: the folder contains other files, or another type of predictor.
@@ -239,7 +242,8 @@ class Predictor(ABC):
         facts, files = self.record.to_files()
         named = {"predictor_type": self.name, "targets": list(self.targets)}
         full = {"model_type": NUMPY, **config, **facts, **named}
-        return write_checkpoint(folder, full, arrays, self.render_card(), self._get_files() | files)
+        files |= self._get_files()
+        return write_checkpoint(folder, full, arrays, self.render_card(), files, overwrite)
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.

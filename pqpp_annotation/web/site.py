@@ -24,6 +24,7 @@ from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import get_copies
 from pqpp_annotation.web.security import CookieSigner, is_loopback
+from pqpp_files.escape import escape_controls
 from pqpp_files.render_page import load_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -46,7 +47,6 @@ class Site:
         self.templates = load_templates(
             PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"
         )
-        self.templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
         self.templates.policies["ext.i18n.trimmed"] = True
         self.templates.add_extension("jinja2.ext.i18n")
         self.templates.filters.update(moment=format_time, number=format_number)
@@ -144,7 +144,7 @@ class PageRequest:
             "person": self.signed_in,
         }
         about |= {"language": texts, "gettext": texts.gettext, "ngettext": texts.ngettext}
-        html = page.render(**about, **values)
+        html = escape_controls(page.render(**about, **values), "\n\t")
         return self._set_cookie(HTMLResponse(html, status), self.session)
 
     def redirect(self, path: str) -> Response:

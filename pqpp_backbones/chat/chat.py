@@ -315,7 +315,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
         first = next(one for one in told[thought:] if one["token"].strip() or not thought)
         top = first["top_logprobs"]
         probs = top and sum_probs([(t["token"], float(t["logprob"])) for t in top], answers)
-    except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
+    except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError):
         probs = None
     return Reply(text, asked, said, probs)
 

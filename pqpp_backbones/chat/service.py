@@ -124,7 +124,7 @@ class Service:
         except openai.APIError as error:
             why = escape_controls(str(error))
             raise ServiceError(f"{self.url}: {why}; try again later") from None
-        except (ValueError, TypeError, AttributeError):
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
     def drop_refused_parameters(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,10 +184,12 @@ class BoundedClient(httpx2.Client):
                     raise httpx2.ReadError("the reply is too large")
                 if time.monotonic() > until:
                     raise httpx2.ReadTimeout("the reply took too long")
-        of_wire = ("content-encoding", "content-length", "transfer-encoding")
-        headers = [pair for pair in response.headers.multi_items() if pair[0] not in of_wire]
+        of_wire = (b"content-encoding", b"content-length", b"transfer-encoding")
+        headers = [pair for pair in response.headers.raw if pair[0].lower() not in of_wire]
         how: dict[str, Any] = {"headers": headers, "content": bytes(raw), "request": request}
-        return httpx2.Response(response.status_code, **how)
+        kept = httpx2.Response(response.status_code, **how)
+        kept.encoding = "utf-8"  # else the service names any of Python's codecs
+        return kept
 
 
 class _LedgerClient(BoundedClient):

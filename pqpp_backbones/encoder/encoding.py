@@ -77,8 +77,7 @@ def get_layer_means(
         return torch.stack([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], dim=1)
 
     most = get_max_length(model)
-    length = STATES_LENGTH if most is None else min(STATES_LENGTH, most)
-    rows = encode(tokenizer, prompts, length)
+    rows = encode(tokenizer, prompts, STATES_LENGTH if most is None else min(STATES_LENGTH, most))
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
     layers_of = _run_batches(model, compute_means, shape, rows, pad_id, 128, progress)

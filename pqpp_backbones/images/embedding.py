@@ -86,8 +86,7 @@ def embed_prompts(
     """Return the text features of prompts, shape ``(prompts, size)``."""
 
     def embed_batch(batch: Sequence[str]) -> torch.Tensor:
-        tokens = get_tokens(backbone, processor, batch)
-        return backbone.get_text_features(**tokens).pooler_output
+        return backbone.get_text_features(**get_tokens(backbone, processor, batch)).pooler_output
 
     return run_batches(prompts, embed_batch, batch_size)
 

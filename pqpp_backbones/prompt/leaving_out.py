@@ -82,8 +82,7 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
 
 def _tokenize(content: str) -> Iterator[_Token]:
     texts = {index.start: (index.end, "text") for index in find_texts_to_draw(content)}
-    numbers = {number.start: (number.end, "number") for number in find_numbers(content)}
-    known = numbers | texts
+    known = {n.start: (n.end, "number") for n in find_numbers(content)} | texts
     tokens: list[_Token] = []
     at = 0
     while match := _TOKEN.search(content, at):

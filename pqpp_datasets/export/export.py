@@ -51,7 +51,7 @@ def export(
         names = ", ".join(configs)
         raise BenchmarkError(f"unknown option {untaken[0]} of {names}; choose from: {allowed}")
     register()
-    with replace_folder(Path(folder)) as temp_path:
+    with replace_folder(Path(folder), (), True) as temp_path:
         files, rows, releases = {}, {}, {}
         listed: dict[str, list[dict]] = {}
         for config in configs:

@@ -13,7 +13,6 @@ import pyarrow.parquet
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import drop_single_means, get_targets
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import decode_utf8, parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.paths import check_output_folder, join_inside, walk_files
@@ -33,16 +32,18 @@ _COMPRESSION, _LEVEL = "gzip", 3  # a tenth of the time of level 6, and files 3%
 
 
 @contextlib.contextmanager
-def replace_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+def replace_folder(folder: Path, inputs: Iterable[Path], overwrite: bool) -> Iterator[Path]:
     """Yield a temporary folder that replaces `folder` if the block succeeds.
 
     Args:
         folder: The output folder; it must be missing, empty, or written by this function without
             other files in it.
         inputs: Input files, which must not be in the folder.
+        overwrite: Whether the folder may be one that this function wrote.
 
     Raises:
-        BenchmarkError: The folder contains other files, or an input.
+        BenchmarkError: The folder contains other files.
+        FileError: The folder contains an input or cannot be written to, or is not to be replaced.
     """
 
     def refuse_foreign_files(older: Path) -> None:
@@ -55,11 +56,8 @@ def replace_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
             what = f"contains other files, such as {min(others)!r:.60}"
             raise BenchmarkError(f"{older} {what}; choose another folder")
 
-    try:
-        check_output_folder(folder, inputs=inputs)
-    except FileError as error:
-        raise BenchmarkError(str(error)) from None
-    with atomic_folder(folder, check=refuse_foreign_files) as new:
+    check_output_folder(folder, inputs=inputs)
+    with atomic_folder(folder, None if overwrite else (), refuse_foreign_files) as new:
         yield new
         (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_list_files(new))), "utf-8")
 

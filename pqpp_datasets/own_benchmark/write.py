@@ -63,6 +63,7 @@ class WriteOptions:
         annotations_creators: Who rated, one of `ANNOTATORS`.
         collection: Text for the datasheet: when, with what question and for what pay people rated.
         plan_width: Width of the reliability's 95% interval for the plan in the report.
+        overwrite: Whether the folder may contain an older benchmark, which is replaced.
     """
 
     images: str = "path"
@@ -76,6 +77,7 @@ class WriteOptions:
     annotations_creators: str = "other"
     collection: str | None = None
     plan_width: float = 0.1
+    overwrite: bool = True
     _drawn: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
@@ -175,7 +177,7 @@ def write_benchmark(
             subsets[where] = split_images(built, compared, *how)
         if extras.votes:
             subsets["preferences"] = split_preferences(built, numbers[1])
-    with replace_folder(Path(folder), built.inputs) as temp_path:
+    with replace_folder(Path(folder), built.inputs, extras.overwrite) as temp_path:
         files: dict[tuple[str, str], list[Path]] = {}
         listed: dict[str, Any] = {"rows": [], "subsets": {}}
         for subset, splits in subsets.items():

@@ -196,11 +196,16 @@ class Router:
         money = costs, self.rule, account
         return answer_prompts(decisions, texts, functions, *money, diary, workers, progress)
 
-    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write `router.json` and a card; the predictor is named, not copied."""
+    def save_pretrained(self, folder: str | os.PathLike[str], overwrite: bool = True) -> Path:
+        """Write `router.json` and a card; the predictor is named, not copied.
+
+        Args:
+            folder: A new or empty folder, or one with a router.
+            overwrite: Whether to replace that router.
+        """
         facts = self._get_config()
         path = expand(folder)
-        with atomic_folder(path, (FILE, CARD)) as beside:
+        with atomic_folder(path, (FILE, CARD) if overwrite else ()) as beside:
             record = {"model_type": rules.KIND, **facts}
             text = json.dumps({**record, "sha256": rules.hash_router(record)}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")

@@ -21,7 +21,7 @@ from pqpp_feedback.assess.verdicts import catch_evidence_errors, parse_evidence
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.images import open_image
-from pqpp_files.paths import expand
+from pqpp_files.paths import resolve
 from pqpp_files.render_page import render_page
 
 # Colours of Okabe and Ito, which colour-blind people can distinguish; the dashes differ too.
@@ -63,7 +63,7 @@ def render_gallery(
         >>> "&lt;cat&gt;" in page, "1 of 1 verdicts are a match" in page
         (True, True)
     """
-    root, target = (expand(path).resolve() for path in (image_dir, page))
+    root, target = map(resolve, (image_dir, page))
     images: dict[str, list[Row]] = {}
     for row in rows:
         if row["image"]:  # a prompt without an image has a row without one

@@ -116,8 +116,7 @@ def _add_completer(action: Any, declared: Any) -> None:
             head = "".join(prefix.rpartition(",")[:2]) if action.shape else ""
             files = FilesCompleter()(prefix) if declared.get("path") else ()
             names = resolve_name(known) if isinstance(known, str) else known
-            names = names() if callable(names) else names
-            return [*(head + name for name in names), *files]
+            return [*(head + name for name in (names() if callable(names) else names)), *files]
 
         action.completer = complete
 

@@ -63,8 +63,7 @@ class Axis:
             >>> Axis(0.0, 1.0, 0.0, 10.0).list_ticks()
             [(0.0, '0'), (2.5, '0.25'), (5.0, '0.5'), (7.5, '0.75'), (10.0, '1')]
         """
-        rough = (self.high - self.low) / limit
-        power = 10.0 ** math.floor(math.log10(rough))
+        power = 10.0 ** math.floor(math.log10((self.high - self.low) / limit))
         for factor in (1, 2, 2.5, 5, 10):
             step = factor * power
             first = math.ceil(self.low / step - 1e-9)

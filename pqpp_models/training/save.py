@@ -38,6 +38,7 @@ def save_predictor(
         data["validation_fitted"] = int(fitted)
     predictor.details = describe_run(recipe, data, outcome)
     predictor.record_fit(training.as_table, training.targets)
-    folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
+    overwrite = recipe.overwrite or bool(recipe.resume_from_checkpoint)
+    folder = predictor.save_pretrained(Path(recipe.output_dir) / "model", overwrite)
     print(f"saved to {folder}; load it with Predictor.from_pretrained({str(folder)!r})")
     push_if_requested(folder, recipe, push_to_hub)

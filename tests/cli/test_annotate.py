@@ -135,8 +135,7 @@ def test_prompts_and_images_come_from_a_dataset(folder, cache, capsys):
     words = ["--dataset", "mine", "--column", "caption", "--image-column", "picture"]
     assert main(["annotate", "init", "study.yaml", *words]) == 0, capsys.readouterr().err
     store = open_store(read_study("study.yaml"))
-    shown = do_all(store, add_person(store, "a").id)
-    assert sorted(len(one.images) for one in shown) == [1, 2]
+    assert sorted(len(one.images) for one in do_all(store, add_person(store, "a").id)) == [1, 2]
     assert {vote.model for vote in iterate_votes(store)} == {"x", "y"}
     store.close()
 

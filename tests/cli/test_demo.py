@@ -51,19 +51,20 @@ def server(real_data, monkeypatch, cache):
     with serve() as state:
         state.files["/validation.csv"] = (real_data / "pqpp" / "v1.0" / FILE).read_bytes()
         file = replace(pinned.find_file(FILE), url=f"{state.url}/validation.csv")
-        served = replace(pinned, files=(file,))
-        monkeypatch.setattr(sources, "get_release", lambda folder: served)
+        monkeypatch.setattr(sources, "get_release", lambda folder: replace(pinned, files=(file,)))
         yield state
 
 
 @pytest.mark.realdata
-def test_demo_downloads_only_the_verified_validation_file(server, tmp_path, capsys):
+def test_demo_downloads_only_the_verified_validation_file(server, tmp_path, capsys, monkeypatch):
     status, out, *_ = demo(tmp_path, capsys)
     assert status == 0 and WENT in out
     assert server.requests == [("/validation.csv", None)]
     is_real(tmp_path, out)
     status, out, *_ = demo(tmp_path, capsys)  # an earlier demo is replaced, nothing fetched again
     assert status == 0 and len(server.requests) == 1
+    monkeypatch.setattr("pqpp_models.bench.report.render_report", lambda *_: 1 / 0)
+    assert demo(tmp_path / "b", capsys)[0] == 1 and not (tmp_path / "b" / "demo").exists()
 
 
 @pytest.mark.realdata

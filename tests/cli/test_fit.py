@@ -30,8 +30,7 @@ def _cache(cache, tmp_path, monkeypatch):
 
 def write(name: str) -> str:
     """Write the rows as a table of the format that the name ends in."""
-    kind = name.rpartition(".")[2]
-    if kind == "parquet":
+    if name.endswith(".parquet"):
         pa.parquet.write_table(pa.Table.from_pylist(ROWS), name)
         return name
     rows = [list(ROWS[0]), *(map(str, row.values()) for row in ROWS)]
@@ -66,14 +65,10 @@ def test_existing_predictor_is_replaced_only_with_overwrite(capsys, monkeypatch)
     assert "--overwrite" in capsys.readouterr().err
     assert Predictor.from_pretrained("./mine").targets == before == ("rating",)
     assert fitted(*arguments, "match_rate", "--overwrite").targets == ("match_rate",)
-
-    def overtaken(*given, **more):
-        Path("other/of another run").mkdir(parents=True)
-        return fit(*given, **more)
-
-    monkeypatch.setattr("pqpp_models.text.ridge.fitting.fit", overtaken)
+    other = Path("other/of another run")
+    monkeypatch.setattr(Predictor, "render_card", lambda _: other.mkdir(parents=True) or "")
     assert main(["fit", *arguments, "match_rate", "--output", "other"]) == 2
-    assert [path.name for path in Path("other").iterdir()] == ["of another run"]
+    assert [*Path("other").iterdir()] == [other]
 
 
 @pytest.mark.parametrize(

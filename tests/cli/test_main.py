@@ -45,8 +45,7 @@ def test_a_missing_package_gets_one_line(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "transformers", None)  # as where it is not installed
     for name in [name for name in sys.modules if name.startswith("pqpp_feedback.rahf")]:
         monkeypatch.delitem(sys.modules, name)
-    picture = tmp_path / "a.png"
-    picture.write_bytes(b"")
+    (tmp_path / "a.png").write_bytes(b"")
     assert main(["assess", "rahf", "--image-dir", str(tmp_path), "--model", str(tmp_path)]) == 2
     shown = capsys.readouterr().err
     assert "needs transformers; run: pip install" in shown and shown.count("\n") == 1

@@ -190,7 +190,7 @@ def test_control_characters_are_escaped_on_a_terminal(tmp_path, monkeypatch):
         assert main([*words, str(folder)]) == 0
         assert r"m\x1b[2J<b>|_rating" in screen.getvalue() and "\x1b" not in screen.getvalue()
     words = ("predict", "a red cat", "--predictor", str(folder))
-    for name, shown in (("t.txt", r"m\x1b[2J<b>|_rating"), ("t.md", r"m\x1b[2J\<b>\|_rating")):
+    for name, shown in (("t.txt", r"m\x1b[2J<b>|_rating"), ("t.md", r"m\x1b[2J\<b>\|\_rating")):
         assert main([*words, "--explain", "--output", str(tmp_path / name)]) == 0
         text = (tmp_path / name).read_text()
         assert text.count("_rating") == text.count(shown) == 2 and "\x1b" not in text

@@ -16,6 +16,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark import build, options
 from pqpp_datasets.own_benchmark.prompts import split_strata
 from pqpp_datasets.own_benchmark.write import write_benchmark
+from pqpp_files.errors import FileError
 
 BuildOptions = functools.partial(options.BuildOptions, scale="pqpp")
 
@@ -146,8 +147,7 @@ def test_small_strata_keep_the_shares(seed):
     for name, share in shares.items():
         assert abs((found == name).sum() - share * len(ids)) < 2
         for n, size in enumerate(sizes):
-            own = (found == name) & (np.array(strata) == f"s{n}")
-            assert abs(own.sum() - share * size) <= 1
+            assert abs(((found == name) & (np.array(strata) == f"s{n}")).sum() - share * size) <= 1
     assert "b" not in found
     assert split_strata(ids, strata, shares, seed=1) != found.tolist()
     with pytest.raises(BenchmarkError, match="sum to 1"):
@@ -227,7 +227,7 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
     path = write(tmp_path / "votes.csv", JUDGMENTS)
     folder = write_benchmark(build_benchmark(path), tmp_path / "mine")
     (folder / "votes.csv").write_bytes(path.read_bytes())
-    with pytest.raises(BenchmarkError, match=r"contains the input .*votes\.csv; name another"):
+    with pytest.raises(FileError, match=r"contains the input .*votes\.csv; name another"):
         write_benchmark(build_benchmark(folder / "votes.csv"), folder)
     with pytest.raises(BenchmarkError, match=r"contains other files, such as 'votes\.csv'"):
         write_benchmark(build_benchmark(path), folder)

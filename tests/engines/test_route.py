@@ -70,8 +70,7 @@ def test_a_share_is_filled_even_where_the_dearer_route_is_worse(seed, prompts, s
 
 def test_the_share_holds_on_other_prompts_of_the_kind():
     shuffled = np.random.default_rng(0).permutation(PROMPTS).tolist()
-    router = Router.fit(ROUTES, Rule(share=0.3), shuffled[:400])
-    decided = router.decide(shuffled[400:])
+    decided = Router.fit(ROUTES, Rule(share=0.3), shuffled[:400]).decide(shuffled[400:])
     assert abs(np.mean([one.route == "sdxl" for one in decided]) - 0.3) <= 0.05
 
 

@@ -1,7 +1,6 @@
 """Writing beside and renaming: the old one or the new one is there, and nobody's files are lost."""
 
 import os
-import pathlib
 import subprocess
 import sys
 import threading
@@ -47,6 +46,10 @@ def test_circular_links_are_refused(tmp_path):
     for write_to in (check_output, lambda path: write_file(path, "x"), lambda p: write(p, "x")):
         with pytest.raises(FileError, match="circular symbolic link; remove"):
             write_to(tmp_path / "a")
+    with pytest.raises(FileError, match="circular symbolic link; remove"):
+        check_output_folder(tmp_path / "a" / "x", inputs=["an input"])
+    with pytest.raises(FileError, match="a lone surrogate; remove"), atomic_folder("\ud800"):
+        pass
 
 
 def test_pipes_are_written_to(tmp_path):
@@ -105,8 +108,8 @@ def test_concurrent_writers_leave_one_result(tmp_path):
         for turn in range(20):
             try:
                 write(place, f"{number} {turn}")
-            except FileError as error:
-                late.append((str(error).rpartition("is in ")[2], f"{number} {turn}"))
+            except FileError:  # another was first
+                late.append(f"{number} {turn}")
             except BaseException as error:
                 faults.append(error)
 
@@ -115,14 +118,8 @@ def test_concurrent_writers_leave_one_result(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == []
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "model",
-        *(pathlib.Path(one).name for one, _ in late),
-    }
-    for kept, text in late:
-        assert held(pathlib.Path(kept)) == {"config.json": text}
-    assert len(held(place)) == 1 and held(place)["config.json"] not in [text for _, text in late]
+    assert faults == [] and [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert len(held(place)) == 1 and held(place)["config.json"] not in late
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])

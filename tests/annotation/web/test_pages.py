@@ -293,14 +293,14 @@ def test_no_log_holds_a_token(make_client, caplog):
 
 
 def test_the_survey_is_asked_once_at_the_end_and_exported(make_client, tmp_path):
-    asked = {"How old are you?": ["under 30", "older"], "Anything <else>?": []}
+    asked = {"How old are you?": ["under 30", "older"], "Anything <else>\u202e?": []}
     client = make_client(prompts=1, survey=asked, completion={"code": "C0DE"})
     join(client)
     [person] = get_people(client.store)
     assert "C0DE" not in client.get("/thanks").text and "Anything" not in client.get("/thanks").text
     do_all(client.store, person.id)
     page = client.get("/thanks")
-    assert "Anything &lt;else&gt;?" in page.text and "C0DE" not in page.text
+    assert r"Anything &lt;else&gt;\u202e?" in page.text and "C0DE" not in page.text
     form = {"csrf": token_of(page)}
     for answers in (["young", ""], ["older"], ["older", "x" * 3000], ["older", "", ""]):
         assert client.post("/survey", data={**form, "answers": answers}).status_code == 409

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
 
-from support.chat_server import serve_chat
+from support.chat_server import complete, serve_chat
 
 from pqpp_backbones.chat.chat import Budget, Request, to_data_url
 from pqpp_backbones.chat.models import KEY, Endpoint
@@ -60,9 +60,12 @@ def test_a_reply_without_an_end_is_cut_off(server, waits):
     assert len(waits) == 2 and len(server.asked) == 3
 
 
-def test_a_key_that_comes_back_is_shown_nowhere(server):
-    server.answer = lambda body: f"your key is {SECRET}"
+def test_odd_replies_are_read_without_the_key_or_refused(server):
+    odd = {"X-Odd": "\xff", "Content-Type": "text/plain; charset=base64"}
+    server.faults = [(200, complete(f"your key is {SECRET}"), odd), (200, b"data: {}\n\n")]
     assert endpoint(server).ask(Request("Hi")).text == "your key is ***"
+    with pytest.raises(ServiceError, match="not JSON"):
+        endpoint(server).ask(Request("Hi"))
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 302])

@@ -50,12 +50,14 @@ def error(status, message, headers=None, **more):
 DATE = formatdate(time() + 30, usegmt=True)
 FINE, PACKED = said("yes"), {"Content-Encoding": "gzip"}
 THINKS = [("<think>", 1.0)]
+BEYOND = {"token": "yes", "top_logprobs": [{"token": "yes", "logprob": 10**400}]}
 PARTS = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "yes"}]
 # What comes, one a try; the text or the reason; what is paid in the end; and how many tries.
 SITUATIONS = {
     "text": ([FINE], "yes", CENTS, 1),
     "no usage": ([said("yes", None)], "yes", (2 + 1) / 100, 1),
     "usage beyond numbers": ([said("yes", dict.fromkeys(USAGE, 10**400))], "yes", 3 / 100, 1),
+    "chances beyond numbers": ([said("yes", logprobs={"content": [BEYOND]})], "yes", CENTS, 1),
     "parts": ([said(PARTS)], "yes", CENTS, 1),
     "half a character": ([said("yes\ud800")], "yes?", CENTS, 1),
     "null": ([said(None)], "!no text", CENTS, 1),
