@@ -144,7 +144,7 @@ class PageRequest:
             "person": self.signed_in,
         }
         about |= {"language": texts, "gettext": texts.gettext, "ngettext": texts.ngettext}
-        html = escape_controls(page.render(**about, **values), "\n\t")
+        html = escape_controls(page.render(**about, **values), "\t\n\r\u061c\u200e\u200f")
         return self._set_cookie(HTMLResponse(html, status), self.session)
 
     def redirect(self, path: str) -> Response:
