@@ -170,7 +170,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     image_dir: str | None = option(None, "folder of images", path="images")
     image_column: str = option("image", "column with the images", metavar="COLUMN")
     column: str = option("prompt", "column with the prompts")
-    kind: str = option("relevance", f"task type: {', '.join(TASK_KINDS)}")
+    kind: str = option("relevance", f"kind of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "one-line question for annotators")
     people_per_item: int = option(3, "annotators per item")
     seed: int = option(0, "random seed")

@@ -201,7 +201,7 @@ class ResultOptions(Group):
         """The output format: `format`, else that of the suffix of `output`, else table.
 
         Raises:
-            PqppError: The suffix is of no allowed format, or it is binary without an output file.
+            PqppError: The suffix is not of an allowed format, or a binary format has no `output`.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()

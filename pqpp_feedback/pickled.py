@@ -73,7 +73,7 @@ def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
         return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
     source, file = _NAMES[name]["source"], _NAMES[name].get("file")
     if path_or_name or not file:
-        raise ModelError(f"`weights` of {name} must be one .pt or .pth file, as in {source}")
+        raise ModelError(f"`weights` of {name} must be one .pt or .pth file; see {source}")
     return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
 
 

@@ -197,7 +197,7 @@ class Predictor(ABC):
         """Return the configuration entries and the weights to save."""
         return {}, {}
 
-    def _get_files(self) -> dict[str, bytes]:
+    def _get_extra_files(self) -> dict[str, bytes]:
         """Return further files to save, such as those of a tokenizer."""
         return {}
 
@@ -242,7 +242,7 @@ class Predictor(ABC):
         facts, files = self.record.to_files()
         named = {"predictor_type": self.name, "targets": list(self.targets)}
         full = {"model_type": NUMPY, **config, **facts, **named}
-        files |= self._get_files()
+        files |= self._get_extra_files()
         return write_checkpoint(folder, full, arrays, self.render_card(), files, overwrite)
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:
@@ -254,7 +254,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("nqc").require_columns(["prompt"], "mine")
         Traceback (most recent call last):
             ...
-        pqpp_models.errors.PredictorError: nqc needs a column scores, but mine has none; ...
+        pqpp_models.errors.PredictorError: nqc needs a column 'scores', but mine has none; ...
         """
         there = set(columns)
         there |= {"<model>_images" for name in there if name.endswith("_images")}
@@ -264,8 +264,8 @@ class Predictor(ABC):
                 if self.inputs == "text+images":
                     remedy = "set `image_dir` to the folder of the images"
                 raise PredictorError(
-                    f"{self.title} needs a column {' or '.join(group)}, but {where} has none; "
-                    f"{remedy}"
+                    f"{self.title} needs a column {' or '.join(map(repr, group))}, but {where} has "
+                    f"none; {remedy}"
                 )
 
     def list_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ class TorchPredictor(Predictor):
         weights = self.model.state_dict()
         return config, {k: v.detach().float().cpu().numpy() for k, v in weights.items()}
 
-    def _get_files(self) -> dict[str, bytes]:
+    def _get_extra_files(self) -> dict[str, bytes]:
         return {} if self.processor is None else read_processor_files(self.processor)
 
     def _render_card(self) -> str:

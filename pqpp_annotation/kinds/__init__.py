@@ -20,7 +20,7 @@ def get_task_kind(name: str) -> TaskKind:
         (True, False)
     """
     if name not in TASK_KINDS:
-        raise AnnotationError(f"unknown task type {name!r}; {did_you_mean(name, TASK_KINDS)}")
+        raise AnnotationError(f"unknown kind of task {name!r}; {did_you_mean(name, TASK_KINDS)}")
     from pqpp_annotation.kinds.labels import PRESETS
 
     if name in PRESETS:

@@ -207,7 +207,7 @@ class TaskKind(ABC):
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
         raise AnnotationError(
-            f"task type {self.name} has no right answers; remove training and check marks"
+            f"items of kind {self.name} have no right answers; clear `training` and `check`"
         )
 
     def is_right(self, value: Fields, expected: Fields) -> bool:
@@ -234,7 +234,7 @@ class TaskKind(ABC):
         """Return the number by which answers are compared; None if the answer is undecided."""
 
     def to_numbers(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
-        """Return further numbers by which answers are compared, by name; by default, none."""
+        """Return, by name, other numbers on which answers are compared; none by default."""
         return {}
 
     def export_tables(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:

@@ -139,7 +139,7 @@ class Study(Options):
     """
 
     name: str = option(NEEDED, "lower-case letters, digits and hyphens")
-    kind_name: str = option(NEEDED, "task type")
+    kind_name: str = option(NEEDED, "kind of task")
     title: str = option("", "one-line question")
     instructions: str = option("", "instructions, plain-text paragraphs")
     asks: str = option("", "who runs the study and how to reach them; shown on the start page")
@@ -165,7 +165,7 @@ class Study(Options):
     completion: Completion | None = None
     survey: dict[str, str] = option({}, "questions at the end, each with its choices or []")
     seed: int = option(0, "random seed", ge=0, lt=2**63)
-    task: dict[str, str] = option({}, "settings of the task type")
+    task: dict[str, str] = option({}, "settings of the kind of task")
     folder: str = option(".", "folder of the study file")
 
     def __post_init__(self) -> None:

@@ -31,7 +31,7 @@ _TIMES = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "e
 
 @dataclass(frozen=True)
 class Outcome:
-    """The course and result of a training.
+    """The progress and result of a training run.
 
     Attributes:
         epochs: Number of trained epochs.

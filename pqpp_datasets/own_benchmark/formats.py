@@ -141,7 +141,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     Version 1 has several images and the index of the chosen one; version 2 has a 1 for each
     preferred image, or a rank per image (1 is best); version 3 has two images, the better one
     first, with their models and the number of people who chose each (`choice_dist`). Versions 1
-    and 2 have no models; use `--model-pattern` for the images' names.
+    and 2 do not name the models; `--model-pattern` reads them from the names of the images.
     """
     names = {name for record in records for name in record}
     person = {"annotator": "user_hash"}

@@ -69,7 +69,7 @@ class LongTable:
         return locate_row(files[row], self.rows[ROW].iloc[row]).removeprefix(shared)
 
     def get_column(self, role: str, row: int = 0) -> str:
-        """Return the name of a role's column in the file of a row."""
+        """Return the name that a role's column has in the file from which a row was read."""
         if role in ("label", "rank") and COLUMN in self.rows:
             return str(self.rows[COLUMN].iloc[row])
         return self.named.get(role, role)

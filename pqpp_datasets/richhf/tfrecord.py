@@ -46,7 +46,7 @@ def read_records(path: Path) -> Iterator[Record]:
     """
     require_file(path)
     if not path.stat().st_size:
-        raise _file_error(path, 0, 0, "the file is empty")
+        raise BenchmarkError(f"{path} is empty; download it again")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         number = offset = 0
         while offset < len(view):

@@ -130,9 +130,10 @@ class CommandGenerator(Generator):
                     raise EngineError(f"cannot run {words[0]:.80} ({error.strerror})") from None
                 fault = "the prompt is too long for `command`, or contains a NUL character"
                 raise EngineError(fault, True) from None
-            said = "".join(done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])
+            said = done.stderr.decode("utf-8", "replace").strip() or "no error output"
             if done.returncode:
-                raise EngineError(f"`command` exited with status {done.returncode} ({said})", True)
+                status = f"{done.returncode} ({said.splitlines()[-1]})"
+                raise EngineError(f"`command` exited with status {status}", True)
             try:
                 return GeneratedImage(open_image(output))
             except FileError:

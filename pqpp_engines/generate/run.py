@@ -375,5 +375,5 @@ class GenerationJob:
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))
         if len(prompts) > 1 and all(image.refusal for image in done):
-            raise EngineError(f"none of {len(prompts)} prompts gave an image ({done[0].refusal})")
+            raise EngineError(f"no image for {len(prompts)} prompts ({done[0].refusal})")
         return sorted(done, key=lambda image: image.request.index)

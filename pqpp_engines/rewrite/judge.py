@@ -91,19 +91,19 @@ class Judge:
 
     Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers must
     stay the same; a negation may only be dropped if an entailment model confirms the rewrite.
-    Without such a model, an encoder measures the meaning: by the angle between both prompts, halved
-    for each lost phrase of the original. It does not see who does what to whom, so candidates are
-    then ranked, and none is accepted.
+    Without such a model, an encoder measures how similar the meanings are, by the angle between the
+    embeddings; the similarity is halved for each lost phrase of the original. It does not see who
+    does what to whom, so candidates are then ranked, and none is accepted.
 
     Args:
-        target: Target to improve, such as `mean_hbpp` or `mean_p10`; rewrites for a retrieval
-            target are queries, which are not refused for their order.
+        target: Target to improve, such as `mean_hbpp` or `mean_p10`; for a retrieval
+            target, rewrites are queries, in any word order.
         predictor: Name, folder or OWNER/NAME of the predictor.
         margin: Expected gain that a rewrite must exceed. In the target's units.
         confidence: Minimum probability of that gain. It is below 1.
         entailment: Natural language inference model, such as one trained on MNLI; a rewrite is
             accepted only if it and the original entail each other. A folder or OWNER/NAME; a text
-            entails another from a probability of .5.
+            entails another if the probability is at least .5.
         encoder: Sentence encoder that measures the similarity of prompts (default: the
             predictor's embedding, or that of static). A folder or OWNER/NAME.
 

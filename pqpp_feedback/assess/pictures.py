@@ -50,8 +50,8 @@ def find_pictures(
 
     Images are named `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
-    `prompt_id`, `model` and further columns (the format of the imagefolder builder). A text file
-    with an image's name next to it may also contain its prompt. The folder's prompts override
+    `prompt_id`, `model` and further columns (the format of the imagefolder builder). A prompt
+    can also be in a `.txt` file next to the image (`a.png`, `a.txt`). The folder's prompts override
     `prompts`.
 
     Args:
@@ -62,7 +62,7 @@ def find_pictures(
 
     Raises:
         FeedbackError: The folder does not exist or has no image, a listed image is missing, or an
-            id is duplicate.
+            id is not unique.
         FileError: The table of the folder cannot be read.
 
     Example:

@@ -78,7 +78,7 @@ class GimbrrAssessor(Assessor):
 
 
 class ClipScorer:
-    """A CLIP-like model that compares images with the names of `VOCABULARY` and of their prompts.
+    """A CLIP-like model that compares images with names of objects, of `VOCABULARY` and the prompt.
 
     Args:
         name: Name or path of the model, for `pqpp_backbones.pretrained.fetch_model`.

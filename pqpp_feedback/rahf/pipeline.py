@@ -33,8 +33,8 @@ class RichHumanFeedbackPipeline(Pipeline):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
-            kind, remedy = type(self.model).__name__, "use a model that pqpp train rahf wrote"
-            raise FeedbackError(f"{kind} is not a RAHF model with a processor; {remedy}")
+            what = f"expected a RAHF model and its processor, got {type(self.model).__name__}"
+            raise FeedbackError(f"{what}; load a folder that `pqpp train rahf` wrote")
         self.feedback = FeedbackModel(self.model, self.processor)
 
     def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:

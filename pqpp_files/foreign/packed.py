@@ -41,13 +41,13 @@ def check_parquet(
 
 
 def check_size(size: int, name: str, max_bytes: int) -> None:
-    """Refuse an input that unpacks to more bytes than allowed.
+    """Refuse an input that takes more bytes in memory than allowed.
 
     Raises:
         FileError: The size exceeds the limit.
     """
     if size > max_bytes:
-        raise FileError(f"{name} unpacks to more than {max_bytes:,} bytes; raise --max-bytes")
+        raise FileError(f"{name} takes more than {max_bytes:,} bytes in memory; raise --max-bytes")
 
 
 def read_limited(file: BinaryIO, max_bytes: int) -> bytes:

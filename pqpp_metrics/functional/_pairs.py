@@ -11,7 +11,7 @@ from pqpp_metrics.functional._inputs import as_same_shape, require_between, shap
 
 
 def as_pairs(predictions: Values, references: Values, ge: int = 2, **others: Any) -> list[Floats]:
-    """Check predicted, true and other values; return float64 arrays (n,), n at least `ge`."""
+    """Return predicted, true and other values as float64 arrays (n,); n must be at least `ge`."""
     values = as_same_shape(1, predictions=predictions, references=references, **others)
     if len(values[0]) < ge:
         raise shape_error("predictions", values[0], f"must have at least {ge} values")

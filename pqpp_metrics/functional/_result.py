@@ -58,7 +58,7 @@ class Result(Mapping[str, Any]):
     def interval(self, confidence: float | None = None) -> tuple[float, float]:
         """Return the lower and the upper end of the interval, by default at its own level."""
         if self.kind == "none" or self.bounds is None:
-            raise ValueError(f"{self.name} was computed without an interval")
+            raise ValueError(f"{self.name} was computed without an interval; set `interval`")
         if confidence is None:
             return self._get_interval
         return self.bounds(require_between("confidence", confidence, 0, 1))

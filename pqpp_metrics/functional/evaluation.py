@@ -120,26 +120,26 @@ def compare_means(
 ) -> list[dict[str, Any]]:
     """Test whether runs differ in their means over the same queries: all pairs, in every measure.
 
-    A permutation test of the paired differences: if two runs were alike, swapping their values of
-    a query would change nothing (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses",
-    2005, chapter 3). For runs with equal means that are not alike it is valid for many
-    queries, as Student's t is. Holm's correction covers all tests of the table.
+    A permutation test on the paired differences: if two runs are exchangeable, swapping their
+    values for a query does not change the distribution (Good, "Permutation, Parametric and
+    Bootstrap Tests of Hypotheses", 2005, chapter 3). If only the means are equal, it is valid for
+    many queries, like Student's t-test. Holm's correction covers all tests of the table.
 
     Args:
         runs: The result of `evaluate_rankings` for each run by name, with the same measures and
             queries in the same order.
-        permutations: Number of random swaps.
-        alpha: Level of the rejections, between 0 and 1.
+        permutations: Number of random permutations.
+        alpha: Significance level, between 0 and 1.
         confidence: Level of the intervals, between 0 and 1.
         seed: An integer of at least 0.
 
     Returns:
         list of dicts, one per pair of runs and measure: "measure", "run", "other_run",
-        "difference" of the means (first minus second), "ci_low", "ci_high", its interval by the
-        same swaps (NaN for a single query, infinite for a few), "p_value" (two-sided, never 0; 1 if
-        the runs are equal), "adjusted" by `holm`, "rejected", "n", "largest_share", the largest
-        share of one query in the variance of the difference, and "warning", a reason to doubt the
-        p-value, or "".
+        "difference" of the means (first minus second), "ci_low", "ci_high", its interval from the
+        same permutations (NaN for a single query, infinite for very few), "p_value" (two-sided,
+        never 0; 1 if the runs are equal), "adjusted" by `holm`, "rejected", "n", "largest_share",
+        the largest share of one query in the variance of the difference, and "warning", a reason
+        to doubt the p-value, or "".
 
     Raises:
         MetricInputError: fewer than two runs, or runs with other measures or queries.

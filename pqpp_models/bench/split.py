@@ -156,8 +156,8 @@ def replace_fitted_predictors(
     """Replace predictors that were fitted to some of the rows.
 
     The substitute is the version of the predictor that was fitted to the train split only. It is
-    not used if it was fitted to as many of the rows, is itself compared, or predicts none of the
-    targets.
+    not used if it was fitted to at least as many of the rows as the predictor, is compared itself,
+    or predicts none of the targets.
     """
     compared = ComparedPredictors({}, {}, [])
     for name, predictor in predictors.items():

@@ -58,7 +58,7 @@ _add_classes(CorrelationCnnConfig)
 
 
 class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
-    """A convolutional network on matrices of similarities.
+    """The correlation CNN of PQPP, on matrices of similarities between the results of a prompt.
 
     Example:
         >>> model = CorrelationCnnForPerformancePrediction(CorrelationCnnConfig(channels=2))

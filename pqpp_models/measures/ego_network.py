@@ -76,7 +76,8 @@ class EgoNetworks:
         self, vectors: WordVectors, alpha: int = 2, beta: float = 0.99, threshold: str = "relative"
     ) -> None:
         if alpha < 0 or not 0 <= beta <= 1:
-            raise PredictorError(f"`alpha` {alpha} must be at least 0, `beta` {beta} from 0 to 1")
+            got = f"got {alpha} and {beta}"
+            raise PredictorError(f"`alpha` must be at least 0, `beta` from 0 to 1; {got}")
         if threshold not in THRESHOLDS:
             raise PredictorError(f"`threshold` must be relative or absolute; got {threshold!r}")
         self.vectors, self._alpha, self._beta = vectors, alpha, beta

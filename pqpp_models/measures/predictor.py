@@ -82,7 +82,7 @@ class MeasurePredictor(Predictor):
 
     @classmethod
     def from_shipped(cls, name: str, options: Mapping[str, Any] | None = None) -> Self:
-        """Return the predictor of a measure, with data from the environment variable."""
+        """Return the predictor of a measure, with data from its environment variable, if any."""
         evidence = find_measure(name).evidence
         return cls(name, evidence.load_from_environment() if evidence else None, options)
 

@@ -100,7 +100,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             **self._get_calibration_tensors(),
         }
 
-    def _get_files(self) -> dict[str, bytes]:
+    def _get_extra_files(self) -> dict[str, bytes]:
         return read_processor_files(self.tokenizer)
 
     @classmethod

@@ -132,7 +132,7 @@ def _find_targets(
         if measure is None or measure.transform == "observed":
             own_limits[name] = ends = limits.get(name) or (lowest, highest)
             if ends[0] == ends[1]:
-                raise PqppError(f"{name} is {ends[0]:g} in every row; use values that differ")
+                raise PqppError(f"{name} is {ends[0]:g} in every row; remove the target")
     return values, own_limits
 
 

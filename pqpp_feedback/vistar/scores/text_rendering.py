@@ -50,8 +50,8 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
     try:
         return RapidOCR(params=params)
     except Exception as error:  # any error of a download
-        missing = f"rapidocr's model for {script} text cannot be loaded ({describe(error)[:120]})"
-        raise FeedbackError(f"{missing}; allow one download from modelscope.cn") from None
+        missing = f"rapidocr's {script!r} model cannot be loaded ({describe(error)[:120]})"
+        raise FeedbackError(f"{missing}; it is downloaded once from modelscope.cn") from None
 
 
 def read_text_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:

@@ -86,8 +86,8 @@ class PiecePairs:
 
         Args:
             encoded: ids of each prompt's word pieces.
-            exclude_self: whether the prompts are captions of the collection, which do not count
-                themselves.
+            exclude_self: whether the prompts are captions of the collection; then each is left out
+                of its own counts.
         """
         rows, pieces, first, second, cells = self._find_pairs(encoded)
         counts = np.maximum(self.pieces[pieces] - float(exclude_self), 0)

@@ -146,7 +146,7 @@ class KnownWords:
         low, high = levels.reshape(-1, 2).T
         # Log shares of a letter after two others, in words of two texts or more.
         seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
-        usual = (three for word, n in counts.items() if n > 1 for three in _split_triples(word))
+        usual = (three for word, n in counts.items() if n > 1 for three in _encode_trigrams(word))
         for three in usual:
             seen[three] += 1
         after_one = seen.sum(axis=0)
@@ -223,7 +223,7 @@ class KnownWords:
 
     def _score_letters(self, word: str) -> float:
         """Return the mean log probability of each letter given the two before it."""
-        triples = _split_triples(word)
+        triples = _encode_trigrams(word)
         return sum([self._usual[(a * _SIZE + b) * _SIZE + c] for a, b, c in triples]) / len(triples)
 
     def _get_known_level(self, word: str) -> int:
@@ -336,7 +336,7 @@ def _hash_positions(word: str) -> list[int]:
     return [code & _MASK, code >> _BITS & _MASK, code >> 2 * _BITS & _MASK]
 
 
-def _split_triples(word: str) -> list[tuple[int, int, int]]:
+def _encode_trigrams(word: str) -> list[tuple[int, int, int]]:
     """Return each letter and the two before it as numbers, padded at both ends."""
     codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
     return list(zip(codes, codes[1:], codes[2:], strict=False))

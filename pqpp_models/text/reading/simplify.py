@@ -283,7 +283,7 @@ def join_and(things: Sequence[str]) -> str:
 
 
 def shorten_texts(text: str) -> list[str]:
-    """Return variants with the first 1, 2, ... words of the text to draw, up to 12.
+    """Return variants in which a quoted text is cut to its first 1, 2, ... words (at most 12).
 
     >>> shorten_texts("a sign that says 'Mind the gap'")[:2]
     ["a sign that says 'Mind'", "a sign that says 'Mind the'"]

@@ -185,7 +185,7 @@ class RidgePredictor(CalibratedPredictor):
             **add_prefix("encoder.", tensors),
         }
 
-    def _get_files(self) -> dict[str, bytes]:
+    def _get_extra_files(self) -> dict[str, bytes]:
         encoder = self.sentence_encoder
         return {} if encoder is None else read_processor_files(encoder.tokenizer)
 

@@ -21,7 +21,7 @@ TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
 @dataclass
-class ScoreTable:
+class ScoredPrompts:
     """A table of prompts with scores.
 
     Attributes:
@@ -46,7 +46,7 @@ def read_score_table(
     split: str | None = None,
     data_dir: str | None = None,
     column: str = COLUMN,
-) -> ScoreTable:
+) -> ScoredPrompts:
     """Read prompts and scores from a table or dataset.
 
     Args:
@@ -69,7 +69,7 @@ def read_score_table(
             others = [n for n in others if {*map(type, table.values(n))} <= {int, float, NoneType}]
         names = _choose_columns(dataset, targets, others)
         columns = {name: table.numbers(name) for name in names}
-        return ScoreTable(prompts, table.columns.get(ID), columns, path.name)
+        return ScoredPrompts(prompts, table.columns.get(ID), columns, path.name)
     rows, named = load_dataset_rows(
         dataset, subset, split, data_dir, column=column, usual_splits=["train"]
     )
@@ -87,7 +87,7 @@ def read_score_table(
     told_of = {"name": called, "licence": licence}
     ids = list(rows[ID]) if ID in rows.column_names else None
     name = ", ".join(filter(None, (called, subset, named)))
-    return ScoreTable(list(rows[COLUMN]), ids, columns, name, limits, told_of)
+    return ScoredPrompts(list(rows[COLUMN]), ids, columns, name, limits, told_of)
 
 
 def _choose_columns(

@@ -114,12 +114,12 @@ def correlate_in_groups(
     return coefficients
 
 
-def centre_by_generator(
+def standardise_scores(
     prompts: Sequence[str], generators: Sequence[str], scores: Sequence[float]
 ) -> Scores:
-    """Yield prompts with their scores minus the mean score of the generator.
+    """Yield prompts with their scores standardised within each generator.
 
-    >>> list(centre_by_generator(["a cat", "a dog", "a hat"], ["x", "x", "y"], [1.0, 2.0, 5.0]))
+    >>> list(standardise_scores(["a cat", "a dog", "a hat"], ["x", "x", "y"], [1.0, 2.0, 5.0]))
     [('a cat', -1.0), ('a dog', 1.0), ('a hat', 0.0)]
     """
     names, values = np.asarray(generators), np.asarray(scores, np.float64)
@@ -202,7 +202,7 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
         for name, (file, score) in () if root is None else _FILES.items():
             table = read_table(f"{root}/ratings/{file}", ["prompt", "model", score])
             columns = table.texts("prompt"), table.texts("model"), table.numbers(score)
-            studies[name] = _average_duplicates(centre_by_generator(*columns))
+            studies[name] = _average_duplicates(standardise_scores(*columns))
     except (BenchmarkError, FileError) as error:
         if root is None:
             raise

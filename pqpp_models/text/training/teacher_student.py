@@ -445,7 +445,7 @@ def distil(
     Args:
         encoded: ids of the prompts' word pieces.
         goals: target scores, NaN if unknown.
-        points: target points, unit vectors.
+        points: target embeddings of the prompts, as unit vectors.
         pieces: initial vectors of the word pieces.
         begin: the network to start from; default: a new one.
     """

@@ -158,7 +158,7 @@ class StaticTraining:
 
     @cached_property
     def teacher(self) -> FittedModel:
-        """The teacher of the targets, which is not trained on studies of `alignment`."""
+        """The teacher for PQPP's targets; it is not trained on the studies of `alignment`."""
         data, n = self.data, len(self.data.train)
         # Evenly spaced captions, since all of them take much longer and add little.
         members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
