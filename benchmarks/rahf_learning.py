@@ -103,7 +103,7 @@ def measure(folder: Path, name: str) -> dict:
     size = model.model.config.heatmap_size
     examples = Examples(table, model.processor, size, blind=RUNS[name])
     figures = evaluate(predict_split(model, examples), collect_ground_truth(examples))
-    images = [examples.decode(row)[0] for row in range(len(examples))]
+    images = [examples.get_images(row)[0] for row in range(len(examples))]
     judged = model.predict(images, examples.prompts)
     figures["keywords"]["best_f1"] = best_f1(judged, examples.labels)
     weights = sum(one.numel() for one in model.model.parameters())

@@ -91,7 +91,7 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         "table to write",
         path="output file",
         endings=TABLE_ENDINGS[:-1],  # a cell of Excel is too short for some evidence
-        holds=TABLE_TYPES,
+        holds=TABLE_TYPES[:-1],
     )
     gallery: str | None = option(None, path="output file", endings=PAGES)
     replace: bool = option(False, "replace a table from other evaluators or models")

@@ -221,7 +221,7 @@ class Parser(argparse.ArgumentParser):
         of = [one for one in shown if value in re.sub("[{}]", ",", str(one.metavar))]
         hint = f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else ""
         for action in (one for one in shown if not one.option_strings):
-            if action.dest.startswith(wrong.lstrip("-")):
+            if action.dest.startswith(wrong.lstrip("-") or " "):
                 hint = f"write {action.metavar or action.dest} without a flag"
             elif action.choices and set(known) <= {"-h", "--help"}:
                 hint = f"name an {action.metavar} first: {', '.join(action.choices)}"

@@ -163,8 +163,8 @@ class PromptOptions(ColumnOptions):
         is_little = not _LITTLE_WORDS.isdisjoint(map(str.lower, self.prompts))
         if len(self.prompts) > 1 and (is_little or not any(" " in one for one in self.prompts)):
             command = " ".join(["pqpp", *get_command_words(type(self))])
-            line = f'{command} "{" ".join(self.prompts)}"'
-            raise PqppError(f"the words look like one prompt; put the prompt in quotes: {line}")
+            line = f"""{command} "{" ".join(self.prompts).replace('"', "'")}\""""
+            raise PqppError(f"these words look like one prompt; write {line}, or use `file`")
         if any(map(_ENDS_IN_TEXT.search, self.prompts[:-1])):
             note = "as separate prompts; if they are one, write the text in it in single quotes"
             print_notes(f"{' and '.join(map(repr, self.prompts))} were read {note}")

@@ -95,7 +95,7 @@ class Predict(
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "explain", "format")
         if (count := sum(map(bool, (self.prompts, self.file, self.dataset)))) > 1:
-            raise PqppError(f"expected only one of `prompts`, `file` and `dataset`, got {count}")
+            raise PqppError(f"give only one of `prompts`, `file` and `dataset`; got {count}")
 
     def run(self) -> None:
         """Print or write the predictions."""

@@ -84,15 +84,14 @@ class Table:
         return self._source.locate(row)
 
     def texts(self, name: str) -> list[str]:
-        """Return the cells of a text column.
+        """Return the cells of a text column; a missing cell is empty.
 
         Raises:
             FileError: The column does not exist, or a cell is not text.
         """
-        cells = self[name]
-        if not all(map(str.__instancecheck__, cells)):
-            row = next(n for n, cell in enumerate(cells) if not isinstance(cell, str))
-            raise self._make_cell_error(name, row, "text")
+        cells = ["" if cell is None else cell for cell in self[name]]
+        if odd := [n for n, cell in enumerate(cells) if not isinstance(cell, str)]:
+            raise self._make_cell_error(name, odd[0], "text")
         return cells
 
     def values(self, name: str) -> list:

@@ -471,8 +471,8 @@ FORMATS |= {".parquet": Parquet, ".xlsx": Excel, ".dta": Stata}
 def locate_row(path: str, row: int) -> str:
     """Return the file and row of the row with this index in a file, for errors.
 
-    In CSV and Excel, it is the row that a spreadsheet shows, so that the header is row 1; in JSON
-    Lines, the line; in others, the number of the row or record, from 1.
+    In CSV and Excel, the header is row 1, and blank rows and titles are not counted; in JSON Lines,
+    it is the line, and in others, the number of the row or record, from 1.
 
     Example:
         >>> locate_row("votes.csv.gz", 0), locate_row("votes.jsonl", 0)

@@ -25,7 +25,7 @@ _HOMES = {
     "errors": ("ModelError", "PredictorError"),
     "explain.explanation": ("Explanation",),
     "hub": ("HubError",),
-    "predictor": ("Predictor", "Uncertain"),
+    "predictor": ("Predictor",),
     "registry": (
         *("DEFAULT_PREDICTOR", "expand_group_names", "list_predictors", "register_predictor"),
     ),

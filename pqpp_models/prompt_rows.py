@@ -61,6 +61,8 @@ class PromptSource:
         texts = table.texts(column)
         if not texts:
             raise FileError(f"{source.name} has no prompts; add at least one row")
+        if any(texts) and not any(letter.isalpha() for text in texts for letter in text):
+            raise FileError(f"{source.name}: the column {column!r} has no words; {_NAME_IT}")
 
         def read_batches(typed: bool) -> Iterator[tuple[dict, Any]]:
             columns = table.columns | ({n: table.values(n) for n in table.columns} if typed else {})

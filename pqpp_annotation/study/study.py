@@ -124,7 +124,7 @@ class Study(Options):
         folder: The study file's folder, which paths are relative to.
         database: A path, or `$NAME` of an environment variable with a PostgreSQL URL.
         reopen_after: Number of rated control images after which a refused person's places are
-            opened to others; None to leave this to the owner.
+            opened to others; null to leave this to the owner.
         task: Settings of the kind of task, with defaults filled in.
         seed: Seed of all random orders.
 

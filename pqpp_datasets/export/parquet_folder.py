@@ -192,9 +192,8 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     # Other files can have the names of exported files, so each push stores the list of its files in
     # the repository, under the name of the mark; the next push removes only listed files. A card is
     # replaced, never removed.
-    def is_exported(path: str) -> bool:
-        depth = path.count("/")
-        return any(depth == p.count("/") and PurePosixPath(path).match(p) for p in PATTERNS)
+    def is_exported(at: str) -> bool:
+        return any(PurePosixPath(at).match(p) and at.count("/") == p.count("/") for p in PATTERNS)
 
     files = {name: folder / name for name in names}
     message = "Upload a benchmark with pqpp"

@@ -245,6 +245,8 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         needed = [role for role in needed if role not in without]
         table = _read_table(path, kind, needed, options, without)
     if model is not None:
+        if "model" in table.rows:
+            raise BenchmarkError(f"{path} has a column of models; remove `model_name`")
         table.rows["model"] = fill_column(model, len(table.rows))
     for side in sides:
         if f"model{side}" not in table.rows or kind == "judgments":
@@ -306,7 +308,8 @@ def _read_table(
             cells, names = read_columns(str(path), wanted, _TABLES, inner, options.encoding)
         except FileError as error:
             raise BenchmarkError(str(error)) from None
-    missing = [named[role] for role in needed if named[role] not in cells]
+    asked = () if foreign or options.prompts or options.images else called
+    missing = [n for r, n in named.items() if r in {*needed, *asked} and n not in cells]
     tells_models = options.images or options.model or options.model_pattern or options.models
     if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
         missing.append(named["model"])
@@ -370,8 +373,9 @@ def _refuse_missing(
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):
             remedy = f"set `from_format` {tool}"
-    columns = f"{', '.join(missing)} (columns: {', '.join(names)[:200] or 'none'})"
-    table.faults.insert(0, f"{table.name}: missing column {columns}; {remedy}")
+    what = f"missing column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+    there = f"(columns: {', '.join(names)[:200] or 'none'})"
+    table.faults.insert(0, f"{table.name}: {what} {there}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):
         if any(map(str.strip, table.rows[role].cat.categories)):
             table.report_blanks(role)

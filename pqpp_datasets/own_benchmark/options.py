@@ -68,7 +68,7 @@ class BuildOptions:
         min_kappa: Minimum Cohen's kappa with each member of the control group.
         min_reference_share: Annotators must rate more than this share of reference images highly
             relevant.
-        best: Number of annotators whose votes count, for each prompt.
+        best: Number of annotators whose votes count, for each prompt, with a control group.
         k: Number of documents for precision at k.
         min_relevant_votes: Number of votes that make an image relevant.
         exclude: Leave out annotators who agree less than half as much as the median. See

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pqpp_files.errors import PqppError
+from pqpp_files.errors import FileError, PqppError
 from pqpp_files.names import did_you_mean, is_repository_id, split_names
 from pqpp_files.paths import check_output_folder, expand
 
@@ -267,7 +267,10 @@ def check_path(name: str, kind: str, value: str) -> None:
 
     text = f"`{name}` is {quote(value)}"
     if kind == "output":
-        return check_output_folder(value)
+        try:
+            return check_output_folder(value)
+        except FileError as error:
+            raise PqppError(f"`{name}`: {error}") from None
     is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
     if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
         return

@@ -207,7 +207,8 @@ def _list_files(source: str) -> list[str]:
     # As other readers of folders do, skip names like these, such as incomplete files.
     whole = [p for p in paths if p == path or not PurePosixPath(p).name.startswith((".", "_"))]
     if not whole:
-        raise FileError(f"{source}: no such file; check its name")
+        kind = "Parquet or CSV" if is_folder else "such"
+        raise FileError(f"{source}: no {kind} file; check its name")
     return [file_system.unstrip_protocol(path) for path in sorted(whole)]
 
 

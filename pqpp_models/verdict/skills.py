@@ -37,6 +37,8 @@ _NO_COUNT = re.compile(
     r"(?<=. )[A-Z][a-z]+ [A-Z]|(?<=[Tt]he )\d+ [A-Z][a-z]"
     r"|(?i:[^\W_]+[ -](?:thirds|halves|fifths|inch|foot|mile|year|hour)\b)"
 )
+_OF = re.compile(r"\s+of\b")
+_BEFORE_COUNT = re.compile(r"\b(?:(?:an?|the|exactly|only|at least|at most|up to)\s+)+$", re.I)
 # "between man and nature" is not a position, "between two dogs" and "between Ann and Bo" are.
 _NO_PLACE = re.compile(r"(?i:behind the scenes|above all)|between (?!an? |the )[a-z]+ and [a-z]{3}")
 _TIE = re.compile(rf"\b(?:{to_word_regex(WORD_LISTS['ties'])})s? $", re.I)
@@ -110,8 +112,8 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     shorter, conflicts = shorten_lists(text), find_conflicts(text)
     edits: list[tuple[int, int, str]] = []
     for count in counts:
-        article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)
-        edits.append((article.start() if article else count.start, count.end, ""))
+        lead, of = _BEFORE_COUNT.search(masked[: count.start]), _OF.match(masked, count.end)
+        edits.append((lead.start() if lead else count.start, of.end() if of else count.end, ""))
     add("count", f"counts {join_and([_spell_out(count.number) for count in counts])} things", edits)
     edits = []
     for _, start, end in texts:

@@ -307,9 +307,8 @@ def _phrase_verdict(
         link = ", though it " if is_easy else ": "
         sentence = f"{level}{link}{' and '.join(named)}"
     else:
-        sentence = f"{level}: asks for nothing hard" if is_easy else level
-    more = [f"unknown word: {word}" for word in unknown]
-    return level, escape_controls("; ".join([sentence, *more]))
+        sentence = f"{level}: asks for nothing hard" if is_easy and not unknown else level
+    return level, escape_controls("; unknown word: ".join([sentence, *unknown]))
 
 
 def _round(number: float) -> float | None:

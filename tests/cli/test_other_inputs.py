@@ -79,7 +79,7 @@ def test_bench_passes_images_to_predictors(clip, archive, tmp_path, capsys):
     assert [row["n"] for row in found] == [3, 3]
     assert found[0]["pearson"] == pytest.approx(expected, abs=1e-6)
     line = refused(capsys, *arguments)
-    assert "clip needs a column <model>_images or images" in line
+    assert "clip needs a column '<model>_images' or 'images'" in line
     assert "--image-dir" in line
 
 

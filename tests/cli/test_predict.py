@@ -98,7 +98,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     ("arguments", "expected"),
     [
         ([], "standard input is empty"),
-        (["a cat", "--file", "p.csv"], "expected only one of PROMPT"),
+        (["a cat", "--file", "p.csv"], "give only one of PROMPT"),
         (["--file", "other.csv"], "no column 'prompt' (columns: id, text, caption); set --column"),
         (["--file", "empty.csv"], "empty.csv has no prompts"),
         (["a cat", "names.txt"], "write --file names.txt"),

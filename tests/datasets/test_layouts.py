@@ -1,5 +1,7 @@
 """Files of votes as they lie: columns of models, names that tell the model, encodings, repeats."""
 
+import re
+
 import pytest
 from support.votes import build, scores, write
 
@@ -49,8 +51,10 @@ def test_one_prompt_however_it_is_typed_is_in_one_split(tmp_path):
 @pytest.mark.parametrize("odd", ["P9.,3.png,m,c,2", "P1.,3.png,x,c,2"])
 def test_an_image_with_two_prompts_or_models_is_named(tmp_path, odd):
     lines = [f"P{n // 2}.,{n}.png,m,{who},{n % 5 + 1}" for n in range(24) for who in "ab"]
-    expected = r"row 49: image is '3\.png', with the (prompt 'P9\.'|model 'x'), but row 7 has the"
-    with pytest.raises(BenchmarkError, match=expected):
-        build(write(tmp_path / "v.csv", *lines, odd), scale="likert5")
+    expected = re.compile(
+        r"several .*: 1, such as '3\.png': .* row 8 and (prompt 'P9|model 'x).* 50;"
+    )
+    built = build(write(tmp_path / "v.csv", *lines, odd), scale="likert5")
+    assert any(map(expected.search, built.notes))
     lines = [f"P{n // 2}.,{n % 2}.png,m,a,5" for n in range(24)]  # names that are not unique
     assert build(write(tmp_path / "v.csv", *lines), scale="likert5").prompts.num_rows == 12

@@ -106,7 +106,7 @@ def test_the_options_of_transformers_stay(saved, tmp_path):
 
 
 def test_every_model_of_ours_is_strict():
-    for ours in (registration._PREDICTORS, feedback_registration._FEEDBACK):
+    for ours in (registration._MODEL, feedback_registration._MODEL):
         assert ours.models
         for model_type, (_, path) in ours.models.items():
             # What needs no torch is read as a predictor; test_auto_model has its damages.

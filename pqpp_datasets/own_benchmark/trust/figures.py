@@ -151,7 +151,7 @@ class Agreement:
             half = get_margin((len(left) - 1) * (whole - left), CONFIDENCE)
             below, above = np.hypot(half, logs[-2:] - whole)
             value, low, high = 1 - np.exp([-whole, below - whole, -above - whole])
-        return max(0.0, float(value)), max(0.0, float(low)), max(0.0, float(high))
+        return tuple(np.maximum(0.0, [value, low, high]).tolist())  # NaN if all votes are equal
 
 
 def plan_without_votes() -> tuple[list[ResultTable], list[str]]:

@@ -131,21 +131,16 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 
 
 def _report_shared_images(table: LongTable, rows: Any) -> None:
-    """Add an error line if a few images have several prompts or models.
-
-    If many do, such as 1.png of each prompt, names do not identify images.
-    """
+    """Add a note if a few images have several prompts or models; if many do, it is meant."""
     for role, codes in (("prompt", rows[NUMBER]), ("model", rows["model"].cat.codes)):
         number = codes.groupby(rows["image"], observed=True).nunique()
-        shared = rows["image"].isin(number.index[number > 1])
-        if 0 < (number > 1).sum() <= _SHARED * len(number):
-            images, codes = rows.loc[shared, "image"], codes[shared]
-            usual = codes.groupby(images, observed=True).transform(lambda some: some.mode()[0])
-            odd = codes.index[codes != usual]
-            first = codes.index[(codes == usual[odd[0]]) & (images == images[odd[0]])][0]
-            came, other = (f"{role} {table.rows[role].iloc[n]!r:.60}" for n in (odd[0], first))
-            what = f"with the {came}, but {table.locate(first, odd[0])} has the {other}"
-            table.report_cells("image", odd, f"{what}; correct either, or rename the image")
+        names = number.index[number > 1]
+        if 0 < len(names) <= _SHARED * len(number):
+            own = codes[rows["image"] == names[0]]
+            pair = own.index[0], own.index[own != own.iloc[0]][0]
+            at = [f"{role} {table.rows[role].iloc[n]!r:.60} in {table.locate(n)}" for n in pair]
+            came = f"images with several {role}s: {len(names)}, such as {names[0]!r}"
+            table.notes.append(f"{came}: {' and '.join(at)}; correct them if this is a slip")
 
 
 def report_repeats(

@@ -62,6 +62,7 @@ _LONGEST, _CACHED, _TEXTS = 100, 200_000, 20_000
 _ONE_TEXT, _VOCABULARY_LEVEL = 3, 7
 
 _ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
+_CONTRACTION = re.compile(r"(?:n't|'(?:d|ll|m|re|s|ve))$")
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[^\w\s.,;:!?'\"()\-“”‘&/…%–—°]|_")
 _CODE = re.compile(
     r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;|%\w"
@@ -204,7 +205,7 @@ class KnownWords:
         """Return the share of odd letters, the unknown words, and the number of names."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
-        words = [word for part in parts for word in part.words]
+        words = [_CONTRACTION.sub("", word) for part in parts for word in part.words]
         if not words or not all(part.is_plain for part in parts):
             return 0.0, [], 0
         if is_repetitive(words):

@@ -292,7 +292,7 @@ def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
 
     monkeypatch.setattr("pqpp_models.hub.push_model", push)
     folder = str(tmp_path / "p")
-    with pytest.raises(PredictorError, match=r"than chance on match_rate .* set `anyway`"):
+    with pytest.raises(PredictorError, match=r"than chance on match_rate; .* set `anyway`"):
         push_to_hub(folder, "a/b")
     assert main(["models", "push", folder, "a/b"]) == 2
     assert "--anyway" in capsys.readouterr().err and not pushed
