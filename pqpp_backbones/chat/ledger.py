@@ -1,4 +1,4 @@
-"""A ledger of calls that cost money, with which a stopped run continues."""
+"""A ledger of calls that cost money, from which a stopped run continues."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ class Ledger:
 
     Attributes:
         lines: One entry per call.
-        replies: The replies by key.
+        replies: The replies, by the key of the request.
         spent: The total cost; a call without a recorded cost counts with its maximum.
 
     Example:

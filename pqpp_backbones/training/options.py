@@ -97,7 +97,7 @@ class OptimisationOptions(RunOptions):
 
 @dataclass(kw_only=True)
 class HubOptions(Options):
-    """How to publish the model on the Hub."""
+    """Publication of the model on the Hub."""
 
     push_to_hub: bool = option(False, "publish the model on the Hub", decides=False)
     hub_model_id: str | None = option(None, "OWNER/REPOSITORY to publish it as", decides=False)
