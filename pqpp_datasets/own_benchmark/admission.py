@@ -20,7 +20,7 @@ from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 @dataclass(frozen=True)
 class Annotator:
-    """The statistics of an annotator outside the control group.
+    """The statistics of an annotator.
 
     Attributes:
         votes: Number of votes.

@@ -284,7 +284,7 @@ def _read_table(
     without: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
-    """Read a table as text, with one row per judgment; items of lists in the role `nested` become rows."""
+    """Read a table as text, with one row per judgment; lists in the role `nested` are unpacked."""
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not is_input(str(path)):
         where = path if path.is_dir() else path.parent

@@ -30,7 +30,7 @@ class VoteReliability:
 
     @property
     def reliability(self) -> Estimate:
-        """Reliability of the mean vote on a prompt with a model, with 95% interval; NaN if unknown."""
+        """Reliability of the mean vote on a prompt and model, with 95% interval; NaN if unknown."""
         if self.agreement is None or not self.agreement.is_shared:
             return math.nan, math.nan, math.nan
         return self.agreement.compute_reliability(self.agreement.size)
