@@ -228,7 +228,7 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
 def require_between(
     name: str, value: Any, low: float, high: float, from_low: bool = False
 ) -> float:
-    """Return an option as float; raise unless it is between `low` and `high` (or `low`, if `from_low`)."""
+    """Return an option as float; raise unless low < value < high (low <= value, if `from_low`)."""
     # Convert a numpy number to Python, which compares it with any bound.
     exact = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))

@@ -56,7 +56,7 @@ class Result(Mapping[str, Any]):
         require_between("confidence", self.confidence, 0, 1)
 
     def interval(self, confidence: float | None = None) -> tuple[float, float]:
-        """Return the lower and the upper end of the interval, by default at the result's own level."""
+        """Return the lower and upper ends of the interval, by default at the result's own level."""
         if self.kind == "none" or self.bounds is None:
             raise ValueError(f"{self.name} was computed without an interval; set `interval`")
         if confidence is None:

@@ -168,7 +168,8 @@ def measure_after_swaps(
         swaps: Whether the predictions for each query are kept (else they are exchanged), bool (...,
             swaps, n).
         a: The first predictor's predictions, as returned by `to_common_scale`, (..., n).
-        b: The second predictor's predictions, as `a`. y: References, (..., n).
+        b: The second predictor's predictions, as `a`.
+        y: References, (..., n).
     """
     own, others, y = a[..., None, :], b[..., None, :], y[..., None, :]
     sides = np.where(swaps, own, others), np.where(swaps, others, own)
