@@ -27,7 +27,7 @@ class Ledger:
     Attributes:
         lines: One entry per call.
         replies: The replies, by the key of the request.
-        spent: The total cost; a call without a recorded cost counts with its maximum.
+        spent: The total cost; for a call without a recorded cost, its maximum cost is added.
 
     Example:
         >>> ledger = Ledger()

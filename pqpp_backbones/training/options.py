@@ -38,7 +38,7 @@ class DataOptions(Options):
     max_train_rows: int | None = option(None, gt=0)
 
     def __post_init__(self) -> None:
-        """Replace the name of a benchmark with pqpp and its configuration."""
+        """Replace the name of a PQPP benchmark by `pqpp` and its configuration."""
         super().__post_init__()
         from pqpp_datasets.benchmarks import BENCHMARKS
 

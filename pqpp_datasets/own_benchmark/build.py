@@ -1,4 +1,4 @@
-"""Building the splits of a benchmark from files of votes and retrieval runs."""
+"""Build the splits of a benchmark from files of votes, preferences and retrieval runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -440,7 +440,7 @@ def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> 
 
 
 def _unpack_lists(table: LongTable) -> None:
-    """Turn cells with JSON lists of votes, such as [1, 0.5], into one row per vote."""
+    """Expand cells with JSON lists of votes, such as [1, 0.5], to one row per vote."""
     cells = table.rows["label"].cat
     is_list = [text.lstrip().startswith("[") for text in cells.categories]
     if KEY in table.rows or not all(is_list):

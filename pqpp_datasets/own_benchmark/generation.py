@@ -186,7 +186,7 @@ def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
         scale: The scale of the votes.
 
     Returns:
-        Score of each image, float64; NaN without votes.
+        Score of each image, float64; NaN for an image without votes.
     """
     from pqpp_metrics.functional import image_relevance
 

@@ -83,7 +83,7 @@ class BuildOptions:
         aggregate: How to aggregate the votes on an image (default: majority for pqpp, positive for
             yes-no, else mean). See `choose_aggregation`.
         missing: Labels that are not votes, such as -1. Such votes are left out and counted.
-        blank: Whether to refuse or drop empty labels. Dropped ones are counted.
+        blank: Whether to refuse or drop empty labels. Dropped labels are counted.
         repeats: Which vote counts if an annotator rated an image twice.
         columns: Column of a role, such as prompt=caption, or of one file, such as
             runs.prompt=query; dots name nested fields; repeatable. Keys are names of `ROLES`, alone

@@ -35,7 +35,7 @@ class EndpointGenerator(Generator):
 
     Raises:
         ServiceError: The address or the key is invalid.
-        EngineError: Only one of height and width is set.
+        EngineError: Only `height` or only `width` is set.
 
     Example:
         >>> EndpointGenerator("localhost:8000", "flux")

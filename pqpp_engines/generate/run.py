@@ -166,7 +166,7 @@ def make_images(
 
     Args:
         store: The output folder, which contains `images`.
-        skip_refused: Whether to continue after an `EngineError` that refuses one image.
+        skip_refused: Whether to continue after an `EngineError` that concerns one image only.
 
     Raises:
         EngineError: An existing image was made with other settings, or the generator cannot

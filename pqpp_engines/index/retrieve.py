@@ -125,8 +125,9 @@ class Retriever:
         Args:
             ids: Ids of the queries.
             texts: The queries.
-            vectors: Embeddings of the queries, shape (queries, size); computed by default.
-            shown: Wraps the images to rerank, for example in a progress bar.
+            vectors: Embeddings of the queries, shape (queries, size); default: the model computes
+                them.
+            shown: A function that wraps the images to rerank, for example in a progress bar.
         """
         wanted = self.count_candidates(vectors is not None)
         vectors = self.encoder.embed_texts(texts) if vectors is None else vectors

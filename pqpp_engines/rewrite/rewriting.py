@@ -107,13 +107,13 @@ def rewrite_prompts(
     judge: Judge,
     progress: bool = False,
 ) -> RewriteResult:
-    """Rank the candidates for each prompt, and replace the prompt by the best accepted one.
+    """Rank the candidates for each prompt, and replace the prompt by its best accepted candidate.
 
     If the writer fails, the rewrites so far, which may have cost money, are returned.
 
     Args:
         write: A function that returns the candidates of a prompt, such as a `Writer`.
-        judge: Ranks the candidates, and accepts or refuses each.
+        judge: The judge, which ranks the candidates and accepts or rejects each.
         progress: Show a progress bar on standard error.
     """
     from tqdm import tqdm

@@ -29,7 +29,7 @@ class Route:
 
     Attributes:
         name: The route's name, chosen by the user.
-        target: The predictor's target that stands for the route's quality, like `sdxl_hbpp` or
+        target: The target by which the predictor predicts the route's quality, like `sdxl_hbpp` or
             `clip_p10`.
         cost: Cost of one answer, at least 0, in any unit.
         utility: Value of one unit of the target; 1 if all targets have the same unit. Set it to

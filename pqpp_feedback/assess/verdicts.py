@@ -120,8 +120,7 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
     """Write rows to a table atomically, and return their number.
 
     Args:
-        path: The file; its ending is one of `TABLE_STYLES`. Only for Parquet, the use of memory is
-            bounded.
+        path: The file; its ending is one of `TABLE_STYLES`. Memory use is bounded only for Parquet.
         rows: Rows with all or some of `COLUMNS`.
 
     Example:

@@ -18,11 +18,13 @@ class RahfConfig(PreTrainedConfig):
     Args:
         vision_config: A `ViTConfig`, SigLIP's vision config, or another one with one token per
             patch after any other tokens; images and patches are square.
-        text_config: The configuration of any T5; decoding starts with its padding token by default.
+        text_config: The configuration of any T5; by default, decoding starts with the padding
+            token.
         variant: `multi_head`, seven heads, or `augmented_prompt`, three heads for which a task
             string before the prompt selects the output (section 4.1.2).
         head_style: `paper`, or `released` for the first author's published weights: norms without
-            mean and bias, residual read-out convolutions, and a decoder that sees only the prompt.
+            mean and bias, residual read-out convolutions, and a decoder that attends only to the
+            prompt.
         heatmap_conv_sizes: Numbers of filters of the heatmap head's first convolutions.
         heatmap_deconv_sizes: Numbers of filters of the heatmap head's deconvolutions, each of which
             doubles the map's size.

@@ -167,7 +167,7 @@ class RahfOutput(ModelOutput):
 
     @property
     def t5_inputs(self) -> dict[str, Any]:
-        """The encoder's outputs as T5's decoder input."""
+        """The encoder's outputs, as input of T5's decoder."""
         states = BaseModelOutput(last_hidden_state=self.encoder_states)
         return {"encoder_outputs": states, "attention_mask": self.encoder_mask}
 

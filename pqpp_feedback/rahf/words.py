@@ -56,7 +56,7 @@ class WordDecoder:
 
     @property
     def is_done(self) -> bool:
-        """Whether all words have been decided."""
+        """Whether the decisions on all words have been made."""
         return len(self.probabilities) == len(self.words)
 
     def choose_token(self, logits: Any) -> int:

@@ -1,8 +1,8 @@
 """The influence of each query on a measure, without assumptions about the distribution.
 
-The influences have mean 0, and their variance over n is the variance of the measure (Hampel, "The
-Influence Curve and Its Role in Robust Estimation", Journal of the American Statistical Association
-69, 1974).
+The influences have mean 0, and their variance divided by n estimates the variance of the measure
+(Hampel, "The Influence Curve and Its Role in Robust Estimation", Journal of the American
+Statistical Association 69, 1974).
 """
 
 import math

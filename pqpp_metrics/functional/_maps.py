@@ -24,7 +24,7 @@ SCALE_ERROR = "the values of a map are too large or too small to square and sum;
 
 
 def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
-    """Return the summed products of pairs of bands."""
+    """Return the sum of the products of the values in pairs of bands."""
     # Each dot product of a row needs no temporary array and is too short to start threads.
     return math.fsum(float(xp.sum(xp.vecdot(*pair))) for pair in pairs)
 

@@ -109,7 +109,7 @@ def _parse_measure(label):
 
 
 def _parse_options(label, function, text):
-    """Return the options in brackets, such as `p=0.8`, in Python's syntax."""
+    """Parse the options in brackets, such as `p=0.8`; values are in Python's syntax."""
     if not text:
         return {}
     known = [name for name in get_parameters(function) if name not in _INPUTS]

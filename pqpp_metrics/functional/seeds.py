@@ -144,7 +144,7 @@ def _compute_correlation(statistic, x, y, tolerance):
 
 
 def _get_seed_variance(values, influences):
-    """Return the variance of a mean that is due to seeds alone, and the number of seeds."""
+    """Return the variance of a mean over seeds that is due to the seeds alone, and their number."""
     seeds, n = influences.shape
     if seeds < 2:
         return 0.0, seeds

@@ -51,7 +51,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Result:
-    """One cell of the table: a predictor on a target of a split.
+    """One cell of the table: the result of a predictor on a target of a split.
 
     Attributes:
         predictor: The predictor's name.

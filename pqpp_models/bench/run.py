@@ -423,7 +423,7 @@ def correlate_metrics(
     Args:
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
-        named: Target by column, for metrics whose names do not identify it.
+        named: The target of each column whose name does not identify the target.
         baseline: A predictor to test the others against.
     """
     table = read_table(path)

@@ -76,7 +76,7 @@ class Split:
 
     @cached_property
     def targets(self) -> dict[str, Target]:
-        """The descriptions of the targets by name."""
+        """The descriptions of the rows' targets, by the targets' names."""
         return {} if self.rows is None else get_targets(self.rows.features)
 
     @cached_property
@@ -126,7 +126,7 @@ class ComparedPredictors:
     """The predictors to compare on some rows.
 
     Attributes:
-        stands_for: The replaced predictor, by name of its substitute.
+        stands_for: The name of the replaced predictor, by the name of its substitute.
         notes: A note on each substitute that is unavailable.
     """
 

@@ -42,7 +42,7 @@ def get_score_class(name: str) -> type[VistarScore]:
 
 
 def load_scores(options: Any) -> list[VistarScore]:
-    """Open the requested scores, which share vision models.
+    """Load the requested scores, which share vision models.
 
     Args:
         options: `pqpp_feedback.assessors.VistarOptions`.

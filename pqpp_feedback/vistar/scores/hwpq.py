@@ -308,7 +308,7 @@ class HwpqScore(VistarScore):
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """Refuse a run that would exceed the budget, and prepare batched calls."""
+        """Raise an error if a run would exceed the budget, and prepare batched calls."""
         kept, answers = self._questionnaires, self._answers
         if not (kept and answers):
             return

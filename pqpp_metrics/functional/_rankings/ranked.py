@@ -13,12 +13,12 @@ from pqpp_metrics.functional._rankings.order import count_true, order_documents
 
 
 def get_expected_relevant(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Return how many relevant documents a random choice of `free` tied ones has on average."""
+    """Return the expected number of relevant documents among `free` randomly chosen tied ones."""
     return relevant * free / tied
 
 
 def get_chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Return the probability that a random choice of `free` tied documents has a relevant one."""
+    """Return the probability that `free` randomly chosen tied documents include a relevant one."""
     none = xp.ones_like(tied)
     for index in range(int(xp.max(free))):
         misses = xp.maximum(tied - relevant - index, xp.zeros_like(tied))

@@ -107,7 +107,7 @@ class PiecePairs:
         return np.stack(found, axis=1).astype(np.float32)
 
     def _find_pairs(self, encoded: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], ...]:
-        """Return the prompt and id of each piece, and the positions and cell of each pair."""
+        """Return each piece's prompt and id, and each pair's two positions and hash."""
         rows = np.repeat(np.arange(len(encoded)), [len(some) for some in encoded])
         pieces = np.fromiter(chain.from_iterable(encoded), np.int64, len(rows))
         codes = np.unique(rows << 32 | pieces)

@@ -28,7 +28,7 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
     those of English. Quoted text is ignored.
 
     Args:
-        is_english: whether most words are English, so that text in Latin script is not examined.
+        is_english: whether most words are English; if so, text in Latin script is not examined.
 
     >>> [detect_language(t) for t in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
     ['German', 'Chinese', None]

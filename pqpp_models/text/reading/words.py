@@ -138,8 +138,8 @@ def compute_difficulty(
 ) -> NDArray[np.float32]:
     """Return the `DIFFICULTY_FEATURES` of prompts, one row per prompt.
 
-    With ``exclude_self``, the prompts are captions of the collection, and each one's counts exclude
-    itself.
+    With ``exclude_self``, the prompts are captions of the collection, and each is left out of the
+    counts for itself.
 
     >>> tables = WordTables.build(["a cat on a mat"])
     >>> row = compute_difficulty(["Two cats, no dog"], tables)[0]

@@ -402,7 +402,7 @@ class StaticModule(nn.Module):
         return self.scores(hidden), self.point(hidden)
 
     def to_static(self, kept: slice) -> StaticNetwork:
-        """Convert to a `StaticNetwork` with only some of the scores."""
+        """Convert to a `StaticNetwork` that has only the scores in the slice `kept`."""
         codes, scales = quantise(self.pieces.weight.detach().numpy())
         weights: dict[str, NDArray[np.float16]] = {}
         for name in LINEAR:
