@@ -165,7 +165,7 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
 def read_safetensors_size(path: Path) -> tuple[int, int]:
     """Return the number of tensors in a safetensors file, and the file's size in bytes.
 
-    Both are 0 if the header is damaged.
+    The number and the size are 0 if the header is damaged.
 
     Raises:
         ModelError: The header is too large, or its LoRA settings contain regular expressions.

@@ -128,7 +128,7 @@ File = Path | FlatRows
 def read_long_table(
     kind: str, files: Sequence[tuple[str | None, File]], options: BuildOptions
 ) -> LongTable:
-    """Read files of a kind, and join the tables of images and prompts.
+    """Read files of one kind into a table, and join the tables of images and prompts.
 
     Args:
         kind: A key of `FILE_KINDS`.

@@ -119,7 +119,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
     r"""Load the current content of a folder or repository with `datasets`.
 
     Args:
-        source: A folder, or OWNER/REPOSITORY; if the Hub is unreachable, its cache is read.
+        source: A folder, or OWNER/REPOSITORY; if the Hub is unreachable, the local cache is read.
         options: Options of `load_dataset`.
 
     Raises:

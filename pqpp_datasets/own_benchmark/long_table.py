@@ -128,7 +128,7 @@ class LongTable:
         """Convert a role's strings to numbers, float64; add an error line about invalid ones.
 
         Args:
-            parse: Converts a string to a number, or to None if it is invalid.
+            parse: A function that converts a string to a number, or to None if it is invalid.
             allowed: The allowed values, for the error line.
         """
         values = [parse(text) for text in self.rows[role].cat.categories]

@@ -288,7 +288,7 @@ class GenerationJob:
     one batch, not a shard.
 
     Args:
-        open_generator: Loads the generator before the first shard.
+        open_generator: A function that loads the generator; it is called before the first shard.
         output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
         images_per_prompt: Number of images per prompt.
         column: The prompt column; the ids are in `prompt_id`.

@@ -238,7 +238,7 @@ class AssessmentJob:
     """A job of `pqpp_files.shards` that assesses the images of prompts.
 
     Args:
-        load_assessors: Loads the assessors before the first shard.
+        load_assessors: A function that loads the assessors; it is called before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
         column: The prompt column; the ids are in `prompt_id`.
         batch_size: Images per call of an assessor.

@@ -106,7 +106,8 @@ def convert_maps(
     """Convert predicted and true maps, (..., height, width), to one library and shape.
 
     Returns:
-        The namespace, both stacks as (maps, height, width), and the shape of the leading axes.
+        The namespace, the predicted and the true maps as (maps, height, width), and the shape of
+        the leading axes.
 
     Raises:
         MetricInputError: shapes that differ, fewer than two dimensions, or no pixels.

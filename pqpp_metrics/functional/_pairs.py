@@ -120,7 +120,7 @@ class PairOrder:
     """The ranks and ties of values along the last axis, (..., n)."""
 
     def __init__(self, values: Floats | Integers) -> None:
-        """Order the values; equal ones are ties."""
+        """Order the values; equal values are ties."""
         n = values.shape[-1]
         self._order = np.argsort(values, axis=-1)
         ordered = np.take_along_axis(values, self._order, axis=-1)

@@ -209,8 +209,8 @@ def bound_difference(
         influences: The queries' influences on both measures, (2, n).
         below: The largest decrease of the difference.
         above: The largest increase of the difference.
-        scale: Converts values from the scale of the test to the measure's: the hyperbolic tangent
-            for Fisher's z, the exponential for logarithms.
+        scale: A function that converts values from the scale of the test to the measure's own: the
+            hyperbolic tangent for Fisher's z, the exponential for logarithms.
     """
     n = influences.shape[1]
     if not (math.isfinite(below) and math.isfinite(above) and np.isfinite(influences).all()):

@@ -38,7 +38,8 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     - labels, one for each token of the prompt: 0 misaligned, 1 aligned; compared by position;
     - the prompt with the suffix `_0` after each misaligned token, as the paper's model writes it;
       tokens are split at spaces and `,.?!":;`. Because a model may also change words, misaligned
-      tokens are compared as multisets: each token that both mark is one hit.
+      tokens are compared as multisets: each token that is marked in the prediction and by the
+      annotators is one hit.
 
     Args:
         predictions: One sample each: a sequence of labels, or a string.

@@ -93,11 +93,11 @@ def penetration(
 
     VISTAR, section 3.3.5 (PSC). For each pair of objects with overlapping masks, C is the absolute
     difference of the objects' mean depths inside the overlap, divided by that outside the overlap
-    plus epsilon; it is near 0 if one object penetrates the other. C is multiplied by both objects'
-    confidences, and the score is the lowest result. The paper does not state its epsilon; the
-    default is pqpp's. With this product, an uncertain mask looks like a penetration, contrary to
-    the paper's aim. Therefore pqpp adds the weighting "corrected": 1 - w (1 - min(C, 1)), where w
-    is the product of the confidences.
+    plus epsilon; it is near 0 if one object penetrates the other. C is multiplied by the
+    confidences of the two objects, and the score is the lowest result. The paper does not state its
+    epsilon; the default is pqpp's. With this product, an uncertain mask looks like a penetration,
+    contrary to the paper's aim. Therefore pqpp adds the weighting "corrected": 1 - w (1 - min(C,
+    1)), where w is the product of the confidences.
 
     Args:
         overlap_depths: Mean depth of both objects inside their overlap, shape (pairs, 2).

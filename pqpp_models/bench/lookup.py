@@ -134,7 +134,7 @@ class FunctionPredictor(Predictor):
     """A predictor of any target that calls a function of prompts.
 
     Args:
-        function: Accepts a list of prompts and returns one number per prompt.
+        function: A function that accepts a list of prompts and returns one number per prompt.
         called: The displayed name, in messages and tables.
 
     Raises:

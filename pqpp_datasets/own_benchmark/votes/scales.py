@@ -246,7 +246,7 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
 
 
 def _suggest_range(labels: Iterable[str]) -> str:
-    """Return the first common range that contains all labels, else "LOW..HIGH"."""
+    """Return the first commonly used range that contains all labels, else "LOW..HIGH"."""
     for low, high in ((0, 1), (1, 3), (1, 4), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
         if not any(math.isnan(scale.parse_label(label)) for label in labels):

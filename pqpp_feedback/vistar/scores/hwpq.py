@@ -270,7 +270,7 @@ class HwpqScore(VistarScore):
 
     Args:
         questionnaires: The prompts' questionnaires; not needed to score stored evidence.
-        answers: Collects the answers; not needed to score stored evidence.
+        answers: The collector of answers; not needed to score stored evidence.
     """
 
     angle = "SF"

@@ -23,7 +23,7 @@ class PenetrationScore(VistarScore):
     """The lowest score of a pair of touching solids, as in VISTAR's section 3.3.5.
 
     Args:
-        vision: Finds objects and depth; not needed to score stored evidence.
+        vision: The models that find objects and depth; not needed to score stored evidence.
         weighting: `corrected`, which gives uncertain or short contacts little weight, or `printed`,
             the paper's formula. The routine's name contains the weighting.
 

@@ -124,7 +124,7 @@ def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs
 
     Args:
         scores: (queries, documents), sequences of rows of any lengths, or `RankingInputs`.
-        relevance: As `scores`.
+        relevance: The grades, in the form of `scores`.
         rules: The rules; those that need only scores and grades are applied here.
     """
     if isinstance(scores, RankingInputs):

@@ -4,8 +4,8 @@ Retrieval is easier for queries that resemble more captions of the collection. A
 one unit vector per caption and layer of a text encoder, and hashes of the captions' words, but no
 text. The first captions are the training prompts, which may have labels.
 
-Query scope counts the captions that contain a query's words (He and Ounis, 2004). Coherence is the
-similarity among the captions nearest to a query (He et al., 2008).
+Query scope is the number of captions that contain words of a query (He and Ounis, 2004). Coherence
+is the similarity among the captions that are nearest to a query (He et al., 2008).
 """
 
 from __future__ import annotations
