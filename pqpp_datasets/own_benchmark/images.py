@@ -54,8 +54,8 @@ def add_saved_images(
 
     Raises:
         BenchmarkError: The benchmark stores only names of images, and `image_dir` is not set or
-            lacks an image; or `image_dir` is set, but the benchmark stores no images, or none of
-            the prompts has any.
+            lacks an image; `image_dir` is set, but the benchmark has no subset `images`; or that
+            subset was built without images.
         FileError: The name of an image refers to a file outside the folder.
     """
     import datasets

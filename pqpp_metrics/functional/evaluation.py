@@ -98,7 +98,7 @@ def _summarise(values, confidence):
 
 
 def _to_table(name, values):
-    """Return values by measure as float64 (queries, measures), and the measures' names."""
+    """Return the measures' names, and their values as float64 (queries, measures)."""
     if not isinstance(values, Mapping) or not values:
         wanted = "must be a dict from a measure's name to one value per query"
         raise _inputs.not_allowed_error(name, values, wanted)

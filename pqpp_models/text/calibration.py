@@ -264,8 +264,8 @@ def calibrate_targets(
             `measure_distance(exclude_self=True)`.
 
     Returns:
-        The arrays of `CALIBRATION`. A target whose scores correlate negatively with its values gets
-        its mean as prediction. Standard deviations are scaled by conformal prediction.
+        The arrays of `CALIBRATION`. If a target's scores correlate negatively with its values, the
+        prediction is the mean value. Standard deviations are scaled by conformal prediction.
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
