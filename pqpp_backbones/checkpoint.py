@@ -1,7 +1,7 @@
 """Checkpoints of predictors: folders with ``config.json``, ``model.safetensors`` and ``README.md``.
 
-The configuration contains the hash of the weights, so that weights of another checkpoint are
-refused. Nothing is unpickled.
+The configuration contains the hash of the weights, so that the weights of another checkpoint are
+rejected. Nothing is unpickled.
 """
 
 import json
@@ -117,15 +117,16 @@ def write_checkpoint(
     files: Mapping[str, bytes] | None = None,
     overwrite: bool = True,
 ) -> Path:
-    """Write a checkpoint in one step: a crash leaves the old folder or the new one.
+    """Write a checkpoint atomically: a crash leaves either the old folder or the new one.
 
     Args:
-        folder: a new or empty folder, or one with a checkpoint of the same type, which is replaced.
+        folder: a new or empty folder, or one with a checkpoint of the same type.
         config: the configuration without ``format_version`` and ``weights_sha256``.
         tensors: the weights; if there are none, no file is written.
         card: the model card in Markdown.
         files: further files by name, all of them in ``EXTRA_FILES``.
-        overwrite: whether to replace a checkpoint; else the folder must be new or empty.
+        overwrite: whether to replace an existing checkpoint; if not, the folder must be new or
+            empty.
 
     Returns:
         The folder.

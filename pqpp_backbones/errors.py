@@ -10,10 +10,10 @@ class ModelError(PqppError):
 
 
 class ServiceError(ModelError):
-    """A chat or image service gave no usable reply, or a call would exceed the budget.
+    """A service returned no usable reply or refused a request, or a call would exceed the budget.
 
     Args:
-        status: The HTTP status of a refusal, 200 for an empty reply, 0 for no usable reply.
+        status: The HTTP status of a refusal; 200 for an empty reply; 0 if there is no usable reply.
         reply: The service's message.
     """
 
@@ -23,7 +23,7 @@ class ServiceError(ModelError):
 
     @property
     def affects_one_request(self) -> bool:
-        """Whether the content was refused or the reply was empty; other requests may succeed."""
+        """Whether only this request's content was refused, or its reply was empty."""
         said = self.said.casefold()
         forbids = self.status in (400, 403, 422) and any(word in said for word in _POLICY)
         return forbids or self.status == 200

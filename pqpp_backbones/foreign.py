@@ -1,7 +1,8 @@
 """Checks of untrusted model folders before a library reads them.
 
 Files must be regular files within the folder, and no configuration may refer to code. A small
-configuration could describe a model of terabytes, so models larger than their weights are refused.
+configuration could describe a model of terabytes, so a model is rejected if it is larger than its
+weights.
 """
 
 import contextlib
@@ -52,8 +53,8 @@ def check_foreign_folder(folder: Path) -> None:
     All files in the folder are checked, and those in the subfolders of a pipeline.
 
     Raises:
-        ModelError: A file is a pipe, a device or a link out of the folder; a JSON file or the
-            header of a weights file is too large; or a configuration refers to code.
+        ModelError: A file is a pipe, a device or a link to a file outside the folder; a JSON file
+            or the header of a weights file is too large; or a configuration refers to code.
 
     Example:
         >>> import tempfile
@@ -164,7 +165,7 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
 def read_safetensors_size(path: Path) -> tuple[int, int]:
     """Return the number of tensors in a safetensors file, and the file's size in bytes.
 
-    Both are 0 if the header is damaged.
+    The number and the size are 0 if the header is damaged.
 
     Raises:
         ModelError: The header is too large, or its LoRA settings contain regular expressions.
@@ -186,9 +187,9 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def limit_model_size(*folders: Path) -> Iterator[None]:
-    """Make building a model in a block fail if it is larger than the weights in some folders.
+    """Within a block, raise an error if a model is built that is larger than its weights.
 
-    There is no limit if no folder has safetensors.
+    The weights are the safetensors files in the folders; if there are none, there is no limit.
 
     Raises:
         ModelError: A configuration has more layers than the weights have tensors, or describes a

@@ -23,8 +23,8 @@ def push_model(
     """Push the folder of a model, with its benchmark results, in one commit.
 
     Args:
-        patterns: Patterns of the files to push; files of the repository that match and are not in
-            the folder are removed.
+        patterns: Patterns of the files to push; files of the repository that match a pattern and
+            are not in the folder are removed.
         repo_id: ``owner/repository``.
         extra_files: Further files or their content, by path in the repository.
         **options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
@@ -46,7 +46,7 @@ def push_model(
 
 
 def require_model_folder(path: Any) -> Path:
-    """Return the path of a model's folder, which must exist.
+    """Return the path of a model's folder; raise an error if it does not exist.
 
     Raises:
         ModelError: the path is not a folder.

@@ -35,9 +35,9 @@ _LACKS = re.compile(
 
 @contextlib.contextmanager
 def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
-    """Check model files before a block, and convert its errors of loading to `ModelError`.
+    """Check model files before a block, and convert its loading errors to `ModelError`.
 
-    The files of repositories are downloaded first.
+    Files of models on the Hub are downloaded first.
 
     Args:
         what: The start of the error message, like "x has no usable pipeline".
@@ -85,7 +85,7 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
 
 
 def explain_failure(error: Exception, *names: str) -> str:
-    """Explain why models could not be loaded; the explanation contains no access token.
+    """Return the reason why models could not be loaded, without access tokens.
 
     Args:
         *names: The folders or repositories of the models.
@@ -165,9 +165,9 @@ class LoadedModel:
 
     @property
     def max_batch(self) -> int | None:
-        """The maximum number of images per batch: 1 on a CPU, else None.
+        """The maximum number of images per batch: 1 on a CPU, None (no limit) on other devices.
 
-        On a CPU, batches are no faster, and their size changes the last digits of results.
+        On a CPU, batches are not faster, and their size changes the last digits of results.
         """
         return 1 if self.device == "cpu" else None
 
@@ -175,7 +175,7 @@ class LoadedModel:
 def fetch_model(
     name: str, what: str = "model", revision: str | None = None, **access: Any
 ) -> tuple[Path, ModelId]:
-    """Return a model's folder, downloaded if needed, and its identity.
+    """Return a model's local folder, downloaded if needed, and the model's identity.
 
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
@@ -233,12 +233,12 @@ def load_model(
     """Load a transformers model and its processor from safetensors, without running code.
 
     Args:
-        name: As in `fetch_model`.
+        name: The model's folder or repository, as in `fetch_model`.
         model_class: A class of transformers, like `AutoModelForObjectDetection`, or a function that
             returns its name for a configuration.
         what: A name for the model in errors, like "text classifier".
         dtype: One of `DTYPES`.
-        revision: As in `fetch_model`.
+        revision: The revision, as in `fetch_model`.
 
     Raises:
         ModelError: The model is unavailable, incomplete or of another type, or `dtype` is invalid.
@@ -301,7 +301,7 @@ def move_model(model: Any, device: Any) -> Any:
 
 
 def get_device() -> str:
-    """Return the GPU of this process, or the CPU if there is no GPU.
+    """Return the name of this process's GPU, or "cpu" if there is no GPU.
 
     Example:
         >>> get_device().partition(":")[0] in ("cpu", "cuda")
@@ -318,7 +318,7 @@ def check_token_ids(ids: Any, model: Any) -> None:
     """Check that token ids are in a model's vocabulary.
 
     Raises:
-        ModelError: An id is not in it, as with another model's tokenizer.
+        ModelError: An id is not in the vocabulary, because the tokenizer is another model's.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -357,7 +357,7 @@ def has_finite_weights(model: Any) -> bool:
 
 
 class StrictLoading:
-    """A mixin for `PreTrainedModel` whose `from_pretrained` refuses incomplete weights."""
+    """A mixin for `PreTrainedModel` whose `from_pretrained` rejects incomplete weights."""
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
@@ -367,7 +367,7 @@ class StrictLoading:
 
         Raises:
             ModelError: The weights are not safetensors, are incomplete or do not match the
-                configuration, or the format is newer than this version reads.
+                configuration, or this version of pqpp does not support the format.
         """
         where = str(pretrained_model_name_or_path)
         wanted = kwargs.pop("output_loading_info", False)

@@ -19,10 +19,10 @@ class Registration:
     """The models and pipelines that a package registers with transformers.
 
     Args:
-        models: "module:Class" of the configuration and of the model, by `model_type`.
-        pipelines: "module:Class" of the pipeline and its transformers type, by task.
-        named: "module:function" by task. The function accepts the name of a shipped model, or None
-            for the default one, and returns None for other names.
+        models: For each `model_type`, "module:Class" of the configuration and of the model.
+        pipelines: For each task, "module:Class" of the pipeline, and its type in transformers.
+        named: For each task, "module:function" of a function that loads a shipped model by its
+            name, or the default model for None. It returns None for other names.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Registration:
 
         Args:
             config_class: The model's configuration.
-            processor: "module:Class" of the processor, if it is one of pqpp.
+            processor: "module:Class" of the processor, if it is pqpp's own.
         """
         import pqpp_autoload
 
@@ -93,7 +93,7 @@ class Registration:
 
 
 class _Deferred(type):
-    """A placeholder for a class until it is called or an attribute is read."""
+    """A placeholder for a class, which is imported when it is called or an attribute is read."""
 
     @classmethod
     def new(mcs, path):

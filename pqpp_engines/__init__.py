@@ -1,1 +1,1 @@
-"""Generate, search and route images for prompts, and rewrite prompts."""
+"""Generate and retrieve images for prompts, route prompts to models, and rewrite prompts."""

@@ -1,1 +1,1 @@
-"""Models and rules that assess generated images as people would."""
+"""Models and rules that assess generated images, as a substitute for people."""

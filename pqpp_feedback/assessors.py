@@ -1,4 +1,4 @@
-"""The options of each assessor; models are imported only when the assessor is opened."""
+"""The options of each assessor; model libraries are imported only when an assessor is opened."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     question: str | None = option(None, "vqa_score's question; {} is the prompt", metavar="TEXT")
 
     def __post_init__(self) -> None:
-        """Refuse unused weights, a question without `{}`, and vqa_score without a model."""
+        """Check for unused weights, a question without `{}`, and vqa_score without a model."""
         super().__post_init__()
         names = self.with_ or SCORES[:1]
         for name in self.weights:

@@ -11,7 +11,7 @@ class FeedbackError(ModelError):
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Refuse a value that is not allowed.
+    """Raise an error if a value is not allowed.
 
     Example:
         >>> check_choice("score", "beauty", ["alignment", "overall"])
@@ -23,7 +23,7 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
 
 
 def check_prompt_count(images: Sized, prompts: Sized) -> None:
-    """Refuse different numbers of images and prompts.
+    """Raise an error if the numbers of images and prompts differ.
 
     Example:
         >>> check_prompt_count([1, 2], ["a cat"])

@@ -1,7 +1,7 @@
 """Load weights that are published as pickles, if the user has confirmed their SHA-256.
 
-HPSv2 is a CLIP with OpenCLIP's tensor names. LAION's aesthetic score is a head on CLIP's image
-features, and ImageReward a head on a BLIP, with its authors' tensor names.
+HPSv2 is a CLIP model with OpenCLIP's tensor names. LAION's aesthetic score is a head on CLIP's
+image features, and ImageReward is a head on a BLIP model, with its authors' tensor names.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
     Only tensors and containers are unpickled, with torch's `weights_only`.
 
     Args:
-        confirmed: SHA-256 values that the user confirms now; they are recorded.
+        confirmed: SHA-256 values that the user confirms now; they are recorded for later calls.
 
     Raises:
         ModelError: The pickle is not confirmed, or contains other objects.
@@ -61,8 +61,8 @@ def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
     """Return the pickle of a score, and the location of its configuration and processor.
 
     Args:
-        path_or_name: The pickle, or a folder with it, its configuration and processor; None for the
-            authors' file on the Hub.
+        path_or_name: The pickle, or a folder with the pickle, its configuration and its processor;
+            None for the authors' file on the Hub.
 
     Raises:
         ModelError: There is no pickle.
@@ -122,7 +122,7 @@ def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
-    """Return a head's linear layers, without the dropout that only matters in training."""
+    """Return a head's linear layers, without the dropout, which only matters in training."""
     layers = []
     for number in sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight")):
         parts = {part: tensors[f"layers.{number}.{part}"] for part in ("weight", "bias")}

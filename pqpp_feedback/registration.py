@@ -1,6 +1,6 @@
 """Register the models of human feedback with transformers.
 
-Called as `pqpp_models.registration` is; importing this module imports no model.
+It is called like `pqpp_models.registration`; importing this module imports no model.
 """
 
 from pqpp_backbones.registration import Registration

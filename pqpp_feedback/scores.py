@@ -1,7 +1,7 @@
 """Published scores of an image for its prompt: CLIPScore, SigLIP, PickScore and others.
 
-Each is computed as by its authors, with their texts, preprocessing and scale. Weights are
-safetensors, or pickles that the user has confirmed.
+Each score is computed as by its authors, with their text templates, preprocessing and scale.
+Weights are safetensors, or pickles that the user has confirmed.
 """
 
 import math
@@ -38,11 +38,11 @@ class PublishedScore(Assessor):
     CLIPScore is 2.5 times the cosine, at least 0; HPSv2 the cosine; PickScore the cosine times the
     model's learned scale; SigLIP's score the probability that text and image are a pair.
     ImageReward has mean 0 and standard deviation 1 over its authors' images; the aesthetic score is
-    about 1 to 10. There is no verdict: none of the papers has a threshold.
+    from about 1 to 10. There is no verdict, because none of the papers defines a threshold.
 
     Args:
         name: A key of `KNOWN_SCORES` other than `vqa_score`.
-        loaded: The output of `load_scorer`; None to score stored evidence.
+        loaded: The output of `load_scorer`; None to score only stored evidence.
 
     Example:
         >>> from pathlib import Path
@@ -58,12 +58,12 @@ class PublishedScore(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The number format, and the template of the text for the model."""
+        """The number format, and the template of the text that the model reads."""
         dtype = self._loaded.dtype if self._loaded else ""
         return {"text": KNOWN_SCORES[self.name]["text"], "dtype": dtype}
 
     def get_notes(self) -> list[str]:
-        """Return how well the score agrees with people according to its paper."""
+        """Return a note on how well the score agrees with people, according to its paper."""
         return [f"{self.name}: {KNOWN_SCORES[self.name]['agreement']}"]
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
@@ -126,7 +126,7 @@ _REWARD_MEAN, _REWARD_DEVIATION = 0.16717362830052426, 1.0333394966054072
 
 
 def pad_to_square(image: Any, side: int) -> Any:
-    """Resize an image to a longer side of `side` pixels on a black square, as HPSv2 does.
+    """Resize an image to a longer side of `side` pixels, on a black square, as in HPSv2.
 
     Example:
         >>> pad_to_square(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
@@ -154,8 +154,8 @@ def score_images(
         **options: Options of `ScoreOptions`, such as `weights`, `device` and `chat_model`.
 
     Returns:
-        The mean of each score, NaN if no image has one; and `scores`, the values of all images by
-        score, with None and a warning for an image without one.
+        The mean of each score by name, NaN if no image has the score; and `scores`, the values for
+        all images by score, with None and a warning for an image without a value.
 
     Raises:
         FeedbackError: An option is invalid, or the numbers of images and prompts differ.
@@ -190,7 +190,7 @@ def load_scorer(
     Args:
         name: A key of `KNOWN_SCORES` other than `vqa_score`.
         model: Folder or OWNER/REPOSITORY of other weights and their processor; for a pickle, the
-            file or its folder. The authors' weights if None.
+            file or its folder; default: the authors' weights.
         device: The device; None for the default.
         confirmed: SHA-256 of pickles that may be read.
 

@@ -1,4 +1,4 @@
-"""A vision-language model that answers whether an image shows its prompt."""
+"""A vision-language model that answers whether an image matches its prompt."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,12 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 class VqaAssessor(Assessor):
     """An assessor whose score is the probability of "yes", like VQAScore.
 
-    If a model returns no probabilities, or both are 0 because it starts with another token, its
-    answer is a verdict without a score. An answer other than yes or no gives no verdict.
+    If the model returns no probabilities, or those of "yes" and "no" are both 0 because the answer
+    starts with another token, the answer is a verdict without a score. An answer other than yes or
+    no gives no verdict.
 
     Args:
-        chat: The model; None to score stored evidence.
+        chat: The model; None to score only stored evidence.
         question: The question, with `{}` for the prompt.
 
     Example:
@@ -44,7 +45,7 @@ class VqaAssessor(Assessor):
         return {"question": self._question}
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """Refuse a run whose questions would exceed the budget, before it starts."""
+        """Raise an error, before a run, if its questions would exceed the budget."""
         if self._chat:
             self._chat.prepare(itertools.starmap(self._make_request, open_pictures(pictures)))
 
@@ -65,7 +66,7 @@ class VqaAssessor(Assessor):
         return Request(text, image=image, max_tokens=8, answers=ANSWERS)
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return whether "yes" is more likely than "no", and its probability."""
+        """Return whether "yes" is more likely than "no", and the probability of "yes"."""
         said = f'"{evidence["said"]}"'
         yes, no = (float(evidence.get(name, 0.0)) for name in ANSWERS)
         if yes or no:

@@ -31,8 +31,8 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
     """Fetch the replies to all requests as batches, and record them in the ledger.
 
     The first request is sent alone, at the full price, to learn which parameters the service
-    refuses. A stopped run continues with the batches that the ledger records. Requests that fail in
-    a batch cost nothing and have no reply in the ledger.
+    refuses. A run that was stopped continues with the batches that the ledger records. Requests
+    that fail in a batch cost nothing, and the ledger has no reply to them.
 
     Args:
         chat: The endpoint, whose ledger must be a file.
@@ -86,7 +86,7 @@ def _is_pending(line: Mapping[str, Any]) -> bool:
 
 
 def _upload_requests(chat: Endpoint, client: Any, spool: Any, most: Mapping[str, float]) -> None:
-    """Upload the requests in files, and record a call for each."""
+    """Upload the requests in files, and record one call per request."""
     data, keys = bytearray(), list[str]()
     for raw in itertools.chain(spool, [b""]):
         line = parse_json(raw or b"{}", "a question")
@@ -107,7 +107,7 @@ def _upload_requests(chat: Endpoint, client: Any, spool: Any, most: Mapping[str,
 
 
 def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[str, ...]]) -> None:
-    """Start a batch for each uploaded file, and record the replies and costs."""
+    """Start a batch for each uploaded file, wait for it, and record the replies and costs."""
     ledger, files, refusal = chat.budget.ledger, dict[str, dict[str, int]](), None
     with ledger.lock():  # so that another run does not start them too
         for call, line in enumerate(ledger.lines):

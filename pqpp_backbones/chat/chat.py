@@ -34,7 +34,7 @@ class Request:
         schema: JSON schema of the reply; a service may ignore it.
         temperature: Sampling temperature; 0 chooses the most likely token.
         max_tokens: Maximum length of the reply.
-        answers: Possible first words of the reply, whose probabilities are requested.
+        answers: Possible first words of the reply; their probabilities are requested.
     """
 
     text: str
@@ -94,7 +94,7 @@ class Reply:
 
     Attributes:
         probs: The probability of each of `Request.answers`; None if unknown.
-        why: Why the reply has no text, if it has none.
+        why: The reason why the reply has no text; empty if it has text.
     """
 
     text: str
@@ -112,7 +112,7 @@ class Chat(abc.ABC):
         budget: The limit on spending.
         url: The endpoint's address; empty for a local model.
         max_parallel: The number of parallel requests.
-        batch: Whether `prepare` also fetches the replies.
+        batch: Whether `prepare` also fetches the replies, as a batch.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Chat(abc.ABC):
     batch = False
 
     def ask(self, request: Request) -> Reply:
-        """Return the reply to a request, from the ledger if it is there.
+        """Return the reply to a request, from the ledger if it is recorded there.
 
         Raises:
             ServiceError: All tries fail, the reply is empty, or the budget is exceeded.
@@ -165,7 +165,7 @@ class Chat(abc.ABC):
 
     @abc.abstractmethod
     def _send(self, request: Request, fields: dict[str, str]) -> Reply:
-        """Send a request, and record the call with `fields` and its cost."""
+        """Send a request, and record the call, its cost and `fields` in the ledger."""
 
 
 @dataclass
@@ -175,9 +175,9 @@ class Budget:
     Args:
         max_calls: Maximum number of calls, including failed attempts; None for no limit.
         max_cost: Maximum cost; None for no limit.
-        prices: Prices of a million input and output tokens by model; the key "" is for all other
-            models.
-        price_call: The price of a call regardless of its tokens.
+        prices: Prices of a million input and output tokens by model; the key "" is for models that
+            are not listed.
+        price_call: The price of a call, whatever its number of tokens.
         ledger: The record of calls, including those of earlier runs.
 
     Example:
@@ -243,7 +243,7 @@ class Budget:
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
     def check_total(self, calls: int, cost: float) -> None:
-        """Check that calls stay within the budget, while the ledger is locked."""
+        """Check that calls stay within the budget; the caller must have locked the ledger."""
         left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
         if calls > left:
             raise ServiceError(f"{calls} calls are needed, but {left} are left; raise `max_calls`")
@@ -266,10 +266,10 @@ MOST_TOLD = 20
 
 
 def sum_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
-    """Return the probability of each answer, summed over the tokens that spell it in any case.
+    """Return the probability of each answer, summed over tokens that spell it, ignoring case.
 
     Args:
-        tokens: The likeliest first tokens, with the logarithms of their probabilities.
+        tokens: The most likely first tokens, with the logarithms of their probabilities.
         answers: The answers in lower case.
 
     Example:

@@ -1,4 +1,4 @@
-"""A ledger of calls that cost money, with which a stopped run continues."""
+"""A ledger of calls that cost money, from which a stopped run continues."""
 
 import contextlib
 import json
@@ -26,8 +26,8 @@ class Ledger:
 
     Attributes:
         lines: One entry per call.
-        replies: The replies by key.
-        spent: The total cost; a call without a recorded cost counts with its maximum.
+        replies: The replies, by the key of the request.
+        spent: The total cost; for a call without a recorded cost, its maximum cost is added.
 
     Example:
         >>> ledger = Ledger()

@@ -34,7 +34,7 @@ class Endpoint(Chat):
 
     Args:
         url: The address up to `/v1`, like `http://localhost:8000/v1`.
-        model: The model's name there.
+        model: The model's name at the endpoint.
         budget: The limit on spending; default: no limit.
         batch: Whether `prepare` fetches all replies as a batch, at half the price; the ledger must
             be a file.
@@ -94,7 +94,7 @@ class LocalChat(Chat):
 
     Args:
         model: A transformers model in evaluation mode, on its device.
-        processor: Its processor, or its tokenizer if it does not accept images.
+        processor: The model's processor, or its tokenizer if the model does not accept images.
         name: The model's name in results.
         budget: The limit on spending; default: no limit.
     """
@@ -169,6 +169,7 @@ def load_local_chat(
         name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; only safetensors are
             read, and no code is run.
         budget: The limit on spending; default: no limit.
+        dtype: The number format.
         images: Whether the model must accept images.
 
     Raises:
@@ -235,7 +236,7 @@ class ChatOptions(Options):
         return build_recipe(cls, {"chat_model": chat_model, **given})
 
     def __post_init__(self) -> None:
-        """Check the prices too."""
+        """Check the options, including the prices."""
         super().__post_init__()
         if self.batch and not (self.chat_url and self.ledger):
             raise PqppError("`batch` needs `chat_url` and `ledger`; set both")

@@ -36,7 +36,7 @@ class Service:
         url: The address up to `/v1`, like `http://localhost:8000/v1`.
         key_env: The environment variable of the key, which is never logged, shown or saved.
         budget: The limit on spending.
-        timeout: The time limit of a reply, in seconds.
+        timeout: The time limit for a reply, in seconds.
         tries: The maximum number of tries per request.
 
     Attributes:
@@ -83,13 +83,13 @@ class Service:
     ) -> tuple[Any, int]:
         """Send a request, and return the JSON reply and the call's index in the ledger.
 
-        If the service refuses a parameter by name, it is removed and the request is sent again. The
-        caller records the actual cost.
+        If the service refuses a parameter by name, the request is sent again without it. The caller
+        must record the actual cost.
 
         Args:
             path: The path below the address, like `/chat/completions`.
             body: The JSON body.
-            max_cost: The maximum cost of a try.
+            max_cost: The maximum cost of each try.
             fields: Further fields of the entries in the ledger, such as the key of the reply.
 
         Raises:
@@ -162,7 +162,7 @@ class Service:
         return ServiceError(f"{self.url}: no reply in {tries} ({why}); try again later")
 
     def hide_key(self, text: str) -> str:
-        """Replace the key in text with stars."""
+        """Replace the key by asterisks in text."""
         return text.replace(self._key, "***") if self._key else text
 
 

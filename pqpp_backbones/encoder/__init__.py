@@ -1,1 +1,1 @@
-"""Running a text encoder."""
+"""Load and run text encoders."""

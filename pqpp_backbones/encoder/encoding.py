@@ -66,7 +66,7 @@ def get_layer_means(
     layers: Sequence[int],
     progress: bool = False,
 ) -> dict[int, NDArray[np.float32]]:
-    """Return the mean of each prompt's token states, by layer.
+    """Return, for each layer, the mean of each prompt's token states.
 
     Layer 0 is the input of the first layer. The arrays have the shape ``(prompts, hidden size)``.
     """

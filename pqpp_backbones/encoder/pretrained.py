@@ -1,4 +1,4 @@
-"""Pretrained text encoders: loading, and the limits of their input."""
+"""Load pretrained text encoders, and check the length of their input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
 
 
 def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
-    """Load a pretrained text encoder, also the text encoder of a CLIP or T5 model.
+    """Load a pretrained text encoder, which may be a part of a CLIP or T5 model.
 
     Args:
         name_or_path: a folder or OWNER/REPOSITORY.
@@ -134,7 +134,8 @@ def resolve_max_length(encoder: nn.Module, max_length: int | None) -> int:
     """Return the number of tokens to which prompts are truncated.
 
     Args:
-        max_length: the requested length; default: `MAX_LENGTH`, or the encoder's limit if lower.
+        max_length: the requested number; default: `MAX_LENGTH`, or the encoder's limit if that is
+            lower.
 
     Raises:
         ModelError: the requested length exceeds the encoder's limit.

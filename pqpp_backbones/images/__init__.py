@@ -1,1 +1,1 @@
-"""Models that embed images and texts."""
+"""Pretrained models that embed images and texts."""

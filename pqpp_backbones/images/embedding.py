@@ -68,7 +68,7 @@ def tokenize(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, t
 
 
 def to_pixels(processor: Any, images: Sequence[Any]) -> torch.Tensor:
-    """Convert images that `open_image` accepts to pixel values."""
+    """Convert images, as `open_image` accepts them, to pixel values."""
     opened = [open_image(image) for image in images]
     return processor.image_processor(opened, return_tensors="pt")["pixel_values"]
 

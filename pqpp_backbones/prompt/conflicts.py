@@ -1,9 +1,9 @@
 """Things in an unusual colour, like "a blue banana".
 
-`usual_colours.txt` lists the colours of things. It was written by hand, from lists of the
-colours that are before a thing's name in captions of MS COCO (CC BY 4.0) and in the glosses of
-animals and foods in WordNet 3.0 (WordNet licence), and corrected with rated prompts.
-Things of any colour, such as cars and shirts, are not in it.
+`usual_colours.txt` lists the usual colours of things. It was written by hand, based on the colours
+that precede a thing's name in captions of MS COCO (CC BY 4.0) and in the glosses of animals and
+foods in WordNet 3.0 (WordNet licence), and corrected with rated prompts. Things that can have any
+colour, such as cars and shirts, are not listed.
 """
 
 from __future__ import annotations

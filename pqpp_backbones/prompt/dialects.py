@@ -1,7 +1,7 @@
 """Remove the syntax of image generators from prompts.
 
-The dialects are those of Midjourney (command, image addresses, flags, weighted parts) and of web
-interfaces to Stable Diffusion (weights, networks, tags, settings), and Markdown.
+Syntax is that of Midjourney (command, image addresses, flags, weighted parts), of web interfaces to
+Stable Diffusion (weights, network tags, other tags, settings), and of Markdown.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def cut_command(text: str, removed: Removed) -> str:
 
 
 def cut_flags(text: str, removed: Removed) -> str:
-    """Remove flags with their values; the words after ``--no`` are unwanted."""
+    """Remove flags with their values; the words after ``--no`` are removed as unwanted."""
     removed["unwanted"] += [part for match in _WITHOUT.finditer(text) for part in _split(match[1])]
     for pattern in (_WITHOUT, _FLAG):
         text = substitute(pattern, text, removed["flag"], " ")
@@ -110,7 +110,7 @@ def cut_markdown(text: str, removed: Removed) -> str:
 
 
 def cut_addresses(text: str, removed: Removed) -> str:
-    """Remove addresses of images and pages."""
+    """Remove URLs of images and pages."""
     removed["url"] += [address.strip("<>()") for address in _ADDRESS.findall(text)]
     return _ADDRESS.sub(" ", text)
 
@@ -132,7 +132,8 @@ def join_weighted_parts(text: str, removed: Removed) -> str:
 def cut_weights(text: str, removed: Removed) -> str:
     """Remove weights and schedules; of several alternatives, the first is kept.
 
-    Round brackets alone may enclose an aside, so they are kept unless there is another mark.
+    Round brackets may also enclose an aside, so they are kept unless the prompt has other marks of
+    weights.
     """
     marks: list[str] = []
     plain = text
@@ -174,7 +175,7 @@ Instead = str | Callable[[re.Match[str]], str]
 
 
 def substitute(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
-    """Replace each match, and append it to `marks`, with ``…`` for the words that are kept."""
+    """Replace each match, and append it to `marks` with ``…`` in place of the kept words."""
 
     def record(match: re.Match[str]) -> str:
         stays = match.expand(instead) if isinstance(instead, str) else instead(match)

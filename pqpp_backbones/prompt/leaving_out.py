@@ -1,4 +1,4 @@
-"""Remove single words or phrases from a prompt, such that the rest is still English.
+"""Remove single words or phrases from a prompt so that the rest is still English.
 
 No parser is used: function words split text into noun phrases, with articles, numbers and
 modifiers, and the words that link them.
@@ -42,7 +42,7 @@ class Omission(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """A token; `kind` is text, number, article, link, place, mark, verb or word."""
+    """A token of a prompt; its `kind` is text, number, article, link, place, mark, verb or word."""
 
     text: str
     start: int
@@ -57,13 +57,13 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     """Return the words and phrases that can be removed from a prompt, in order, at most 64.
 
     Modifiers and numbers are removed alone; a noun is removed with its article, its modifiers and
-    the words that link it to the text before. A verb with an object is replaced by "with", and a
+    the words that link it to the preceding text. A verb with an object is replaced by "with", and a
     preposition of place by "and". A phrase whose removal leaves nothing is skipped.
 
     Args:
         content: The prompt without its weights and parameters.
-        typed: The prompt as typed. If it is given, positions refer to it, and phrases that are not
-            in it are skipped.
+        typed: The prompt as typed. If it is given, positions are positions in it, and phrases that
+            it does not contain are skipped.
 
     >>> [(one.phrase, one.rest) for one in leave_one_out("an old dog on a table")]
     [('old', 'a dog on a table'), ('dog', 'a table'), ('table', 'an old dog')]

@@ -24,7 +24,7 @@ _MOST_DIGITS = 30
 
 
 class Number(NamedTuple):
-    """A number with its value, start and end in text."""
+    """The value of a number, and its start and end in text."""
 
     value: int
     start: int

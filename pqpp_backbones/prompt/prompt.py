@@ -1,8 +1,8 @@
-"""Prompts, their content, and the parts that are ignored.
+"""Prompts, their content, and their ignored parts.
 
-People type prompts in the dialects of their programs: weights and networks of web interfaces, flags
-of Midjourney, Markdown, requests, quality tags. The captions and prompts that predictors are
-trained on contain none of these, so networks read only the content.
+People type prompts in the syntax of their programs: weights and network tags of web interfaces,
+flags of Midjourney, Markdown, requests, quality tags. The captions and prompts on which predictors
+are trained contain none of these, so networks read only the content.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _cut_request(text: str, removed: Removed) -> str:
 
 
 def _cut_tails(text: str, removed: Removed) -> str:
-    """Remove parts about quality, artists, or what not to show, unless nothing else is left."""
+    """Remove parts about quality, style, or what not to show, unless nothing else is left."""
     pieces = _BETWEEN.split(text)
     endings: Removed = defaultdict(list)
     kept: list[str] = []
@@ -291,7 +291,7 @@ def _remove_ending(part: str, endings: Removed) -> str:
 
 @cache
 def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns for a style at the end of a part, and for a part that is all style."""
+    """Return patterns for a style at the end of a part, and for a part that is only a style."""
     artist = rf"(?:(?i:{to_word_regex(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
     apart = to_word_regex(way for way in _WAYS if " " in way or "-" in way)
@@ -311,7 +311,7 @@ def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _split_style(part: str, is_later: bool) -> tuple[str, str]:
-    """Split a comma-separated part into content and style; only a later part may be all style.
+    """Split a comma-separated part into content and style; the first part must have content.
 
     >>> _split_style("a fox in the style of Monet", False)
     ('a fox', ' in the style of Monet')

@@ -82,7 +82,7 @@ class TextToDraw(NamedTuple):
 
 
 def find_texts_to_draw(prompt: str) -> list[TextToDraw]:
-    """Return the texts that a prompt asks to draw, quoted or introduced by words like "that says".
+    """Return the texts that a prompt asks to draw: quoted, or introduced by words like "that says".
 
     Without quotation marks, the text needs capitals, or a thing like a sign or a shirt before it.
     What a person or an animal says is not a text to draw.

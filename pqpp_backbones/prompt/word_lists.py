@@ -28,7 +28,7 @@ def read_word_lists(module: str, name: str) -> dict[str, frozenset[str]]:
 
 
 def to_word_regex(words: Iterable[str]) -> str:
-    r"""Return a regular expression that matches the longest of some words.
+    r"""Return a regular expression that matches any of the words, preferring longer ones.
 
     >>> to_word_regex(["van", "van gogh"])
     'van\\s+gogh|van'

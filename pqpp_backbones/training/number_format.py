@@ -6,10 +6,10 @@ FORMATS = ("no", "bf16")
 
 
 def use_number_format(mixed_precision: str) -> Any:
-    """Return a context for one call of a model; with bf16, matrix products have 16 bits.
+    """Return a context for one call of a model; with bf16, matrix products are in 16 bits.
 
-    Weights, gradients and the optimizer's state have 32 bits. Use a new context for each call,
-    because a context ignores later changes of the weights.
+    Weights, gradients and the optimizer's state stay in 32 bits. Use a new context for each call,
+    because a context caches the weights.
 
     >>> import torch
     >>> with use_number_format("bf16"):

@@ -38,7 +38,7 @@ class DataOptions(Options):
     max_train_rows: int | None = option(None, gt=0)
 
     def __post_init__(self) -> None:
-        """Replace the name of a benchmark with pqpp and its configuration."""
+        """Replace the name of a PQPP benchmark by `pqpp` and its configuration."""
         super().__post_init__()
         from pqpp_datasets.benchmarks import BENCHMARKS
 
@@ -97,7 +97,7 @@ class OptimisationOptions(RunOptions):
 
 @dataclass(kw_only=True)
 class HubOptions(Options):
-    """How to publish the model on the Hub."""
+    """Publication of the model on the Hub."""
 
     push_to_hub: bool = option(False, "publish the model on the Hub", decides=False)
     hub_model_id: str | None = option(None, "OWNER/REPOSITORY to publish it as", decides=False)

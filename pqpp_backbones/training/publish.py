@@ -22,7 +22,8 @@ def check_model_folder(recipe: RunOptions, predictor_type: str) -> None:
     """Check that a predictor can be saved to the output folder of a recipe.
 
     Raises:
-        ModelError: The folder contains other files or another type of predictor.
+        FileError: The folder contains other files.
+        ModelError: The folder contains another type of predictor.
         PqppError: The folder contains a predictor, and the recipe does not overwrite or resume.
 
     Example:
@@ -34,7 +35,7 @@ def check_model_folder(recipe: RunOptions, predictor_type: str) -> None:
 
 
 def check_no_result(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
-    """Check that a folder has no earlier result, unless it is to be overwritten or resumed.
+    """Check that a folder has no earlier result, unless the recipe overwrites or resumes it.
 
     Args:
         recipe: Options, with or without `overwrite` and `resume_from_checkpoint`.
@@ -68,7 +69,7 @@ def check_push_access(recipe: Options) -> None:
 
 
 def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
-    """Push a saved model to the Hub if the recipe says so, and print its address.
+    """Push a saved model to the Hub if the recipe requests it, and print its URL.
 
     Args:
         push: a function of the folder, the repository and ``private``.
@@ -82,7 +83,7 @@ def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., Push
 def describe_run(
     recipe: OptimisationOptions, data: Mapping[str, Any], outcome: Any
 ) -> dict[str, Any]:
-    """Return the settings and results of a training for the model card."""
+    """Return the settings and results of a training run for the model card."""
     settings = {name: value for name, value in recipe.get_training_options().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():

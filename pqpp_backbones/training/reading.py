@@ -1,4 +1,4 @@
-"""Errors of loading datasets."""
+"""Errors in loading datasets."""
 
 import contextlib
 import errno
@@ -12,7 +12,7 @@ from pqpp_hub.reasons import find_hub_reason
 
 @contextlib.contextmanager
 def explain_load_errors(dataset: str, remedy: str) -> Iterator[None]:
-    """Convert errors of loading a dataset in a block to `PqppError`.
+    """Convert errors in loading a dataset within a block to `PqppError`.
 
     Example:
         >>> with explain_load_errors("poems", "check `dataset`"):

@@ -48,7 +48,7 @@ def run_script(
 
 @contextlib.contextmanager
 def explain_crash() -> Iterator[None]:
-    """Convert a lack of memory or disk space in a block to an error that says how to resume.
+    """Convert errors for full memory or disk in a block to an error that says how to continue.
 
     Raises:
         ModelError: The memory or the disk is full.
@@ -81,7 +81,7 @@ def explain_crash() -> Iterator[None]:
 
 
 def run_or_exit(main: Callable[[], Any]) -> None:
-    """Call the main function of a script; on an error, print it and exit with 2.
+    """Call the main function of a script; print an error and exit with status 2.
 
     Example:
         >>> run_or_exit(lambda: 0)

@@ -71,7 +71,7 @@ def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
 
 
 def find_checkpoint(folder: Path) -> Path | None:
-    """Return the newest complete checkpoint, if there is one."""
+    """Return the newest complete checkpoint in a folder; None if there is none."""
     found = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
     return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
@@ -80,9 +80,9 @@ class PerformanceTrainer(Trainer):
     """A `Trainer` that keeps the weights of the best epoch and stops if training diverges.
 
     Args:
-        model: The model; after `fit` it has the best epoch's weights, in the main process.
+        model: The model; after `fit`, it has the best epoch's weights in the main process.
         arguments: The output of `to_training_arguments`.
-        head: Name of the new layers, which may have their own learning rate.
+        head: Name of the submodule with the new layers, which may have its own learning rate.
         primary: Name of the metric that chooses the best epoch; higher is better.
         lengths: Length of each training example, for batches of similar length.
         **options: Options of `Trainer`.
@@ -224,7 +224,7 @@ class PerformanceTrainer(Trainer):
         _write_weights(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
 
     def floating_point_ops(self, inputs: Any) -> int:
-        """Return 0, since the estimate of transformers is for tokens only."""
+        """Return 0, since the estimate of transformers is only valid for text models."""
         return 0
 
 

@@ -1,11 +1,11 @@
-"""Annotator filtering: who is admitted, and which annotators' votes count for a prompt.
+"""Annotator filtering: which annotators are admitted, and whose votes count for a prompt.
 
 Source: PQPP paper, section 3.1 ("Control and calibration", "Annotation process"). An annotator is
 admitted if their Cohen's kappa with each control member is at least `min_kappa` on the images that
-both rated (at least one per member), and if they rated more than `min_reference_share` of the
-reference images highly relevant. On other ordinal scales than PQPP's, kappa has quadratic weights.
-The paper does not state its thresholds; 0.41 (the lowest kappa called moderate) and 0.5 are pqpp's,
-as in the `hbpp` metric.
+annotator and member rated (at least one image per member), and if more than `min_reference_share`
+of their ratings of reference images are highly relevant. On other ordinal scales than PQPP's, kappa
+has quadratic weights. The paper does not state its thresholds; pqpp's are 0.41 (the lowest kappa
+called moderate) and 0.5.
 """
 
 from dataclasses import dataclass
@@ -20,17 +20,18 @@ from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 @dataclass(frozen=True)
 class Annotator:
-    """The statistics of an annotator outside the control group.
+    """The statistics of an annotator.
 
     Attributes:
         votes: Number of votes.
         kappas: Cohen's kappa with each control member, by name.
-        control_images: Number of rated images that control members rated too; None for a control
+        control_images: Number of rated images that control members also rated; None for a control
             member.
-        reference_share: Share of rated reference images rated highly relevant; None without any.
-        reasons: Reasons why the votes are not used; empty for an admitted annotator.
-        flag: Reason why the agreement with others is unusual; "" if it is not. Flagged votes are
-            used unless `exclude="flagged"`.
+        reference_share: Share of the rated reference images that the annotator rated highly
+            relevant; None if they rated none.
+        reasons: Reasons why the annotator's votes are not used; empty for an admitted annotator.
+        flag: Reason why the agreement with others is unusual; "" if it is not. Votes of flagged
+            annotators are used unless `exclude="flagged"`.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Annotator:
 
     @property
     def kappa(self) -> float | None:
-        """Mean kappa with the control members, by which annotators are ranked; None without any."""
+        """Mean kappa with the control members, by which annotators are ranked; None if unknown."""
         return float(np.mean(list(self.kappas.values()))) if self.kappas else None
 
 
@@ -52,15 +53,15 @@ def filter_annotators(
 ) -> list[Annotator]:
     """Decide which annotators outside the control group are admitted.
 
-    A rule is ignored if the study lacks the control members or reference images that it needs;
+    A rule is ignored if the study has no control members or no reference images, respectively;
     otherwise, annotators without votes on such images are not admitted.
 
     Args:
-        agreements: Each annotator's agreement with others, with flags.
+        agreements: Each annotator's agreement with others, and the flags.
         options: Only `min_kappa`, `min_reference_share` and `exclude` are used.
 
     Returns:
-        One entry per annotator; [] if annotators are unknown.
+        One entry per annotator outside the control group; [] if annotators are unknown.
     """
     if not votes.has_annotators:
         return []
@@ -109,7 +110,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return each annotator's number of images shared with members, and kappas with each member."""
+    """Return the number of images that each annotator shares with members, and the kappas."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])
@@ -134,8 +135,8 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
 def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
     """Return the votes that count: those of the best admitted annotators on generated images.
 
-    For each prompt, the votes of the `best` annotators with the highest mean kappa count, ties by
-    name. Without kappas, those of all admitted annotators count.
+    For each prompt, the votes of the `best` annotators with the highest mean kappa count; ties are
+    ordered by name. Without kappas, the votes of all admitted annotators count.
 
     Returns:
         Indices of the votes, int64, ordered by image, then by rank of the annotator.

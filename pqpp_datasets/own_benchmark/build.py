@@ -1,4 +1,4 @@
-"""Building the splits of a benchmark from files of votes and retrieval runs."""
+"""Build the splits of a benchmark from files of votes, preferences and retrieval runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -63,14 +63,14 @@ class Outcome:
 
     @property
     def reliability_summaries(self) -> list[str]:
-        """One line each on the reliability of votes and of preferences, if they exist."""
+        """One line on the reliability of votes and one on that of preferences, if there are any."""
         votes = self.generation
         trusts = (votes.trust if votes and not votes.table.has_scores else None, self.preferences)
         return [trust.summary for trust in trusts if trust]
 
     @property
     def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """For judgments, then preferences: all annotators, and the flagged ones with reasons."""
+        """For judgments and for preferences: all annotators, and the flagged ones with reasons."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []
@@ -86,7 +86,7 @@ def build_benchmark(
     preferences: str | Path | Sequence[str | Path] | None = None,
     rankings: str | Path | Sequence[str | Path] | None = None,
 ) -> Outcome:
-    r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
+    r"""Build a benchmark from votes on images, preferences or rankings, and retrieval runs.
 
     Target columns are `<model>_hbpp` (or `_rating`, `_score`, `_rate`, depending on the
     aggregation), `<model>_p<k>` and `<model>_rr`, and their means over the models, `mean_...`,
@@ -94,16 +94,16 @@ def build_benchmark(
 
     Args:
         judgments: Tables of votes on images, in a layout that `options` describes.
-        runs: Results of retrievers, with higher scores for better results; files, or a file per
-            model. TREC runs need the prompts' texts in `options.prompts`; the default model is the
-            name of the file. Requires `relevance`.
+        runs: Results of retrievers, with higher scores for better results: files, or a mapping of
+            models to files. TREC runs need the prompts' texts in `options.prompts`; the default
+            model is the name of the file. Requires `relevance`.
         relevance: Votes on the results: tables, or TREC qrels with grades above 0 for relevant
             images. An image without a vote is irrelevant.
         options: Options of the build; default: `BuildOptions()`.
-        preferences: Choices of the better of two models' images of a prompt: a, b or tie, similar
-            words, or the model's name.
-        rankings: Ranks of the models' images of a prompt, 1 for the best, converted to preferences
-            between all pairs.
+        preferences: Choices between two models' images of a prompt: a, b or tie, similar words, or
+            the name of the preferred model.
+        rankings: Ranks of the models' images of a prompt, 1 for the best; they are converted to
+            preferences between all pairs of models.
 
     Raises:
         BenchmarkError: There is no input, a file is invalid, or no target has a value.
@@ -170,7 +170,7 @@ def build_benchmark(
 
 
 def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
-    """Return pairs of a model (None if not named) and a file."""
+    """Return pairs of a model (None if it is not named) and a file."""
     files = [paths] if isinstance(paths, str | Path) else paths
     named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
     return [(model, Path(path)) for model, path in named]
@@ -179,7 +179,7 @@ def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Pa
 def _list_targets(
     scores: Mapping[str, dict], prompts: int, generation: Generation | None, has_preferences: bool
 ) -> dict[Target, np.ndarray]:
-    """Return the scores of the models and their mean, by target, for each measure."""
+    """Return each target's scores: those of the models, and their mean, for each measure."""
     targets: dict[Target, np.ndarray] = {}
     for measure, of_models in scores.items():
         *columns, mean = to_targets(of_models, measure, generation.limits if generation else None)
@@ -192,7 +192,7 @@ def _list_targets(
 
 
 def _explain_no_values(generation: Generation | None) -> str:
-    """Return the reason in parentheses, and the fix."""
+    """Return the reason why no target has a value, in parentheses, and the fix."""
     if generation is None:
         return "(no prompt is in all files); correct the prompts"
     if generation.counted.size:

@@ -1,6 +1,6 @@
 """Readers of votes in the formats of other tools, one function per format.
 
-Rows have the fields of the file under their own names, with dots in nested names, so that
+Rows have the fields of the file under their original names, with dots in nested names, so that
 `--columns ROLE=NAME` works as for a table.
 """
 
@@ -26,9 +26,9 @@ class FlatRows:
     Attributes:
         kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
         called: Default column names by role.
-        rows: The rows; `ROW` is the index of their record.
+        rows: The rows; their column `ROW` is the index of the record.
         scale: `BuildOptions.scale` of the labels, if the format defines it.
-        names: Columns of the file that were not read.
+        names: Names of the file's columns that were not read.
     """
 
     kind: str
@@ -93,8 +93,8 @@ def from_argilla(records: Sequence[Record], path: str) -> FormAnswers:
     """Read records of Argilla 2, as `to_json` or `to_datasets` writes them.
 
     Answers are nested under `responses`, or in the columns `<question>.responses`,
-    `.responses.users` and `.responses.status`. Drafts and discarded answers are left out; the
-    nested form does not mark them.
+    `<question>.responses.users` and `<question>.responses.status`. Drafts and discarded answers are
+    left out, except in the nested form, which does not mark them.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -139,9 +139,9 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     """Read the Human Preference Dataset, versions 1 to 3.
 
     Version 1 has several images and the index of the chosen one; version 2 has a 1 for each
-    preferred image, or a rank per image (1 is best); version 3 has two images, the better one
-    first, with their models and the number of people who chose each (`choice_dist`). Versions 1
-    and 2 do not name the models; `--model-pattern` reads them from the names of the images.
+    preferred image, or a rank per image (1 is best); version 3 has two images, the better image
+    first, with their models and the number of people who chose each image (`choice_dist`). Versions
+    1 and 2 do not name the models; `--model-pattern` reads them from the names of the images.
     """
     names = {name for record in records for name in record}
     person = {"annotator": "user_hash"}
@@ -162,7 +162,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
-    """Pair each image with its judgment; if a single index is given, whether it is that image."""
+    """Pair each image with its judgment; for a single index, that is whether it is the image's."""
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]
@@ -192,8 +192,8 @@ def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
     """Read ImageReward's rankings of a prompt's `generations`, or the ratings of ImageRewardDB.
 
     `ranking` has a rank for each generation (1 is best, ties allowed). ImageRewardDB has one row
-    per image with three ratings from 1 to 7; `overall_rating` is read by default. The files have no
-    models; use `--model-name` or `--model-pattern`.
+    per image with three ratings from 1 to 7; `overall_rating` is read by default. The files do not
+    name the models; use `--model-name` or `--model-pattern`.
     """
     if any("generations" in record for record in records):
         called = {"image": "image", "rank": "rank"}
@@ -211,7 +211,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
 
     A task has `data` and several `annotations`, each by one annotator with results by tag name: a
     rating, a choice, a number, the better image of a pair (left or right) or a ranking. Cancelled
-    annotations are left out. In JSON-MIN, answers are between `id` and `annotator`.
+    annotations are left out. In JSON-MIN, answers are the fields between `id` and `annotator`.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -277,7 +277,7 @@ def _unwrap_single(value: Any) -> Any:
 
 
 def _read_ranking(value: Any, data: Record) -> list[Any]:
-    """Return the ranked items, best first; ids are replaced by items of the task's lists."""
+    """Return the ranked items, best first; ids are replaced by the items of the task's lists."""
     ranked = value.get("rank") or max(value.values(), key=len) if isinstance(value, dict) else value
     lists = (cell for cell in data.values() if isinstance(cell, list))
     items = (item for cell in lists for item in cell if isinstance(item, dict))
@@ -288,9 +288,9 @@ def _read_ranking(value: Any, data: Record) -> list[Any]:
 def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
     """Read the CSV results of a Mechanical Turk batch.
 
-    `Input.*` are the fields of a HIT and `Answer.*` the answers of a worker: a column per answer, a
-    true-or-false column per value (`Answer.rating.4`), or JSON in `Answer.taskAnswers`. Rejected
-    assignments are left out.
+    `Input.*` are the fields of a HIT and `Answer.*` the answers of a worker: one column per
+    question, one true-or-false column per possible answer (`Answer.rating.4`), or JSON in
+    `Answer.taskAnswers`. Rejected assignments are left out.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Reading files of judgments in all their layouts into a `LongTable`."""
+"""Read files of judgments, in any layout, into a `LongTable`."""
 
 import itertools
 import math
@@ -42,7 +42,7 @@ _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "ranki
 
 
 def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
-    """Read a file that the tool `options.from_format` wrote.
+    """Read a file that was written by the tool `options.from_format`.
 
     Raises:
         BenchmarkError: The file has another format.
@@ -79,8 +79,8 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
         options: Only `columns`, `annotators`, `models` and `questions` are used.
 
     Raises:
-        BenchmarkError: There are no answers, several questions and none is named, or an answer is a
-            list where one label or choice is expected.
+        BenchmarkError: There are no answers, there are several questions and none is named, or an
+            answer is a list although one label or choice is expected.
     """
     rows, questions = found.rows, found.questions
     called = find_role_columns(name for row in rows for name in row)
@@ -128,11 +128,11 @@ File = Path | FlatRows
 def read_long_table(
     kind: str, files: Sequence[tuple[str | None, File]], options: BuildOptions
 ) -> LongTable:
-    """Read files of a kind, and join the tables of images and prompts.
+    """Read files of one kind into a table, and join the tables of images and prompts.
 
     Args:
         kind: A key of `FILE_KINDS`.
-        files: Files, each with its model or None.
+        files: Pairs of a model, or None, and a file.
         options: Names of columns, the layout of votes, and the tables to join.
 
     Raises:
@@ -199,13 +199,13 @@ def read_long_table(
 
 
 def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return a parser for `LongTable.parse_values`, and a description of the allowed words."""
+    """Return a parser of words for `LongTable.parse_values`, and a description of the words."""
     allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(fold_label(text)), allowed
 
 
 def parse_number(text: str) -> float | None:
-    """Parse a finite number; return NaN for an empty string, None for any other."""
+    """Parse a finite number; return NaN for an empty string, None for any other string."""
     try:
         number = float(text) if text.strip() else math.nan
     except ValueError:
@@ -284,7 +284,7 @@ def _read_table(
     without: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
-    """Read a table as text, with one row per judgment; lists in the role `nested` become rows."""
+    """Read a table as text, with one row per judgment; lists in the role `nested` are unpacked."""
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not is_input(str(path)):
         where = path if path.is_dir() else path.parent
@@ -338,7 +338,7 @@ def _read_table(
 def _refuse_missing(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
-    """Raise one error for the missing columns and any invalid cells of the others."""
+    """Raise one error for the missing columns and any invalid cells of the other columns."""
     remedy, usual = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
@@ -414,7 +414,7 @@ def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
 
 
 def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
-    """Read a table with a column of votes for each annotator, model or question."""
+    """Read a table with one column of votes for each annotator, model or question."""
     value = FILE_KINDS[kind].blank
     listed = {name: list(getattr(options, name)) for name in ("annotators", "models", "questions")}
     option, columns = next((name, columns) for name, columns in listed.items() if columns)
@@ -440,7 +440,7 @@ def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> 
 
 
 def _unpack_lists(table: LongTable) -> None:
-    """Turn cells with JSON lists of votes, such as [1, 0.5], into one row per vote."""
+    """Expand cells with JSON lists of votes, such as [1, 0.5], to one row per vote."""
     cells = table.rows["label"].cat
     is_list = [text.lstrip().startswith("[") for text in cells.categories]
     if KEY in table.rows or not all(is_list):

@@ -17,8 +17,8 @@ positive   rate    the share of positive votes on the scale
 
 The score of a prompt with a model is the mean over its images with votes.
 
-Source of retrieval: PQPP paper, section 3.2: an image is relevant if at least one annotator rated
-it so; the performance is precision at 10 and reciprocal rank.
+Source for retrieval: PQPP paper, section 3.2: an image is relevant if at least one annotator rated
+it relevant; performance is measured by precision at 10 and reciprocal rank.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Generation:
         annotators: Annotators outside the control group.
         labels: Number of counted votes by value.
         agreements: Each annotator's agreement with others; None without annotators.
-        trust: The reliability of the counted votes.
+        trust: The agreement and reliability of the counted votes.
         table: All votes.
         counted: Indices of the counted votes, int64, ordered by image.
         image_scores: Score of each item of `table`, float64; NaN without counted votes.
@@ -133,8 +133,9 @@ def choose_aggregation(votes: Votes, options: BuildOptions) -> str:
     """Return the aggregation rule: `options.aggregate`, or else the scale's default.
 
     Raises:
-        BenchmarkError: The rule is `majority` and the votes are averaged or not on PQPP's scale,
-            `mos` and annotators are unknown, or not `mean` although the file has scores.
+        BenchmarkError: The rule is `majority` although votes are averaged or not on PQPP's scale,
+            it is `mos` although annotators are unknown, or it is not `mean` although the file has
+            scores.
     """
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.has_scores else scale.aggregate)
@@ -156,8 +157,8 @@ def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
     """Convert votes to z-scores per annotator; NaN for annotators with one vote or equal votes.
 
     The z-score is the vote minus the annotator's mean, divided by the annotator's standard
-    deviation (n - 1), as in studies that cite ITU-R BT.500. It removes annotators' strictness and
-    range. Observers are not screened.
+    deviation (n - 1), as in studies that cite ITU-R BT.500. It removes differences of strictness
+    and range between annotators. Unlike in the recommendation, annotators are not screened.
 
     Args:
         value: Value of each vote, float64.
@@ -185,7 +186,7 @@ def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
         scale: The scale of the votes.
 
     Returns:
-        Score of each image, float64; NaN without votes.
+        Score of each image, float64; NaN for an image without votes.
     """
     from pqpp_metrics.functional import image_relevance
 

@@ -1,8 +1,8 @@
-"""Loading other benchmarks than this package's, with their stored images.
+"""Load benchmarks other than this package's, with the images that they store.
 
-`pqpp build` stores the rated images as the subset `images`, one row per image: names, URLs or the
-images themselves. Predictors that use images need a list of images per prompt and model, in columns
-`<model>_images`.
+`pqpp build` stores the rated images in the subset `images`, with one row per image: its name, its
+URL or the image itself. Predictors that use images need a list of images per prompt and model, in
+columns `<model>_images`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def add_saved_images(
     Args:
         rows: The prompts, with `prompt_id`.
         name: The benchmark: a folder, or OWNER/REPOSITORY.
-        image_dir: The folder of the images, if the benchmark stores names, or URLs that end in
-            file names.
+        image_dir: The folder of the images, if the benchmark stores only their names, or URLs that
+            end in their names.
 
     Returns:
         The rows with lists of images, decoded on access; empty lists for prompts without images.
@@ -54,9 +54,9 @@ def add_saved_images(
 
     Raises:
         BenchmarkError: The benchmark stores only names of images, and `image_dir` is not set or
-            lacks an image; `image_dir` is set, but no images are stored; or all were left out of
-            the build.
-        FileError: The name of an image leads out of the folder.
+            lacks an image; `image_dir` is set, but the benchmark has no subset `images`; or that
+            subset was built without images.
+        FileError: The name of an image refers to a file outside the folder.
     """
     import datasets
 
@@ -119,13 +119,13 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
     r"""Load the current content of a folder or repository with `datasets`.
 
     Args:
-        source: A folder, or OWNER/REPOSITORY; if the Hub is unreachable, its cache is read.
+        source: A folder, or OWNER/REPOSITORY; if the Hub is unreachable, the local cache is read.
         options: Options of `load_dataset`.
 
     Raises:
         BenchmarkError: There are no data files, or files with different columns; the subset, split
             or repository does not exist; or the Hub cannot be reached.
-        FileError: The card or a link leads out of the folder.
+        FileError: The card or a link refers to a file outside the folder.
 
     Example:
         >>> import tempfile
@@ -162,7 +162,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
 
 @contextlib.contextmanager
 def _convert_load_errors(source: str) -> Iterator[None]:
-    """Convert any error of `datasets` to an error of one line."""
+    """Convert any error of `datasets` in a block to a one-line error."""
     import datasets
 
     try:
@@ -182,7 +182,7 @@ def _convert_load_errors(source: str) -> Iterator[None]:
 
 
 def _refuse_outside_files(folder: Path, root: Path) -> None:
-    """Refuse a folder whose card names files elsewhere, before `datasets` looks for them."""
+    """Raise an error if a folder's card names files elsewhere, before `datasets` reads them."""
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     for path in filter(Path.is_file, (folder / "README.md", folder / ".huggingface.yaml")):

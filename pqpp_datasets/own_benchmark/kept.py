@@ -1,4 +1,4 @@
-"""The rated images, votes and preferences of a benchmark, as tables per split."""
+"""The rated images, votes and preferences of a benchmark, as one table per split."""
 
 import ntpath
 import re
@@ -42,9 +42,9 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
 
 
 def list_compared_images(built: Outcome) -> pd.DataFrame | None:
-    """Return the compared images with the columns of `list_voted_images`; None without names.
+    """Return the compared images in the columns of `list_voted_images`; None if they have no names.
 
-    An image's score is its share of won comparisons, with ties as half.
+    An image's score is the share of its comparisons that it won; ties count as half.
     """
     assert built.preferences is not None
     choices = built.preferences.choices
@@ -78,7 +78,7 @@ def split_images(
 
     Raises:
         BenchmarkError: `images` has another value, or an image does not exist.
-        FileError: A name or link leads out of the folder, or a file is not an image.
+        FileError: A name or link refers to a file outside the folder, or a file is not an image.
     """
     if images not in IMAGES:
         raise BenchmarkError(f"`keep_images` must be one of {', '.join(IMAGES)}; got {images!r}")
@@ -102,7 +102,8 @@ def split_votes(built: Outcome, names: Sequence[Any]) -> Splits:
     """Return batches of the votes by split, ordered by image, then by the annotator's name.
 
     Columns: `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown), `value`,
-    `counts` (whether the vote counts), `control` and, if known, `seconds`.
+    `counts` (whether the vote counts), `control` (whether the annotator is a control member) and,
+    if known, `seconds`.
 
     Args:
         names: Names or numbers of the annotators.
@@ -129,7 +130,7 @@ def split_preferences(built: Outcome, names: Sequence[Any]) -> Splits:
     """Return batches of the preferences by split, in the columns that `pqpp build` reads.
 
     Columns: `prompt_id`, `prompt`, `model_a`, `model_b`, `annotator` (null if unknown), `choice`
-    (a, b or tie; averaged choices are rounded), `counts` (whether it counts) and, if known,
+    (a, b or tie; averaged choices are rounded), `counts` (whether the choice counts) and, if known,
     `image_a`, `image_b` and `seconds`.
 
     Args:
@@ -161,7 +162,7 @@ def _split_rows(
     order: np.ndarray | None = None,
     root: Path | None = None,
 ) -> Splits:
-    """Return batches of rows by split, with prompt numbers replaced by ids and texts."""
+    """Return batches of rows by split, with the prompts' ids and texts instead of their indices."""
     prompt, step = np.asarray(columns["prompt"]), _ROWS if root is None else _ROWS_OF_BYTES
     about = {
         name: pa.DictionaryArray.from_arrays(prompt, built.prompts[name].combine_chunks())
@@ -205,7 +206,7 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
 
 
 def _embed_images(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
-    """Yield tables with image names replaced by image files, which `datasets` decodes."""
+    """Yield tables with image files instead of image names; `datasets` decodes them."""
     from datasets import Features, Image
 
     for table in tables:

@@ -25,13 +25,13 @@ class LongTable:
 
     Attributes:
         rows: A `pandas.DataFrame` with one column per role. Texts are categories in order of
-            appearance; empty cells are "". `FILE` and `ROW` (from 0) locate a row, `COLUMN` is the
-            column of a vote if votes had several columns, and `NUMBER` is the prompt's index once
-            prompts are numbered.
+            appearance; empty cells are "". `FILE` and `ROW` (from 0) locate a row; `COLUMN` is the
+            column of a vote if the file has several columns of votes; `NUMBER` is the prompt's
+            index, after `number_prompts`.
         name: Paths of all files.
-        named: Column name in the files, by role.
+        named: Column names in the files, by role.
         notes: Notes on how the files were read, one per line.
-        faults: Error lines about the rows, which `raise_faults` raises together.
+        faults: Lines on errors in the rows, which `raise_faults` raises together.
         columns: All columns of the first file.
     """
 
@@ -55,7 +55,7 @@ class LongTable:
         Args:
             columns: The columns, by role.
             row: Index of each row in the file; default: 0, 1, 2, ...
-            named: Column name in the file, by role.
+            named: Column names in the file, by role.
         """
         rows = pd.DataFrame(columns)
         rows[FILE] = fill_column(str(path), len(rows))
@@ -63,24 +63,24 @@ class LongTable:
         return cls(rows, str(path), named or {})
 
     def locate(self, row: int, after: int | None = None) -> str:
-        """Return the file (unless it is that of the row `after`) and number of a row of `rows`."""
+        """Return the file (unless the row `after` has the same) and the number of a row."""
         files = self.rows[FILE].iloc
         shared = f"{files[row]}, " if after is not None and files[row] == files[after] else ""
         return locate_row(files[row], self.rows[ROW].iloc[row]).removeprefix(shared)
 
     def get_column(self, role: str, row: int = 0) -> str:
-        """Return the name that a role's column has in the file from which a row was read."""
+        """Return the name of a role's column in the file from which a row was read."""
         if role in ("label", "rank") and COLUMN in self.rows:
             return str(self.rows[COLUMN].iloc[row])
         return self.named.get(role, role)
 
     def add_fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
-        """Add an error line with the locations of the first rows; add nothing without rows.
+        """Add an error line with the locations of the first rows; without rows, add nothing.
 
         Args:
             role: The role of the invalid cells.
             rows: Indices of the rows in all files.
-            what: What is wrong in the first row, and the fix.
+            what: The problem of the first row, and the fix.
         """
         columns = [FILE, ROW, *({COLUMN} & {*self.rows} if role in ("label", "rank") else ())]
         rows = np.asarray(rows)
@@ -93,7 +93,7 @@ class LongTable:
         self.faults += [line] if line not in self.faults else []
 
     def report_cells(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
-        """Add an error line about invalid cells, with the first value and the text `allowed`."""
+        """Add an error line about invalid cells, with the first invalid value and `allowed`."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
             self.add_fault(role, rows, f"{self.get_column(role, rows[0])} is {cell}, {allowed}")
@@ -128,7 +128,7 @@ class LongTable:
         """Convert a role's strings to numbers, float64; add an error line about invalid ones.
 
         Args:
-            parse: Converts a string to a number, or to None if it is invalid.
+            parse: A function that converts a string to a number, or to None if it is invalid.
             allowed: The allowed values, for the error line.
         """
         values = [parse(text) for text in self.rows[role].cat.categories]
@@ -139,7 +139,7 @@ class LongTable:
         """Add columns of another table by id, replacing existing columns.
 
         Ids are compared as text: 7 is not 007. Notes count differing prompts and unused rows of the
-        other table. Ids that are missing there become error lines.
+        other table. Ids that are missing in the other table become error lines.
 
         Args:
             other: A table with one row per id.

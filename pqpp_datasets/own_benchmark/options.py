@@ -26,7 +26,7 @@ class FileKind:
 
     Attributes:
         needed: Required roles. `prompt_id` replaces `prompt` if the table `prompts` is joined, and
-            `image` replaces it if `images` is joined.
+            `image` replaces `prompt` if the table `images` is joined.
         optional: Optional roles.
         blank: The role whose cells can be empty, as `BuildOptions.blank` allows.
     """
@@ -61,7 +61,7 @@ _RANGES |= dict.fromkeys(("best", "k", "min_relevant_votes"), (1, 10**9))
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """The options of a build; `pqpp build --help` prints the first sentence of each.
+    """The options of a build; `pqpp build --help` prints the first sentence of each description.
 
     Attributes:
         reference_model: Model name that marks reference images.
@@ -83,28 +83,29 @@ class BuildOptions:
         aggregate: How to aggregate the votes on an image (default: majority for pqpp, positive for
             yes-no, else mean). See `choose_aggregation`.
         missing: Labels that are not votes, such as -1. Such votes are left out and counted.
-        blank: Whether to refuse or drop empty labels. Dropped ones are counted.
+        blank: Whether to refuse or drop empty labels. Dropped labels are counted.
         repeats: Which vote counts if an annotator rated an image twice.
         columns: Column of a role, such as prompt=caption, or of one file, such as
-            runs.prompt=query; dots name nested fields; repeatable. Keys are those of `ROLES`, alone
+            runs.prompt=query; dots name nested fields; repeatable. Keys are names of `ROLES`, alone
             or after one of `FILE_KINDS`.
         annotators: Columns that contain the votes of one annotator each. A row is an image.
         models: Columns that contain the votes on one model's images each. A row is a prompt.
         questions: Columns that contain the answers to one question each; each becomes a target.
-            Their labels are on one scale; a question follows the model's name.
+            Their labels are on one scale; the target's name is the model's, followed by the
+            question.
         model: Model of all images, if no column names it.
         model_pattern: Regular expression that finds the model in an image's name, such as
             '^([^_]+)_'. Its first group is the model; without groups, the whole match.
         encoding: Encoding of your files, as in Python (default: utf-8, or utf-16 if marked).
-        prompts: Table of prompts: prompt_id, prompt; optionally source, category. It is joined by
-            the id and overrides the other files.
-        images: Table of images: image, prompt or prompt_id; optionally model. The file, which may
-            have `source` and `category` too, is joined by the image and overrides the others.
+        prompts: Table of prompts: prompt_id, prompt; optionally source, category. The table is
+            joined by the id and overrides the other files.
+        images: Table of images: image, prompt or prompt_id; optionally model. The table, which may
+            also have `source` and `category`, is joined by the image and overrides the other files.
         prior_wins: With preferences or rankings: wins to add for each model over each other.
         same_text: Whether to refuse or keep prompts with the same text but different ids. Kept
-            prompts of a text are in one split.
+            prompts with the same text are in the same split.
         from_format: Tool that wrote the votes. See `pqpp_datasets.own_benchmark.formats.FORMATS`;
-            without one they are plain tables.
+            without a tool, the files are plain tables.
     """
 
     reference_model: str = "reference"
@@ -188,7 +189,7 @@ class BuildOptions:
         return "score" in self.get_columns("judgments")
 
     def find_model(self, image: str) -> str | None:
-        """Return the model in an image's name by `model_pattern`, None if it does not match.
+        """Return the model that `model_pattern` finds in an image's name; None without a match.
 
         Example:
             >>> BuildOptions(model_pattern="^([^_]+)_").find_model("sd1.5_normal_001.jpg")

@@ -1,4 +1,4 @@
-"""Numbering the prompts of several files, and splitting them.
+"""Number the prompts of several files, and split them.
 
 A prompt is identified by its text and source; splits depend only on the prompts and a seed.
 """
@@ -25,9 +25,9 @@ _KNOWN = ("source", "prompt", "prompt_id", "category")
 
 
 def make_identity_table(prompts: pd.DataFrame) -> pa.Table:
-    """Return PQPP's identity columns: `prompt_id`, `source`, `prompt` and so on.
+    """Return the prompts in PQPP's identity columns: `prompt_id`, `source`, `prompt` and others.
 
-    The default `prompt_id` is `<source>-<n>`, with n counted per source.
+    The default `prompt_id` is `<source>-<n>`, where n counts the prompts of the source.
 
     Raises:
         BenchmarkError: Two prompts have the same id.
@@ -65,10 +65,10 @@ def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: i
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
     """Number the prompts of all tables, and add the column `NUMBER` to each.
 
-    Texts that `fold_text` makes equal are one prompt, spelled like the first in sort order; a note
-    says how many were merged. A row without text is identified by its id. A row without a source
-    gets the source of its text if there is exactly one. Different ids or categories of a prompt,
-    and ambiguous sources, become error lines.
+    Texts that are equal after `fold_text` are one prompt, spelled like the first of them in sort
+    order; a note says how many were merged. A row without text is identified by its id. A row
+    without a source gets the source of other rows with its text if there is exactly one. Different
+    ids or categories of a prompt, and ambiguous sources, become error lines.
 
     Args:
         tables: Tables with `prompt` and, optionally, `source`, `prompt_id` and `category`.
@@ -144,12 +144,13 @@ def split_strata(
 ) -> list[str]:
     """Assign prompts to splits at random, with the same shares in each stratum.
 
-    In each stratum, prompts are ordered by a hash of seed and id and cut by `allocate_prompts`.
+    In each stratum, prompts are ordered by a hash of seed and id, and cut into the numbers that
+    `allocate_prompts` returns.
 
     Args:
         ids: Distinct ids of the prompts.
         strata: Stratum of each prompt.
-        fractions: Share of each split, with sum 1; default: 60, 20 and 20%.
+        fractions: Share of each split; they sum to 1. Default: 60% train, 20% validation, 20% test.
 
     Raises:
         BenchmarkError: A share is not from 0 to 1, or the sum is not 1.
@@ -186,9 +187,10 @@ def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, objec
 def allocate_prompts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
     """Return the number of prompts of each stratum in each split.
 
-    The first stratum is cut at rounded cumulative shares. In others, each split gets the integer
-    part of its share, and the remaining prompts go to the splits that are furthest below their
-    share of the total. So each stratum and the total are within about one prompt of the shares.
+    The first stratum is cut at rounded cumulative shares. In other strata, each split gets the
+    integer part of its share, and the remaining prompts go to the splits that are furthest below
+    their share of the total. Thus the counts in each stratum, and in total, differ from the shares
+    by about one prompt at most.
 
     Args:
         sizes: Number of prompts of each stratum.

@@ -1,4 +1,4 @@
-"""Writing a benchmark as a folder for `load_dataset`, with its card and quality report."""
+"""Write a benchmark as a folder for `load_dataset`, with its card and quality report."""
 
 import hmac
 import math
@@ -56,13 +56,14 @@ class WriteOptions:
         keep_annotators: Whether to store annotators' names. Otherwise each gets a random number
             that is different in each build and cannot be traced back.
         pseudonym_key: A secret file of 16 bytes or more that determines these numbers, so that the
-            same votes give the same files. Anyone who has it can trace names back.
+            same votes give the same files. Anyone who has the file can trace the names back.
         license: A licence key of the Hub; required for pushing.
         language: Languages of the prompts, ISO 639-1 codes for the card.
         citation: A BibTeX file.
-        annotations_creators: Who rated, one of `ANNOTATORS`.
-        collection: Text for the datasheet: when, with what question and for what pay people rated.
-        plan_width: Width of the reliability's 95% interval for the plan in the report.
+        annotations_creators: Who rated the images, one of `ANNOTATORS`.
+        collection: Text for the datasheet on when people rated, with which question and for what
+            pay.
+        plan_width: Width of the reliability's 95% interval, for the study plan in the report.
         overwrite: Whether the folder may contain an older benchmark, which is replaced.
     """
 
@@ -140,7 +141,7 @@ def write_benchmark(
 
     Raises:
         BenchmarkError: The folder contains other files, or an image or annotator option is invalid.
-        FileError: An image name leads out of its folder, or a file is not an image.
+        FileError: An image name refers to a file outside the folder, or a file is not an image.
     """
     extras = extras or WriteOptions()
     numbers = [extras.get_public_names(names) for names, _ in built.flagged_annotators]
@@ -200,7 +201,7 @@ def write_benchmark(
 
 
 def _describe_flagged_raters(built: Outcome, extras: WriteOptions) -> Iterator[str]:
-    """Yield a line on the flagged raters of judgments, and one on those of preferences."""
+    """Yield a line on the flagged annotators of judgments, and one on those of preferences."""
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:20]])
@@ -216,7 +217,7 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
     """Return a self-contained HTML page on the quality of a benchmark.
 
     It shows problems, the votes that count, their agreement and reliability, up to 1000 annotators
-    with reasons for flags and exclusion, and a histogram of each target.
+    with the reasons why they are flagged or excluded, and a histogram of each target.
 
     Args:
         extras: Only the annotators' names and `plan_width` are used.

@@ -1,4 +1,4 @@
-"""Generate images with any endpoint that has OpenAI's images API, such as LocalAI or vLLM."""
+"""Generate images at an endpoint with OpenAI's images API, such as LocalAI or vLLM."""
 
 import base64
 import re
@@ -20,22 +20,22 @@ KEY = "PQPP_IMAGES_KEY"
 class EndpointGenerator(Generator):
     """A model behind an endpoint; each image needs one call.
 
-    The seed is sent. If an endpoint refuses the parameter, it is left out, and the image's JSON
-    file records that the image is not reproducible. A refused prompt, or a paid reply without an
-    image, gives no image.
+    Each request contains the seed. If the endpoint refuses this parameter, requests are sent
+    without it, and the image's JSON file records that the image is not reproducible. A refused
+    prompt, or a paid reply without an image, gives no image.
 
     Args:
         url: Address up to `/v1`, such as `http://localhost:8000/v1`.
         model: The model's name at the endpoint.
         name: The model's name in files; default: the end of `model` after `/`, in lower case.
         height: Height of the images in pixels, together with `width`; default: the endpoint's.
-        width: See `height`.
+        width: Width of the images in pixels; see `height`.
         budget: The limit on spending; default: no limit.
         **patience: `timeout` (default: 300 seconds) and `tries` for `Service`.
 
     Raises:
         ServiceError: The address or the key is invalid.
-        EngineError: Only one of height and width is set.
+        EngineError: Only `height` or only `width` is set.
 
     Example:
         >>> EndpointGenerator("localhost:8000", "flux")

@@ -50,8 +50,8 @@ class GeneratedImage:
     Attributes:
         image: A PIL image; None if it was refused.
         flagged: Whether a safety checker flagged it; None without a checker.
-        info: Further content of its JSON file; its `seed` replaces the requested one, and if there
-            is no image, its `refused` gives the reason.
+        info: Further content of the image's JSON file. A `seed` in it replaces the requested seed;
+            if there is no image, `refused` gives the reason.
     """
 
     image: Image | None
@@ -64,8 +64,9 @@ class Generator:
 
     Attributes:
         name: The model's name, for file names and the column `model`.
-        settings: Settings that images depend on besides prompt and seed, for their JSON files.
-        budget: The limit on the cost of images, one call each; None if they are free.
+        settings: Settings on which images depend besides prompt and seed, for the images' JSON
+            files.
+        budget: The limit on the number and cost of calls, one per image; None if images are free.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Generator:
     budget: Budget | None = None
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return one result per request, independent of the other requests."""
+        """Return one result per request, which does not depend on the other requests."""
         return [self.generate_one(each) for each in requests]
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
@@ -83,10 +84,10 @@ class Generator:
 
 @dataclass
 class CommandGenerator(Generator):
-    """An external command, for models that diffusers lacks, such as GLIDE.
+    """A generator that runs a command, for models that diffusers lacks, such as GLIDE.
 
     The command is run once per image, without a shell. `{prompt}`, `{seed}` and `{output}` in its
-    words are replaced; it must write an image to `{output}`.
+    arguments are replaced; the command must write an image to `{output}`.
 
     Args:
         command: A command line like `python glide.py --prompt {prompt} --seed {seed} --to
@@ -141,10 +142,10 @@ class CommandGenerator(Generator):
 
 
 def run_command(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run a command without input, and return its exit status and output.
+    """Run a command with empty standard input, and return its exit status and output.
 
-    The command and its children are killed after the time limit, or if this process is interrupted
-    or terminated; on Linux also if it is killed.
+    The command and its child processes are killed after the time limit, and if this process is
+    interrupted or terminated; on Linux, also if this process is killed.
 
     Args:
         words: The command and its arguments, without a shell.

@@ -29,13 +29,13 @@ _OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
 class DiffusersGenerator(Generator):
     """A text-to-image pipeline of diffusers.
 
-    It is the pipeline that `AutoPipelineForText2Image` finds for a folder, or else the folder's own
-    pipeline if it accepts a prompt and returns images. An image of a single colour, a sign of NaN
-    values, is refused unless a safety checker made it.
+    The pipeline is the one that `AutoPipelineForText2Image` finds for a folder, or else the
+    folder's own pipeline if it accepts a prompt and returns images. An image of a single colour, a
+    sign of NaN values, is refused unless a safety checker blanked it.
 
-    Each image has its own random generator on the CPU, so that it does not depend on the batch or
-    the device's random numbers. Batches of different sizes differ by rounding; with one image at a
-    time, images are bit-identical.
+    Each image has its own random generator on the CPU, so that it does not depend on the rest of
+    the batch or on the device's random numbers. In batches of different sizes, images differ by
+    rounding; with one image per batch, they are bit-identical.
 
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
@@ -147,7 +147,7 @@ class DiffusersGenerator(Generator):
         ]
 
     def _load(self, name: str) -> tuple[Any, str]:
-        """Return the pipeline, and its commit or the hash of its files."""
+        """Return the pipeline, and the commit of its repository or the hash of its files."""
         import diffusers
         import torch
 
@@ -236,7 +236,7 @@ class DiffusersGenerator(Generator):
 
 
 def _check_options(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
-    """Refuse arguments that are unknown to a pipeline or scheduler, or set for each image."""
+    """Raise an error for arguments that are unknown, or that pqpp sets for each image."""
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))

@@ -1,4 +1,4 @@
-"""Generate images in a job that can be resumed; an image is the same on every machine."""
+"""Generate images in a job that can be resumed; seeds are the same on every machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GenerationSummary:
 
     Attributes:
         made: Number of new images.
-        skipped: Number of existing images.
+        skipped: Number of images that existed and were not generated again.
         blank: Number of prompts without text, which get no image.
         flagged: Number of images that a safety checker flagged; they are written, and marked.
         refused: Number of images that were refused; the next run requests them again.
@@ -74,20 +74,20 @@ def generate(
     """Generate images as `images/{prompt_id}/{model}_{i}.png`, with one JSON file each.
 
     Existing images are skipped, so a killed job can be continued. An image is written after its
-    JSON file. `pqpp assess` and `pqpp build` read the folder; its `metadata.jsonl` lists all images
-    at the end of a run.
+    JSON file, and `metadata.jsonl` with all images at the end of a run. `pqpp assess` and `pqpp
+    build` read the folder.
 
     Args:
         prompts: Rows with `prompt` and `prompt_id`.
         output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch; with 1, images are bit-identical in every job.
-        share: `(i, n)`: only every n-th prompt, from index i on.
+        share: `(i, n)`: only every n-th prompt is used, from index i on.
         progress: Whether to show a progress bar.
 
     Raises:
         EngineError: An id or the model's name is not a valid file name, an id is duplicate, or the
-            folder has images of this model made with other settings.
+            folder contains images by this model with other settings.
         ServiceError: The images would exceed the budget; nothing was requested.
     """
     from tqdm import tqdm
@@ -144,9 +144,9 @@ class ImageResult:
 
     Attributes:
         request: The requested image.
-        info: The content of its JSON file; empty if it was refused.
+        info: The content of the image's JSON file; empty if the image was refused.
         is_old: Whether the image existed.
-        refusal: Why there is no image.
+        refusal: The reason why there is no image; empty if there is one.
     """
 
     request: ImageRequest
@@ -165,8 +165,8 @@ def make_images(
     """Generate missing images; yield each result, existing images first.
 
     Args:
-        store: The folder of `images`.
-        skip_refused: Whether to continue after an `EngineError` that refuses one image.
+        store: The output folder, which contains `images`.
+        skip_refused: Whether to continue after an `EngineError` that concerns one image only.
 
     Raises:
         EngineError: An existing image was made with other settings, or the generator cannot
@@ -201,7 +201,7 @@ def _generate(
 
 
 def check_model_name(generator: Generator) -> None:
-    """Refuse a model's name that is not a valid file name."""
+    """Raise an error if the generator's name is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
         wanted = "use up to 100 letters, digits, dots, _ and -, a letter or digit first"
         raise EngineError(f"model name {generator.name!r:.120} is not valid; {wanted}")
@@ -217,7 +217,7 @@ def _get_metadata_path(name: str) -> str:
 
 
 def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
-    """Read an existing image's metadata; refuse a file that pqpp did not write."""
+    """Read an existing image's metadata; raise an error for a file that pqpp did not write."""
     try:
         note = dict(parse_json(store.read(_get_metadata_path(name))))
     except (OSError, TypeError, ValueError):
@@ -229,7 +229,7 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
 
 
 def _reuse_image(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
-    """Read an existing image's metadata; refuse one made with other settings."""
+    """Read an existing image's metadata; raise an error if it was made with other settings."""
     name = get_image_path(generator, image)
     note = _read_image_metadata(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
@@ -242,7 +242,7 @@ def _reuse_image(store: ShardStore, generator: Generator, image: ImageRequest) -
 def _write_image(
     store: ShardStore, generator: Generator, request: ImageRequest, generated: GeneratedImage
 ) -> ImageResult:
-    """Write an image, its metadata first."""
+    """Write the metadata of an image, then the image."""
     assert generated.image is not None
     buffer = io.BytesIO()
     generated.image.save(buffer, "PNG")
@@ -282,21 +282,21 @@ def write_metadata(store: ShardStore) -> None:
 
 @dataclass
 class GenerationJob:
-    """A job of `pqpp_files.shards` that generates images of prompts, and returns a row per image.
+    """A job of `pqpp_files.shards` that generates images for prompts, and returns a row per image.
 
-    The images and files are those of `generate`; existing ones are skipped, so that a killed job
-    loses one batch, not a shard.
+    It writes the same files as `generate`. Existing images are skipped, so that a killed job loses
+    one batch, not a shard.
 
     Args:
-        open_generator: Loads the generator before the first shard.
+        open_generator: A function that loads the generator; it is called before the first shard.
         output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
         images_per_prompt: Number of images per prompt.
         column: The prompt column; the ids are in `prompt_id`.
 
     Returns:
-        `file_name` below `images`, `prompt_id`, `prompt`, `model`, `index`, `seed`, `flagged`,
-        `sha256` and `error`: why a prompt has no image, because it is not text or the generator
-        refuses it but not others.
+        The columns `file_name` (relative to `images`), `prompt_id`, `prompt`, `model`, `index`,
+        `seed`, `flagged`, `sha256` and `error`, the reason why a prompt has no image: it is not
+        text, or the generator refuses it but not other prompts.
 
     Example:
         >>> import pyarrow as pa, tempfile
@@ -370,7 +370,7 @@ class GenerationJob:
         return pa.Table.from_pylist(rows, schema)
 
     def _generate(self, prompts: list[dict[str, str]]) -> list[ImageResult]:
-        """Generate images in order; if all fail, raise the error instead of blaming each prompt."""
+        """Generate images in order; if all fail, raise the error instead of recording it."""
         wanted = make_requests(self.generator, prompts, self.images_per_prompt)
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))

@@ -1,4 +1,4 @@
-"""Search collections of images by text: embeddings, an index over them, and runs."""
+"""Search collections of images by text: embeddings, an index of them, and retrieval runs."""
 
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index, build_index

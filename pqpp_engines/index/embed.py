@@ -1,4 +1,4 @@
-"""Embed a folder of images or shards of texts or images, or load embeddings from a file."""
+"""Embed a folder of images, or shards of texts or images; load embeddings from a file."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class EmbeddingJob:
         model: The model's name, as for `ImageTextEncoder`; it is loaded before the first shard.
         column: The column of texts or, with `image_dir`, of image paths relative to that folder.
         image_dir: The folder of the images; by default, texts are embedded.
-        batch_size: Items per batch on a GPU.
+        batch_size: Number of texts or images per batch on a GPU.
 
     Returns:
-        All input columns; `embedding`, lists of float32 or null; and `error`, why an embedding is
-        missing.
+        All input columns; `embedding`, lists of float32 or null; and `error`, the reason why an
+        embedding is missing.
 
     Raises:
-        EngineError: The model has no embeddings, or the input has a column with the name of a new
-            one.
+        EngineError: The model does not compute embeddings, or the input has a column `embedding` or
+            `error`.
     """
 
     model: str
@@ -57,7 +57,7 @@ class EmbeddingJob:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that embeddings depend on besides the rows."""
+        """The settings on which embeddings depend besides the rows."""
         model = {"model": self.encoder.model, "revision": self.encoder.revision}
         what = "images" if self.image_dir else "texts"
         return {"job": "embed", **model, "of": what, "column": self.column}
@@ -97,12 +97,12 @@ class EmbeddingJob:
 def read_embedding_shards(
     folder: str | Path,
 ) -> tuple[NDArray[np.float32], list[str], str, str | None, int]:
-    """Return the embeddings written by a job.
+    """Return the embeddings that an `EmbeddingJob` wrote.
 
     Returns:
-        The vectors, float32 (rows, size) or (rows, vectors, size); their ids, which are the cells
-        of the embedded column; the model's name; its revision, or None; and the number of rows
-        without an embedding.
+        The vectors, float32 (rows, size) or (rows, vectors, size); their ids, which are the values
+        of the embedded column; the model's name; the model's revision, or None; and the number of
+        rows without an embedding.
 
     Raises:
         EngineError: The folder is from another job, shards are missing, or no row has an embedding.
@@ -137,7 +137,7 @@ def read_embedding_shards(
 def embed_folder(
     folder: str, encoder: ImageTextEncoder, batch_size: int = 64
 ) -> tuple[Any, list[str]]:
-    """Return the embeddings of a folder's images, and their paths in the folder as ids.
+    """Return the embeddings of a folder's images, and the images' relative paths as ids.
 
     Raises:
         FeedbackError: The folder has no images.

@@ -1,10 +1,10 @@
-"""Models that put texts and images into one space: CLIP, SigLIP, BLIP-2 and others.
+"""Models that embed texts and images in one space: CLIP, SigLIP, BLIP-2 and others.
 
-BLIP-2 (`Blip2ForImageTextRetrieval`) compares them in two ways. With ITC (contrastive), text and
-image have separate vectors, an image 32 of them, and the best of their cosines counts. With ITM
-(matching), the Q-Former reads image and text together. Retrieval finds candidates by ITC and
-reranks them by ITM. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
-Pre-training with Frozen Image Encoders and Large Language Models", 2023.
+BLIP-2 (`Blip2ForImageTextRetrieval`) compares a text and an image by two methods. With ITC
+(image-text contrast), a text has one vector and an image 32, and the score is the highest cosine.
+With ITM (image-text matching), the Q-Former reads image and text together. Retrieval finds
+candidates by ITC and reranks them by ITM. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping
+Language-Image Pre-training with Frozen Image Encoders and Large Language Models", 2023.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class ImageTextEncoder:
     """A model that embeds texts and images, such as CLIP, or BLIP-2 for retrieval.
 
     On a CPU, texts and images are embedded one at a time, so that an embedding does not depend on
-    the batch; on a GPU, embeddings in batches of different sizes differ by rounding, below 1e-4 of
-    their length.
+    the batch. On a GPU, embeddings in batches of different sizes differ by rounding, by less than
+    1e-4 of their length.
 
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder.
@@ -51,9 +51,9 @@ class ImageTextEncoder:
         device: The device; default: a GPU if there is one.
 
     Attributes:
-        model: Its full name.
-        revision: Its commit, or the hash of a folder's files.
-        device: Where it runs.
+        model: The model's full name.
+        revision: The model's commit, or the hash of its folder's files.
+        device: The device on which the model runs.
         at_once: Texts or images per batch; None for the default.
 
     Raises:
@@ -80,7 +80,7 @@ class ImageTextEncoder:
 
     @classmethod
     def from_index(cls, index: Index, folder: str | None = None) -> Self:
-        """Return the model of an index.
+        """Load the model with which an index was built.
 
         Args:
             folder: The model's folder, if it is not on the Hub.
@@ -104,7 +104,7 @@ class ImageTextEncoder:
 
     @property
     def can_match(self) -> bool:
-        """Whether it can score a text and an image jointly, like BLIP-2."""
+        """Whether the model can score a text and an image jointly, like BLIP-2."""
         return bool(self._network.config.model_type == "blip-2")
 
     def embed_texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:

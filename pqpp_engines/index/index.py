@@ -1,9 +1,9 @@
 """Build, search and extend a faiss index over a collection, in a folder.
 
-The folder contains faiss's own index, an Arrow table of ids, their description (`index.json`) and a
-card. Vectors have length 1 and are stored in 16 bits; they rerank the results of a factory other
-than `Flat`. An item has one vector, or several (BLIP-2 gives 32 for an image), of which the best
-one counts.
+The folder contains a faiss index, an Arrow table of ids, a description (`index.json`) and a card.
+Vectors have length 1 and are stored in 16 bits; with a factory other than `Flat`, its results are
+reranked by these vectors. An item has one vector or several (an image has 32 with BLIP-2); its
+score is that of its best vector.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Index:
 
     @property
     def _exact_index(self) -> Any:
-        """The index that compares all vectors."""
+        """The index that compares a query with all vectors."""
         return getattr(self._faiss, "refine_index", self._faiss)
 
     def search(self, queries: Any, k: int = 10, exact: bool = False) -> tuple[NDArray, Floats]:
@@ -92,13 +92,13 @@ class Index:
 
         Args:
             queries: Embeddings from the same model, shape (queries, size); they are normalised.
-            k: Number of results; fewer if the collection is smaller.
-            exact: Whether to compare all vectors, whatever the factory.
+            k: Number of results per query; fewer if the collection is smaller.
+            exact: Whether to compare queries with all vectors, whatever the factory.
 
         Returns:
             Indices into `ids`, int64 (queries, k), and cosines, float32 (queries, k), best first;
-            ties in the order of the collection. An item with several vectors counts by its best
-            one.
+            ties in the order of the collection. The cosine of an item with several vectors is that
+            of its best vector.
 
         Raises:
             EngineError: The queries have another size.
@@ -125,10 +125,10 @@ class Index:
     def extend(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
     ) -> Self:
-        """Write an index with additional vectors, by default in place of this one.
+        """Write an index with additional items, by default in place of this index.
 
-        The cells are not retrained; rebuild the index if the collection has grown many times or its
-        content has changed.
+        The factory's cells are not retrained; rebuild the index if the collection has become many
+        times larger or its content has changed.
 
         Raises:
             EngineError: The vectors have another shape, or an id exists already.
@@ -157,8 +157,8 @@ def build_index(
 ) -> Index:
     """Build an index over embeddings and write it atomically as a folder.
 
-    For a factory with cells or a graph, a search visits the smallest power of two of them that
-    gives a recall@10 of .99 on a sample.
+    For a factory with cells or a graph, the number of cells or nodes that a search visits is the
+    smallest power of two with a recall@10 of .99 on a sample.
 
     Args:
         embeddings: Shape (items, size), or (items, vectors, size) for BLIP-2; memory-mapped arrays
@@ -166,7 +166,7 @@ def build_index(
             in 16 bits.
         ids: Distinct ids of the items, without line breaks.
         factory: A string for `faiss.index_factory`, such as `IVF1024,SQ8`; default: `Flat`, which
-            compares all.
+            compares queries with all vectors.
         model: Name of the model that computed the embeddings.
         seed: Seed of the training sample.
 
@@ -222,7 +222,7 @@ def build_index(
 
 
 def _to_unit(values: Any, name: str, rows: Any = None) -> Floats:
-    """Return vectors as float32 of length 1; an error names the index of the row in `rows`."""
+    """Return vectors as float32 of length 1; errors name a vector by its entry in `rows`."""
     with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
@@ -249,7 +249,7 @@ def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:
 
 
 def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
-    """Set how many cells a search visits; return the recall@10 and the number of cells."""
+    """Set how many cells or nodes a search visits; return the recall@10 and this number."""
     # Noise is added to the sample until its cosines are like those of a caption and its image in
     # CLIP (about .3); otherwise too few cells would be visited.
     import faiss

@@ -2,9 +2,9 @@
 
 Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is a candidate if the
 cosine of one of its captions and the query, computed with a sentence encoder, is above a threshold.
-From rank 1,000 on, its captions must contain all of the query's words, and a query has at most
-2,000 candidates. The thresholds here are ours: with MiniLM and .7, about .1% of PQPP's images
-become candidates, as in the paper.
+From rank 1,000 on, the image's captions must contain all of the query's words, and a query has at
+most 2,000 candidates. The default thresholds are pqpp's: with MiniLM and .7, about .1% of PQPP's
+images become candidates, as in the paper.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,8 @@ class Candidates:
     Attributes:
         query: int64 (rows,), the index of each row's query.
         image: The image of each row.
-        score: float32 (rows,): the best caption's cosine, or the share of the query's words.
+        score: float32 (rows,): the best caption's cosine, or the share of the query's words that
+            the image's captions contain.
     """
 
     query: NDArray[np.int64]
@@ -49,20 +50,20 @@ def find_candidates(
     """Return the images that may be relevant to each query, according to their captions.
 
     Args:
-        queries: Texts.
+        queries: The texts of the queries.
         images: The image of each caption; an image with several captions is repeated.
-        captions: Texts.
-        embed: A function from texts to embeddings of unit length, (texts, size); None to count
-            shared words: the share of a query's content words that the captions of an image contain
+        captions: The texts of the captions, one per entry of `images`.
+        embed: A function from texts to embeddings of unit length, (texts, size). With None, the
+            score is the share of a query's content words that the captions of an image contain
             together.
-        threshold: Minimum cosine, or with words, minimum share of a prompt's words (default: .7,
-            .5). A cosine must be above it.
-        limit: Maximum number of images per prompt.
-        refined_from: Rank after which captions must contain all words of the prompt. Only content
-            words count, and an image's captions may contain them together.
+        threshold: Minimum cosine (default: .7), or without `embed`, minimum share of a query's
+            words (default: .5). A cosine must be above the threshold, a share at least equal to it.
+        limit: Maximum number of images per query.
+        refined_from: Rank after which an image's captions together must contain all content words
+            of the query.
 
     Returns:
-        Candidates; ties in the order of the images' first captions.
+        The candidates; equal scores are in the order of the images' first captions.
 
     Raises:
         EngineError: Queries or captions are missing.
@@ -103,7 +104,7 @@ def find_candidates(
 
 
 def _get_content_words(text: str) -> frozenset[str]:
-    """Return the content words of a text, or all words if there are none."""
+    """Return the content words of a text, or all its words if it has no content words."""
     every = to_words(text)
     return frozenset(find_content_words(every) or every)
 

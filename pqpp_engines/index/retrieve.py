@@ -1,4 +1,4 @@
-"""Search a collection and return a run, for all queries at once or shard by shard."""
+"""Search a collection and return a retrieval run, for all queries at once or by shards."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -77,7 +77,7 @@ class Retriever:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of a run besides the queries, without paths of folders."""
+        """The settings of a run besides the queries, without folder paths."""
         options = asdict(self) | {"index": self.loaded_index.config}
         return {"job": "retrieve"} | {
             name: value for name, value in options.items() if name not in ("model", "image_dir")
@@ -92,7 +92,7 @@ class Retriever:
         """Return the number of candidates to rerank, 0 for none.
 
         Args:
-            has_vectors: Whether the queries are embeddings; the default is then no reranking.
+            has_vectors: Whether the queries are embeddings; if so, the default is no reranking.
         """
         wanted = self.rerank
         if wanted is None:
@@ -110,7 +110,7 @@ class Retriever:
 
     @property
     def run_name(self) -> str:
-        """The name of the run, by default that of the model."""
+        """The name of the run, by default the name of the model."""
         return self.name or (self.loaded_index.config["model"] or "index").rsplit("/", 1)[-1]
 
     def retrieve(
@@ -125,8 +125,9 @@ class Retriever:
         Args:
             ids: Ids of the queries.
             texts: The queries.
-            vectors: Embeddings of the queries, shape (queries, size); computed by default.
-            shown: Wraps the images to rerank, for example in a progress bar.
+            vectors: Embeddings of the queries, shape (queries, size); default: the model computes
+                them.
+            shown: A function that wraps the images to rerank, for example in a progress bar.
         """
         wanted = self.count_candidates(vectors is not None)
         vectors = self.encoder.embed_texts(texts) if vectors is None else vectors
@@ -154,15 +155,15 @@ class Retriever:
         }
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Return the run of a shard: a job of `pqpp_files.shards`.
+        """Return the run of a shard, as a job of `pqpp_files.shards`.
 
         Args:
             table: The queries in `column`, their ids in `query_id` or `prompt_id`, and optionally
                 their embeddings in `embedding`.
 
         Returns:
-            The columns of a run and `error`: a query that is not text, or has an invalid embedding,
-            gets one row without an image, with the reason.
+            The columns of a run, and `error`. A query that is not text, or has an invalid
+            embedding, gets one row without an image, in which `error` is the reason.
         """
         texts, faults = get_texts(table, self.column, "query", "name the query column")
         named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
@@ -188,7 +189,7 @@ class Retriever:
         return pa.concat_tables([schema.empty_table(), *(parts[row] for row in sorted(parts))])
 
     def _parse_vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
-        """Return embeddings as an array, and the problem of each cell or None."""
+        """Return embeddings as an array, and for each cell its problem or None."""
         size = self.loaded_index.config["size"]
         vectors = np.zeros((len(cells), size), dtype=np.float32)
         faults: list[str | None] = [None] * len(cells)
@@ -203,7 +204,7 @@ class Retriever:
 
 
 def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
-    """Refuse names that the run's format cannot contain, before the search.
+    """Raise an error, before the search, if the run's format cannot contain a name.
 
     Raises:
         EngineError: The format is TREC's, and a name of an image, query or run is empty or has

@@ -1,4 +1,4 @@
-"""Rewrite prompts so that they do better, considering the predictor's uncertainty."""
+"""Rewrite prompts so that they perform better, considering the predictor's uncertainty."""
 
 from pqpp_engines.rewrite.judge import Judge as Judge
 from pqpp_engines.rewrite.reward import reward as reward

@@ -1,15 +1,15 @@
-"""The probabilities that rewrites of a prompt are better, in order and equal in meaning.
+"""The probabilities that a rewrite is better, in word order, and equal in meaning.
 
 A prediction alone is a bad criterion: leaving out words raises it, and word salad scores as well as
-a phrase. A rewrite is therefore ranked by the probability that it does better, times those that its
-words are in order and that it means the same, and accepted only if an entailment model confirms the
-meaning.
+a phrase. A rewrite is therefore ranked by the product of three probabilities: that it performs
+better, that its words are in order, and that it has the same meaning. It is accepted only if an
+entailment model confirms the meaning.
 
-The first probability ignores chance in votes and images, which is most of a prediction's deviation
-and equal for all prompts. `likeness.json` has the share of errors that two similar prompts have in
-common, measured inside PQPP's train split (`benchmarks/rewriting.md`): residuals of a kernel ridge
-fitted without both captions of a pair, by the pair's cosine. Chance is not shared, so the share of
-the most similar pairs is the part of the variance that is not chance.
+The first probability ignores chance in votes and images, which is most of a prediction's variance
+and equal for all prompts. `likeness.json` has the correlation of the errors of two similar prompts
+by their cosine, measured within PQPP's train split (`benchmarks/rewriting.md`) on residuals of
+kernel ridge regressions that were fitted without both prompts. Chance is not shared by two prompts,
+so the correlation for the most similar pairs is the share of the variance that is not chance.
 """
 
 from collections.abc import Sequence
@@ -53,22 +53,24 @@ class RewriteVerdict(NamedTuple):
 
     Attributes:
         prompt: The candidate.
-        accepted: Whether it may replace the original, confirmed by an entailment model.
-        reason: Why not; empty if accepted.
-        score: The score for ranking, from 0 to 1: the product of the probabilities that it is
-            better, in order and equal in meaning. 0 if refused.
-        predicted: Its prediction.
-        gain: Its prediction minus that of the original.
+        accepted: Whether the candidate may replace the original; an entailment model has confirmed
+            it.
+        reason: Why the candidate is not accepted; empty if it is.
+        score: The score for ranking, from 0 to 1: the product of the probabilities that the
+            candidate is better, that its words are in order, and that it is equal in meaning. 0 if
+            it is refused.
+        predicted: The prediction for the candidate.
+        gain: The prediction for the candidate minus that for the original.
         probability: Probability that the expected gain is above the margin; None for a target
             without a standard deviation, like `alignment`.
-        similarity: The cosine of both prompts in the encoder's space.
-        in_order: Probability that its words are in English order.
-        added: Phrases of the candidate without which it would be nearer to the original.
-        lost: Phrases of the original without which it would be nearer to the candidate.
+        similarity: The cosine between the encoder's embeddings of candidate and original.
+        in_order: Probability that the candidate's words are in English order.
+        added: Phrases whose removal from the candidate makes it more similar to the original.
+        lost: Phrases whose removal from the original makes it more similar to the candidate.
         other_gain: The gain in `mean_hbpp`, or in `alignment` if the target is `mean_hbpp`; None if
             the predictor has no such target.
-        entailment: The probability that it entails the original or is entailed by it, whichever is
-            less; None without such a model.
+        entailment: The lower of the probabilities that the candidate entails the original, and that
+            the original entails the candidate; None without an entailment model.
     """
 
     prompt: str
@@ -87,13 +89,14 @@ class RewriteVerdict(NamedTuple):
 
 
 class Judge:
-    """A judge that ranks rewrites by the probability that they do better and mean the same.
+    """A judge that ranks rewrites by the probability that they are better and mean the same.
 
     Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers must
     stay the same; a negation may only be dropped if an entailment model confirms the rewrite.
-    Without such a model, an encoder measures how similar the meanings are, by the angle between the
-    embeddings; the similarity is halved for each lost phrase of the original. It does not see who
-    does what to whom, so candidates are then ranked, and none is accepted.
+    Without an entailment model, an encoder measures how similar the meanings are, by the angle
+    between the embeddings; the similarity is halved for each lost phrase of the original. The
+    encoder does not distinguish who does what to whom, so without an entailment model, candidates
+    are ranked, but none is accepted.
 
     Args:
         target: Target to improve, such as `mean_hbpp` or `mean_p10`; for a retrieval
@@ -150,7 +153,7 @@ class Judge:
         self._embed = spaced.embed
 
     def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
-        """Return a verdict on each candidate for a prompt, in their order."""
+        """Return a verdict on each candidate, in the order of the candidates."""
         from scipy.special import ndtr
 
         texts = [original, *candidates]
@@ -196,7 +199,7 @@ class Judge:
         return verdicts
 
     def rank(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
-        """Assess the candidates and sort them by `score`, refused ones last.
+        """Return a verdict on each candidate, sorted by `score`; refused candidates are last.
 
         Example:
             >>> ranked = Judge().rank("a couch dog on", ["a couch", "a dog on a couch"])
@@ -228,7 +231,7 @@ class Judge:
         return ""
 
     def _compare_phrases(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return the similarity of two texts, and the phrases that only the first has."""
+        """Return the similarity of two texts, and the phrases that only the first text contains."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = normalise_rows(self._embed([other, whole, *(part.rest for part in parts)]))
         _, near, *others = points @ points[0]
@@ -236,7 +239,7 @@ class Judge:
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
 
     def _get_gain_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
-        """Return the standard deviations of gains, without chance in votes and images if known."""
+        """Return the standard deviations of gains, if known without chance in votes and images."""
         known, target = self.predictor.name, self.target
         most = float(get_error_correlation(known, target, 1.0)) if self._is_own_space else 0.0
         shared = get_error_correlation(known, target, cosines) if most else np.zeros(len(cosines))
@@ -246,7 +249,7 @@ class Judge:
 
 
 class Entailment:
-    """A transformers model that distinguishes entailment from contradiction.
+    """A natural language inference model of transformers.
 
     Args:
         name: A folder or OWNER/NAME of a model trained on MNLI or similar pairs.
@@ -268,7 +271,7 @@ class Entailment:
             raise EngineError(f"{name} has no label 'entailment' ({named}); choose another model")
 
     def __call__(self, original: str, rewrites: Sequence[str]) -> list[float]:
-        """Return each rewrite's probability of entailment, the lower of both directions."""
+        """Return each rewrite's probability of entailment, the lower one of the two directions."""
         import torch
 
         originals = [original] * len(rewrites)
@@ -284,13 +287,13 @@ def get_error_correlation(predictor: str, target: str, cosines: ArrayLike) -> ND
     """Return the correlation of the errors of two predictions, given the prompts' similarity.
 
     Args:
-        predictor: The predictor in whose embedding space the cosines were computed, like `static`.
+        predictor: The predictor whose embeddings have these cosines, like `static`.
         target: The predicted target.
         cosines: Cosines of pairs of prompts, any shape.
 
     Returns:
-        From 0 to 1, in the shape of `cosines`. 0 for predictors and targets without measurements,
-        and for prompts less similar than the measured ones: their errors count as independent.
+        Correlations from 0 to 1, in the shape of `cosines`. They are 0 for predictors and targets
+        without measurements, and for prompts that are less similar than the measured pairs.
 
     Example:
         >>> get_error_correlation("static", "mean_p10", [0.5, 1.0]).round(2).tolist()

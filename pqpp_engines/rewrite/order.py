@@ -1,10 +1,11 @@
 """The probability that the words of a prompt are in English order.
 
 Predictors and entailment models mostly ignore the order of words (McCoy, Pavlick and Linzen, "Right
-for the Wrong Reasons", 2019), so word salad is predicted to do as well as a phrase. Therefore pairs
-of adjacent words are rated: how much more often two classes of words are adjacent in captions than
-by chance. Each function word is a class; other words are classed by their endings. `order.json`
-contains the counts of adjacent classes in PQPP's train captions, but no content words.
+for the Wrong Reasons", 2019), so word salad is predicted to do as well as a phrase. Therefore each
+pair of adjacent words is scored by how much more often the classes of the two words are adjacent in
+captions than by chance. Each function word is its own class; other words are classified by their
+endings. `order.json` contains the counts of adjacent classes in PQPP's train captions, but no
+content words.
 """
 
 import math
@@ -27,9 +28,9 @@ _SMOOTHING = 8  # of counts, by the kinds' own shares
 
 
 def compute_order_probability(text: str) -> float:
-    """Return the probability that the words of a text are in English order rather than shuffled.
+    """Return the probability that a text's words are in English order rather than shuffled.
 
-    Both have a prior probability of .5.
+    The prior probability of either case is .5.
 
     Example:
         >>> phrases = "a small dog on a couch", "dog couch small on a"
@@ -41,7 +42,7 @@ def compute_order_probability(text: str) -> float:
 
 
 def score_adjacent_words(text: str) -> float:
-    """Return the mean pointwise mutual information of adjacent word classes, by counts in captions.
+    """Return the mean pointwise mutual information of adjacent word classes in captions.
 
     Example:
         >>> score_adjacent_words("a dog") > 0 > score_adjacent_words("dog a")

@@ -11,10 +11,10 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
 
     The reward is the score by which `Judge` ranks rewrites: the product of the probabilities that
     the rewrite does better, that its words are in order and that it means the same. A rewrite gets
-    0 if it changes numbers, adds a negation, loses one without `entailment` to confirm it, is word
-    salad or cannot be read. The prompt itself gets .5 times the probability that it is in order.
-    Without `entailment`, the reward ignores who does what to whom, and a long training may exploit
-    that.
+    0 if it changes numbers, adds a negation, drops a negation without `entailment` to confirm it,
+    is word salad, or cannot be read. An unchanged prompt gets .5 times the probability that its
+    words are in order. Without `entailment`, the reward ignores who does what to whom, which a
+    model may learn to exploit.
 
     Args:
         target: The target to improve.
@@ -22,9 +22,9 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
 
     Returns:
         A function of `prompts` and `completions` that returns one float from 0 to 1 per completion.
-        Both are texts, or lists of messages, of which the last one counts. If the prompts are
-        instructions, a column `original` of the dataset has the prompts to rewrite. Other columns
-        are ignored.
+        Prompts and completions are texts, or lists of messages, of which the last is used. If the
+        prompts are instructions, the dataset must have a column `original` with the prompts to
+        rewrite. Other columns are ignored.
 
     Raises:
         EngineError: See `Judge`.

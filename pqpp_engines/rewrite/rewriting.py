@@ -44,7 +44,7 @@ class Writer:
         self.chat, self.count, self.instruction = chat, count, file.read_text("utf-8").strip()
 
     def check_budget(self, prompts: list[str]) -> None:
-        """Raise an error before any request if the calls would exceed the budget.
+        """Raise an error, before the first request, if the calls would exceed the budget.
 
         Raises:
             ServiceError: The budget is too small.
@@ -88,9 +88,9 @@ class RewriteResult(NamedTuple):
         columns: One value per prompt: `prompt`; `rewritten`, the best rewrite if it was accepted,
             else the prompt; `changed`, whether it was accepted; `best`, the highest-ranked rewrite
             that was accepted or lacks only confirmation by an entailment model, else the prompt;
-            `probability`, that of `best` being better; and `TARGET_gain`, the expected gain of
-            `best`, for the target and a second one.
-        verdicts: One per candidate: its `RewriteVerdict` as a dict, with its `original`.
+            `probability`, the probability that `best` is better; and `TARGET_gain`, the expected
+            gain of `best`, for the target and for a second target.
+        verdicts: One dict per candidate: its `RewriteVerdict`, and the `original`.
         error: The error that ended the writing; later prompts are unchanged.
         stopped_at: The index of the prompt at which `error` occurred.
     """
@@ -107,13 +107,13 @@ def rewrite_prompts(
     judge: Judge,
     progress: bool = False,
 ) -> RewriteResult:
-    """Rank rewrites of prompts, and use the accepted ones.
+    """Rank the candidates for each prompt, and replace the prompt by its best accepted candidate.
 
-    Paid results are kept: if the writer fails, the rewrites so far are returned.
+    If the writer fails, the rewrites so far, which may have cost money, are returned.
 
     Args:
         write: A function that returns the candidates of a prompt, such as a `Writer`.
-        judge: Ranks the candidates, and accepts or refuses each.
+        judge: The judge, which ranks the candidates and accepts or rejects each.
         progress: Show a progress bar on standard error.
     """
     from tqdm import tqdm
@@ -167,8 +167,8 @@ def write_study(
 ) -> int:
     """Write the prompts for `pqpp generate`, and the pairs that `pqpp annotate` shows.
 
-    People see the original prompt with one image of it and one of its rewrite, and choose the
-    better one without knowing which is which. Unchanged prompts are left out.
+    People see the original prompt with an image of the original and an image of its rewrite, and
+    choose the better image without knowing which is which. Unchanged prompts are left out.
 
     Args:
         folder: The folder for `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`,
@@ -176,8 +176,8 @@ def write_study(
             in it are kept.
         prompt_ids: Distinct ids, one per prompt.
         originals: The prompts.
-        rewrites: Their replacements.
-        model: The model's name in files of `pqpp generate`.
+        rewrites: The rewritten prompts, in the same order.
+        model: The name of the model in file names of `pqpp generate`.
         images_per_prompt: Number of image pairs per prompt.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Send each prompt to the model whose expected quality is worth its cost."""
+"""Send each prompt to the model whose predicted quality is worth its cost."""
 
 from pqpp_engines.route.answers import Decision, RoutedAnswer
 from pqpp_engines.route.router import Router

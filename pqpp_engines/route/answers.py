@@ -1,6 +1,6 @@
 """Call the routes' functions in threads, and log each call with its answer or failure.
 
-A killed job continues from the log: prompts with an answer in it are not sent again.
+A killed job continues from the log: prompts with an answer in the log are not sent again.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ class Decision(NamedTuple):
 
     Attributes:
         route: The name of the route.
-        value: The lower bound of each route's quality in units of utility, by route.
+        value: The lower bound of each route's quality, in units of utility, by the route's name.
         cost: Cost of the chosen route.
-        out_of_domain: Whether the predictor cannot read the prompt, which then goes to the most
-            expensive route.
-        reason: The reason in a few words.
+        out_of_domain: Whether the predictor cannot read the prompt; if so, the prompt goes to the
+            most expensive route.
+        reason: The reason for the choice, in a few words.
     """
 
     route: str
@@ -46,7 +46,7 @@ class RoutedAnswer:
     Attributes:
         result: The output of the route's function; None if every route failed.
         route: The route that answered; None if none did.
-        failed: Routes that failed before it, each with the reason.
+        failed: The reason of each route that failed before, by the route's name.
     """
 
     result: Any
@@ -55,7 +55,7 @@ class RoutedAnswer:
 
     @property
     def error(self) -> str | None:
-        """Why there is no answer, or None."""
+        """The reason why there is no answer, or None."""
         if self.route is not None:
             return None
         reasons = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())
@@ -68,7 +68,8 @@ class RouteLog:
     Attributes:
         answers: The answers in the file, by index of the prompt.
         account: The spending so far: the number of logged prompts that are not sent again, and the
-            cost of all logged calls, or its maximum if a call has no recorded cost.
+            total cost of the logged calls, with the maximum cost of a call that has no recorded
+            cost.
     """
 
     def __init__(
@@ -147,8 +148,8 @@ def answer_prompts(
         decisions: The decision for each prompt without an answer, by index.
         texts: The prompts.
         functions: The function of each route by name.
-        costs: The cost of an answer by route.
-        rule: The budget that an alternative to a failed route must fit.
+        costs: The cost of an answer, by the route's name.
+        rule: The rule whose budget limits the alternatives to a failed route.
         account: The planned and actual spending.
         log: The log of calls and answers.
         workers: Number of parallel calls, in threads.

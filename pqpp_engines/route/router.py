@@ -1,4 +1,4 @@
-"""A router that is fitted to routes, a rule and a user's prompts, and saved in a small folder."""
+"""A router that is fitted to a user's routes, rule and prompts, and saved in a small folder."""
 
 import json
 import os
@@ -33,11 +33,12 @@ class Router:
     Attributes:
         routes: The models to choose from.
         rule: The rule of the choice.
-        price: The utility that a unit of cost must buy, found on the calibration prompts.
-        shares: The share of the calibration prompts that each route gets, by its name.
+        price: The gain in utility that must justify a unit of cost, found on the calibration
+            prompts.
+        shares: The share of the calibration prompts that each route gets, by the route's name.
         prompts: The number of calibration prompts.
-        predictor: Predicts the quality of each route.
-        predictor_name: The name under which it was loaded.
+        predictor: The predictor of each route's quality.
+        predictor_name: The name under which the predictor was loaded.
         revision: Revision of the predictor on the Hub.
         account: The spending of `route` so far, if there is no log.
     """
@@ -71,14 +72,14 @@ class Router:
         predictor: str = DEFAULT_PREDICTOR,
         revision: str | None = None,
     ) -> Self:
-        """Return a router with the price at which a user's prompts satisfy the rule.
+        """Return a router with a price at which the calibration prompts satisfy the rule.
 
         Args:
             routes: Two or more; exactly two for a share.
             rule: The budget, share or floor.
             calibration: At least 30 prompts like those to route, without answers.
             predictor: A predictor of the routes' targets, its name, folder or OWNER/NAME.
-            revision: Revision of a predictor on the Hub.
+            revision: The revision of a predictor on the Hub.
 
         Raises:
             EngineError: See `check_routes`; or there are too few prompts, or they cannot satisfy
@@ -110,16 +111,16 @@ class Router:
         return router
 
     def decide(self, prompts: Any, account: Account | None = None) -> list[Decision]:
-        """Choose a route for each prompt; unreadable ones go to the most expensive.
+        """Choose a route for each prompt; unreadable prompts go to the most expensive route.
 
-        Without an account, only the price decides, so budget and share hold only if the prompts
-        resemble those of the calibration.
+        Without an account, only the price decides, so a budget or share is met only if the prompts
+        resemble the calibration prompts.
 
         Args:
             prompts: The prompts, as for `Predictor.predict`.
-            account: Earlier spending. With it, the rule holds for any prompts, and these prompts
-                are added to it. Pass prompts together for the best choice; passed one by one, the
-                first go to the cheapest route.
+            account: Earlier spending. With an account, the rule holds for any prompts, and these
+                prompts are added to the account. Pass prompts together for the best choice; if they
+                are passed one by one, the first prompts go to the cheapest route.
 
         Example:
             >>> routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
@@ -155,7 +156,7 @@ class Router:
         workers: int = 1,
         progress: bool = False,
     ) -> list[RoutedAnswer]:
-        """Call the chosen route's function for each prompt, and the next best if one fails.
+        """Call the chosen route's function for each prompt; if it fails, try the next best route.
 
         If every route fails for a prompt, its answer has the error. The budget is never exceeded
         over all runs with one log. Failed and killed calls count as paid.

@@ -25,14 +25,15 @@ _NEAR = 0.005
 
 @dataclass(frozen=True)
 class Route:
-    """A model that can answer, a generator or a retriever.
+    """A model that can answer prompts: a generator or a retriever.
 
     Attributes:
         name: The route's name, chosen by the user.
-        target: The column that predicts its quality, like `sdxl_hbpp` or `clip_p10`.
+        target: The target by which the predictor predicts the route's quality, like `sdxl_hbpp` or
+            `clip_p10`.
         cost: Cost of one answer, at least 0, in any unit.
-        utility: Value of one unit of the target; 1 if all targets have the same unit. Required to
-            choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1).
+        utility: Value of one unit of the target; 1 if all targets have the same unit. Set it to
+            choose between generation (HBPP, -1 to 2) and retrieval (P@10, 0 to 1).
     """
 
     name: str
@@ -49,11 +50,11 @@ class Rule:
         budget: Maximum mean cost of an answer.
         share: Share of prompts for the more expensive of two routes.
         floor: Minimum quality, by the lower bound of the prediction. In units of utility; the
-            cheapest route whose bound reaches it is chosen, or if none does, the route with the
-            highest bound.
+            cheapest route whose bound reaches the floor is chosen, or if none does, the route with
+            the highest bound.
         confidence: One-sided confidence of the lower bounds (default: 0.9 with a floor, else 0.5).
             At .5, a bound is the prediction itself. A floor should hold with high confidence; with
-            a budget or a share, the bounds mostly cancel.
+            a budget or a share, only differences of bounds matter, and the margins mostly cancel.
     """
 
     budget: float | None = None
@@ -78,14 +79,14 @@ class Rule:
             raise EngineError(f"`share` must be from 0 to 1; got {self.share}")
 
     def get_lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
-        """Return lower confidence bounds of the quality, for normal errors."""
+        """Return lower confidence bounds of the quality, assuming normal errors."""
         from scipy.special import ndtri
 
         return values if self.confidence == 0.5 else values - ndtri(self.confidence) * deviations
 
 
 def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
-    """Refuse targets without a standard deviation, which a confidence above .5 needs.
+    """Raise an error for targets without a standard deviation, which a confidence above .5 needs.
 
     Raises:
         EngineError: A target has no standard deviation.
@@ -108,7 +109,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
 
 
 def check_routes(routes: Sequence[Route], rule: Rule) -> None:
-    """Refuse routes that the rule cannot choose between.
+    """Raise an error for routes between which the rule cannot choose.
 
     Raises:
         EngineError: There are fewer than two routes, two with the same name, an invalid cost or
@@ -146,8 +147,8 @@ def choose_routes(
     Args:
         value: Lower bounds of quality in units of utility, (prompts, routes).
         costs: One per route.
-        ood: Prompts out of domain; they go to the most expensive route.
-        rule: Only its floor is used; other rules are expressed by the price.
+        ood: Whether each prompt is out of domain; such prompts go to the most expensive route.
+        rule: The rule, of which only the floor is used; the price expresses other rules.
         price: The value of a unit of cost. Ties go to the cheaper route.
 
     Example:
@@ -169,12 +170,12 @@ def choose_routes(
 def find_price(
     value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
 ) -> float:
-    """Find a price at which the calibration prompts satisfy a budget or share.
+    """Find a price of a unit of cost at which the calibration prompts satisfy a budget or share.
 
-    A share of two routes equals the budget that it costs. It is filled even if the more expensive
-    route is expected to be worse, by a negative price; a budget is never spent on worse answers.
-    The price is halfway between the lowest sufficient price and the next one. `limit` is the
-    allowed mean cost; default: the rule's.
+    A share is converted to the mean cost of two routes with this share. It is reached even if the
+    more expensive route is expected to be worse, by a negative price; a budget is never spent on
+    worse answers. The price is halfway between the lowest sufficient price and the next higher one.
+    `limit` is the allowed mean cost; default: that of the rule.
 
     Returns:
         The price; 0 for a floor.
@@ -214,7 +215,7 @@ def find_price(
 
 
 def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
-    """Return one price between each two adjacent prices at which a choice changes."""
+    """Return one price between any two adjacent prices at which a choice of route changes."""
     # They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
     # all.
     gains = [np.zeros(1)]
@@ -235,7 +236,7 @@ class Account:
     With an account, the rule holds for the actual prompts, not only for the calibration prompts:
     the total cost never exceeds the budget times the number of prompts, and a share is off by at
     most half a percentage point or one prompt. Prompts out of domain go to the most expensive route
-    only as far as the rule allows.
+    only if the rule allows it.
 
     Attributes:
         asked: Number of prompts.
@@ -251,8 +252,8 @@ class Account:
     ) -> NDArray[np.int64]:
         """Return the index of each prompt's route, int64 (prompts,), and record the costs.
 
-        If the price breaks the rule, the nearest price that satisfies it is used, so that the
-        prompts that matter least change routes.
+        If the rule is broken at this price, the nearest price that satisfies the rule is used, so
+        that the prompts with the least to lose change routes.
 
         Args:
             value: As for the function `choose_routes`, like the other arguments.
@@ -281,7 +282,7 @@ class Account:
         return chosen
 
     def try_to_spend(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
-        """Release a planned cost, and spend a call's cost; return whether the budget allowed it."""
+        """Replace a planned cost by a call's cost; return whether the budget allows the call."""
         with self._lock:
             self.spent -= planned
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9
@@ -316,7 +317,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """Return the checked content of a router's file.
 
     Raises:
-        EngineError: The file is not a router's, or an entry is invalid; one line names it.
+        EngineError: The file is not a router's, or an entry is invalid.
 
     Example:
         >>> import tempfile

@@ -1,4 +1,4 @@
-"""Measure how well an assessor's verdicts, and rankings of models by them, agree with people."""
+"""Measure how well an assessor's verdicts, and rankings by these verdicts, agree with people."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,11 +42,12 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
 
     The answer is in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; empty
     cells are ignored. The image is identified by `image`, or by `prompt_id` and `model` (or
-    `generator`). The majority of an image's answers decides; images with a tie are left out.
+    `generator`). The majority of an image's answers decides; images with a tie between answers are
+    left out.
 
     Raises:
         FeedbackError: An answer has another value, or no image has a majority answer.
-        FileError: The table cannot be read or has no such columns.
+        FileError: The table cannot be read or lacks these columns.
 
     Example:
         >>> import tempfile
@@ -93,16 +94,16 @@ FIGURES = ("n", "people", "automated", "bias", "accuracy", "kappa", "f1_true", "
 
 
 def compute_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
-    """Return how well verdicts agree with people's answers for the same images.
+    """Return measures of how well verdicts agree with people's answers on the same images.
 
     Args:
         verdicts: The assessor's verdicts, (images,).
         people: People's answers, (images,).
 
     Returns:
-        `n`; `people` and `automated`, each a rate and both ends of Wilson's 95% interval; `bias`,
-        the automated rate minus people's; `accuracy`; Cohen's `kappa`; and `f1_true` and
-        `f1_false`, the F1 of each class, 0 if the class occurs on neither side.
+        `n`; `people` and `automated`, each with a rate of positive answers and both ends of its 95%
+        Wilson interval; `bias`, the automated rate minus people's; `accuracy`; Cohen's `kappa`; and
+        `f1_true` and `f1_false`, the F1 of each class, 0 for a class that never occurs.
 
     Example:
         >>> figures = compute_agreement([True, True, False, False], [True, False, False, False])
@@ -128,7 +129,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
 
     Args:
         rows: Rows with `verdict` (the assessor's) and `people` (people's answer).
-        by: The columns to group by; they precede the statistics.
+        by: The columns to group by; they come first in the result.
 
     Example:
         >>> rows = [{"task": "Counting", "verdict": True, "people": True}]
@@ -158,7 +159,7 @@ def compare_rankings(
 ) -> dict[str, Any]:
     """Compare the rankings of models by automated verdicts and by people's answers.
 
-    Prompts are resampled with all their images.
+    Prompts are resampled, each with all its images.
 
     Args:
         verdicts: The assessor's verdicts, (images,).
@@ -168,9 +169,10 @@ def compare_rankings(
 
     Returns:
         `by_people` and `by_automation`, dicts from model to rate, highest first; `same_order` and
-        `same_first`, the shares of samples with equal orders, or equal first models; and `pairs`:
-        for each pair of models both differences of rates with 95% intervals, and whether both
-        intervals exclude 0 on the same side (`survives`).
+        `same_first`, the shares of bootstrap samples in which the two rankings, or their first
+        models, are equal; and `pairs`: for each pair of models, the difference of rates by people
+        and by automation with 95% intervals, and whether both intervals exclude 0 on the same side
+        (`survives`).
 
     Example:
         >>> found = compare_rankings([1, 0, 1, 0], [1, 0, 1, 0], ["a", "b", "a", "b"], [1, 1, 2, 2])
@@ -207,8 +209,8 @@ def resample_means(
 
     Args:
         sums: Sum of the values of each prompt's images by model, (prompts, models).
-        counts: Number of these images, same shape.
-        seed: The same seed draws the same prompts.
+        counts: Number of each prompt's images by model, same shape.
+        seed: The seed; the same seed draws the same prompts.
 
     Returns:
         Means of shape (resamples, models); NaN if a sample has no image of a model.
@@ -278,11 +280,11 @@ def compare_with_people(
         people: People's answers for some of the images.
 
     Returns:
-        Tables of the agreement by task and by model, a table of how many ratings the scores save,
-        and notes that explain the columns.
+        Tables of the agreement by task and by model, a table of how many human ratings the scores
+        replace, and notes that explain the columns.
 
     Raises:
-        FeedbackError: No image that has a verdict or a score was rated by people.
+        FeedbackError: People rated no image that has a verdict or a score.
 
     Example:
         >>> about = {"prompt_id": "", "task": "t", "generator": "g", "routine": None}
@@ -324,7 +326,7 @@ def _get_score(row: Row) -> float | None:
 
 
 def _summarise(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
-    """Return the statistics of verdicts, if any, and the rank correlation of scores."""
+    """Return the agreement of verdicts, if there are any, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
     figures = compute_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
     scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)

@@ -1,4 +1,4 @@
-"""The interface of assessors: models observe images, and arithmetic scores the observations."""
+"""The interface of assessors: models observe images, and rules score the observations."""
 
 import abc
 import contextlib
@@ -23,9 +23,9 @@ class Verdict:
     """The assessment of an image by one assessor.
 
     Attributes:
-        verdict: Whether the image shows what the prompt requires; None if undecided, or if the
-            assessor only gives scores.
-        score: Higher is better, in the assessor's own range; None if there is none.
+        verdict: Whether the image shows what the prompt requires; None if this is undecided, or if
+            the assessor computes only scores.
+        score: The score, in the assessor's own range; higher is better; None if there is none.
     """
 
     verdict: bool | None
@@ -34,14 +34,15 @@ class Verdict:
 
 
 class Assessor(abc.ABC):
-    """An automated assessor: models observe an image, and arithmetic scores the observations.
+    """An automated assessor: models observe an image, and rules score the observations.
 
     Attributes:
         name: The assessor's name, like `gimbrr`.
         routine: The name of the rules, like `gimbrr-published`; the annotator in tables of votes.
-        columns: Columns of `Picture.about` that `observe` and `score` read; copied to the result.
-        models: The models by role.
-        seconds: Computing time by role, filled by `measure_time`.
+        columns: Columns of `Picture.about` that `observe` and `score` read; they are copied to the
+            result.
+        models: The names and revisions of the models, by role.
+        seconds: Computing time by role, which `measure_time` records.
         is_one_by_one: Whether `observe` gets only one image per call.
     """
 
@@ -56,7 +57,7 @@ class Assessor(abc.ABC):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Further settings that evidence or scores depend on, as JSON values."""
+        """Further settings on which evidence or scores depend, as JSON values."""
         return {}
 
     @abc.abstractmethod
@@ -78,12 +79,12 @@ class Assessor(abc.ABC):
         """Return the assessment from the evidence, without models.
 
         Args:
-            evidence: The JSON form of what `observe` returned, with six decimals.
+            evidence: An output of `observe` after conversion to JSON and back, with six decimals.
             picture: The source of the image; its file may be missing.
         """
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
-        """Refuse a run that would exceed the budget, before it starts.
+        """Raise an error, before a run, if it would exceed the budget.
 
         Raises:
             ServiceError: The budget is too small.
@@ -104,7 +105,7 @@ class Assessor(abc.ABC):
 
 
 def get_settings(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
-    """Return the settings that verdicts depend on besides prompts and images."""
+    """Return the settings on which verdicts depend besides prompts and images."""
     return [
         {
             "name": assessor.name,
@@ -141,7 +142,7 @@ def _to_plain(value: Any) -> Any:
 
 
 def make_rng(*parts: Any) -> np.random.Generator:
-    """Return a random generator that depends only on its arguments.
+    """Return a random generator that depends only on the arguments.
 
     An image's random choices are thus the same in every run, batch and order.
 

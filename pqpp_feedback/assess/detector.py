@@ -1,4 +1,4 @@
-"""Object detectors with fixed or open classes."""
+"""Object detectors with fixed classes or an open vocabulary."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,8 +21,8 @@ SYNONYMS = {
 class Detector:
     """A detector of the objects that a prompt names.
 
-    Detectors with fixed classes (DETR, RT-DETR, D-FINE, ...) find the classes of these names;
-    detectors with open classes (OWLv2, GroundingDINO, ...) search for each name separately.
+    Detectors with fixed classes (DETR, RT-DETR, D-FINE, ...) use the classes that match the names;
+    detectors with an open vocabulary (OWLv2, GroundingDINO, ...) search for each name separately.
 
     Args:
         name: Name or path of the detector, for `pqpp_backbones.pretrained.fetch_model`.
@@ -44,7 +44,7 @@ class Detector:
 
     @torch.inference_mode()
     def observe(self, images: Sequence[Any], names: Sequence[list[str]]) -> list[dict[str, Any]]:
-        """Return each image's `boxes`, as fractions of its sides, and `labels` by name."""
+        """Return each image's `boxes`, as fractions of its sides, and the `labels` of the names."""
         seen, config = [], self._loaded.model.config
         is_grounded = "dino" in config.model_type
         for image, asked in zip(images, names, strict=True):
@@ -78,7 +78,7 @@ class Detector:
 
 
 def move_to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
-    """Return a processor's tensors on the model's device, floats in its dtype."""
+    """Return a processor's tensors on the model's device, with floats in the model's dtype."""
     kind = getattr(torch, loaded.dtype)
     return {
         name: value.to(loaded.device, kind if value.is_floating_point() else value.dtype)
@@ -93,7 +93,7 @@ def _is_open_set(config: Any) -> bool:
 
 
 def make_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
-    """Return boxes as plain values, the highest score first, ties by label and position.
+    """Return boxes as plain values, sorted by descending score, then by label and position.
 
     Boxes outside the image, such as in its padding, are left out.
 
@@ -117,7 +117,7 @@ def make_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list
 
 
 def find_label(name: str, labels: Sequence[str]) -> str | None:
-    """Return a detector's label for an object; None if it has no such class.
+    """Return a detector's label for an object; None if the detector has no such class.
 
     Example:
         >>> find_label("couches", ["person", "Sofa"]), find_label("hat", ["person", "N/A"])

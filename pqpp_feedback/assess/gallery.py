@@ -1,7 +1,7 @@
 """Show verdicts on an HTML page: images with the evidence drawn over them, reasons and filters.
 
-Images are linked and loaded when they become visible, or embedded as small copies, so that the page
-needs no other file.
+Images are linked, and loaded when they become visible; or they are embedded as small copies, so
+that the page needs no other file.
 """
 
 import base64
@@ -48,7 +48,7 @@ def render_gallery(
         page: The path of the page, for links to the images.
         people: People's answers; images with a different verdict come first.
         embedded: Whether to embed small copies of the images.
-        threshold: Probability from which a word is marked.
+        threshold: Minimum probability of misalignment at which a word is marked.
 
     Raises:
         FeedbackError: There are no rows with an image, evidence is invalid, or no image exists.
@@ -140,8 +140,8 @@ def verdict_to_word(verdict: bool | None) -> str:
 def find_boxes(evidence: Any) -> list[dict[str, Any]]:
     """Return up to 60 boxes found anywhere in evidence.
 
-    A box is an object with `box`, four numbers from 0 to 1 (left, top, right, bottom), and a
-    `label`, `name` or `text`; those without a score have score 1.
+    A box is a JSON object with `box`, four numbers from 0 to 1 (left, top, right, bottom), and a
+    `label`, `name` or `text`; boxes without a score get score 1.
 
     Example:
         >>> box = {"label": "cat", "score": 0.2, "box": [0, 0.5, 0.5, 1]}
@@ -178,7 +178,7 @@ def _render_heatmaps(evidence: Row) -> list[dict[str, str]]:
 
 
 def _get_source(path: Path | None, page: Path, embedded: bool) -> str | None:
-    """Return the address of an image for the page; None if there is none."""
+    """Return the URL of an image for the page; None if there is none."""
     if path is None:
         return None
     if not embedded:
@@ -200,7 +200,7 @@ def _to_data_url(form: str, image: Any) -> str:
 def _summarise_routines(
     images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]
 ) -> list[str]:
-    """Return one line per routine: its rows, its matches and its agreement with people."""
+    """Return one line per routine: its number of rows and matches, its agreement with people."""
     verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
     for name, rows in images.items():
         for row in rows:

@@ -26,11 +26,11 @@ class Picture:
     Attributes:
         prompt: The prompt's text; empty if there is none.
         image_id: The path below the folder of images, with `/`.
-        prompt_id: The prompt's id, or empty.
+        prompt_id: The prompt's id; empty if there is none.
         generator: The model that made the image; empty if unknown.
         about: Further columns of the prompt, such as its task.
-        problem: Why it cannot be assessed, such as "has no prompt"; empty if it can.
-        content: The bytes of an image in memory.
+        problem: Why the image cannot be assessed, such as "has no prompt"; empty if it can.
+        content: The bytes of the file, for an image in memory.
     """
 
     path: Path
@@ -50,9 +50,9 @@ def find_pictures(
 
     Images are named `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
-    `prompt_id`, `model` and further columns (the format of the imagefolder builder). A prompt
-    can also be in a `.txt` file next to the image (`a.png`, `a.txt`). The folder's prompts override
-    `prompts`.
+    `prompt_id`, `model` and further columns (the format of the imagefolder builder). A prompt can
+    also be in a `.txt` file next to the image (`a.png`, `a.txt`). Prompts that are found in the
+    folder override `prompts`.
 
     Args:
         prompts: Rows with `prompt`, `prompt_id` and further columns.
@@ -61,8 +61,8 @@ def find_pictures(
         The pictures, and the ids of prompts without images.
 
     Raises:
-        FeedbackError: The folder does not exist or has no image, a listed image is missing, or an
-            id is not unique.
+        FeedbackError: The folder does not exist or has no image, a listed image is missing, or a
+            prompt id is not unique.
         FileError: The table of the folder cannot be read.
 
     Example:
@@ -215,10 +215,10 @@ def _parse_model(name: str) -> str:
 
 
 def open_picture(path: str | Path | bytes) -> Any:
-    """Open an image as RGB: the first frame of an animation, scaled down if it is very large.
+    """Open an image as RGB; of an animation, the first frame. Very large images are scaled down.
 
     Raises:
-        FeedbackError: It cannot be read, or a side is shorter than `SHORTEST` pixels.
+        FeedbackError: The image cannot be read, or a side is shorter than `SHORTEST` pixels.
 
     Example:
         >>> import tempfile
@@ -240,7 +240,7 @@ def open_picture(path: str | Path | bytes) -> Any:
 
 
 def open_pictures(pictures: Iterable[Picture]) -> Iterator[tuple[Any, Picture]]:
-    """Yield the opened image and the picture, for each picture that can be assessed."""
+    """Yield each picture that can be assessed, with its opened image before it."""
     for picture in pictures:
         with contextlib.suppress(FeedbackError):
             if not picture.problem:
@@ -287,7 +287,7 @@ def _get_other_columns(row: Row) -> Row:
 
 
 def _find_prompt(path: Path, row: Row, asked: Row) -> tuple[str, str]:
-    """Return an image's prompt, and the problem if there is none; one of them is empty."""
+    """Return an image's prompt and "", or "" and the reason why it has no prompt."""
     prompt = row.get("prompt")
     if prompt in (None, ""):
         prompt = row.get("text", prompt)

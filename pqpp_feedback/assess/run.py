@@ -2,8 +2,8 @@
 
 The shards are in `.NAME.parts/` next to the table, in a folder whose name is a hash of everything
 that the result depends on; a rerun with the same inputs and settings reuses them. Under `accelerate
-launch`, each process computes a share, and the last one merges the shards. Use `AssessmentJob` to
-run the shards yourself.
+launch`, each process computes its share of the shards, and the last process merges them. Use
+`AssessmentJob` to run the shards yourself.
 """
 
 import os
@@ -43,11 +43,12 @@ class AssessmentSummary:
     """The counts of an assessment run.
 
     Attributes:
-        images: Number of images assessed by this process; the others are from an earlier run.
+        images: Number of images that this process assessed; other images were assessed in earlier
+            runs or by other processes.
         rows: Number of rows written; 0 if shards are still missing.
-        missing: Number of shards left to other processes or the next run.
+        missing: Number of shards that other processes or later runs must still compute.
         seconds: Total time of observing and scoring.
-        seconds_by_role: Seconds of computing by role of the model.
+        seconds_by_role: Computing time in seconds, by the model's role.
     """
 
     images: int = 0
@@ -80,12 +81,12 @@ def assess(
 ) -> AssessmentSummary:
     """Assess images, and write a table with one row per image and assessor.
 
-    The table's bytes depend only on images, prompts, models and settings, not on the order of
-    pictures, the batch size, the number of processes or interruptions.
+    The table's bytes depend only on the images, prompts, models and settings. They do not depend on
+    the order of the pictures, the batch size, the number of processes, or interruptions.
 
     Args:
         output: The table to write, as in `write_verdicts`.
-        batch_size: Images in memory and per call of an assessor.
+        batch_size: Number of images in memory, and per call of an assessor.
         progress: Whether to show a progress bar on standard error.
         share: `I/N`, the share of this process; default: that of `accelerate launch`.
         replace: Whether to replace other assessors' verdicts in the table.
@@ -151,7 +152,7 @@ def _merge_parts(files: Sequence[Path], path: Path) -> int:
 
 
 def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
-    """Return a digest of everything that the rows depend on, including each file's size and time.
+    """Return a hash of everything on which the rows depend, including files' sizes and times.
 
     Example:
         >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))
@@ -221,7 +222,7 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
 
 
 def is_fatal(error: Exception) -> bool:
-    """Return whether an error concerns a model or service, so that other images would fail too.
+    """Return whether an error concerns a model or service, so that other images would also fail.
 
     Example:
         >>> is_fatal(FeedbackError("too small")), is_fatal(ZeroDivisionError())
@@ -237,14 +238,15 @@ class AssessmentJob:
     """A job of `pqpp_files.shards` that assesses the images of prompts.
 
     Args:
-        load_assessors: Loads the assessors before the first shard.
+        load_assessors: A function that loads the assessors; it is called before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
         column: The prompt column; the ids are in `prompt_id`.
         batch_size: Images per call of an assessor.
 
     Returns:
-        The columns of a table of verdicts, and `error`, the reason why an image has no evidence. A
-        prompt without images, without text or with an invalid id gives a row without an image.
+        The columns of a table of verdicts, and `error`, the reason why an image has no evidence.
+        For a prompt without images, without text or with an invalid id, there is one row without an
+        image.
 
     Example:
         >>> import pyarrow as pa, tempfile
@@ -267,7 +269,7 @@ class AssessmentJob:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that rows depend on besides prompts and images."""
+        """The settings on which rows depend besides prompts and images."""
         return {"job": "assess", "column": self.column, "assessors": get_settings(self.assessors)}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -281,7 +283,7 @@ class AssessmentJob:
         return make_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
     def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
-        """Return the pictures of prompts; a prompt without images gets one with the reason."""
+        """Return the pictures of prompts; a prompt without images has one that gives the reason."""
         texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
         ids, wrong_ids = get_ids(table, "prompt_id")
         columns = replace_invalid_utf8(table).to_pylist(), ids, texts, wrong_ids, faults

@@ -1,4 +1,4 @@
-"""Helpers of assessors: overlapping boxes, lists in text, unit vectors."""
+"""Helpers that assessors share: overlap of boxes, lists in text, and unit vectors."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ OVERLAP = 0.5
 
 
 def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:
-    """Return the boxes that do not overlap a better one (non-maximum suppression).
+    """Return the boxes that do not overlap a higher-scoring one (non-maximum suppression).
 
     Args:
         boxes: Boxes with `score` and `box` (left, top, right, bottom), the highest score first.
@@ -53,8 +53,8 @@ def parse_list(value: Any, separators: str = ";|") -> list[str]:
     r"""Convert a list, or a string that contains one, to a list of strings.
 
     Args:
-        value: A list; a list written by Python, JSON or NumPy, as `datasets` and `pandas` put into
-            CSV; a string with separators; or None.
+        value: A list; a list as text in the syntax of Python, JSON or NumPy, as `datasets` and
+            `pandas` write it to CSV; a string with separators; or None.
 
     Example:
         >>> parse_list("a cat wakes; a cat eats"), parse_list(["one"]), parse_list(None)

@@ -66,7 +66,7 @@ def make_row(
 
 
 def get_model_columns(assessor: Assessor) -> dict[str, str]:
-    """Return the columns that identify an assessor: `routine`, `model` and `revision`.
+    """Return the values of the columns that identify an assessor: `routine`, `model`, `revision`.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -120,7 +120,7 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
     """Write rows to a table atomically, and return their number.
 
     Args:
-        path: The file; its ending is one of `TABLE_STYLES`. Only Parquet has bounded memory.
+        path: The file; its ending is one of `TABLE_STYLES`. Memory use is bounded only for Parquet.
         rows: Rows with all or some of `COLUMNS`.
 
     Example:
@@ -191,7 +191,7 @@ def rescore(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict
         assessors: Assessors without loaded models; the rows keep their models' names.
 
     Raises:
-        FeedbackError: Evidence is not a JSON object, or not the assessor's.
+        FeedbackError: Evidence is not a JSON object, or the assessor cannot read it.
 
     Example:
         >>> from types import SimpleNamespace as Made

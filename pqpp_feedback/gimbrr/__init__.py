@@ -1,1 +1,1 @@
-"""GIMBRR's automated routines: which objects a prompt names, and how many, an image shows."""
+"""GIMBRR's automated routines: whether an image shows the objects that its prompt names."""

@@ -1,4 +1,4 @@
-"""GIMBRR as an assessor: CLIP decides what is shown, and a detector counts objects."""
+"""GIMBRR as an assessor: CLIP decides whether objects are shown, and a detector counts them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ class GimbrrAssessor(Assessor):
 
     Args:
         routine: The rules that turn evidence into verdicts.
-        clip: A `ClipScorer`; None to score stored evidence.
-        detector: A `pqpp_feedback.assess.detector.Detector`; None to score stored evidence.
+        clip: A `ClipScorer`; None to score only stored evidence.
+        detector: A `pqpp_feedback.assess.detector.Detector`; None to score only stored evidence.
 
     Example:
         >>> from pathlib import Path
@@ -69,7 +69,7 @@ class GimbrrAssessor(Assessor):
         return evidence
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the routine's verdict; an undecided one is None, with the reason."""
+        """Return the routine's verdict; if it is undecided, it is None with the reason."""
         asked, seen = parse_task(picture.about), Evidence(evidence)
         conditions = make_conditions(asked)
         if isinstance(conditions, str) or (missing := seen.explain_missing(conditions)):
@@ -78,7 +78,7 @@ class GimbrrAssessor(Assessor):
 
 
 class ClipScorer:
-    """A CLIP-like model that compares images with names of objects, of `VOCABULARY` and the prompt.
+    """A CLIP-like model that compares images with the object names in `VOCABULARY` and the prompt.
 
     Args:
         name: Name or path of the model, for `pqpp_backbones.pretrained.fetch_model`.
@@ -94,7 +94,7 @@ class ClipScorer:
         self._texts: dict[str, NDArray[np.float64]] = {}
 
     def observe(self, images: Sequence[Any], names: Sequence[list[str]]) -> list[dict[str, Any]]:
-        """Return each image's similarities to the `VOCABULARY` and to its names."""
+        """Return each image's similarities to the `VOCABULARY` and to the names in its prompt."""
         from pqpp_backbones.images.embedding import embed_images
 
         model, processor = self._loaded.model, self._loaded.processor

@@ -1,4 +1,4 @@
-"""The conditions that a prompt of GIMBRR sets for its image.
+"""The conditions that an image must meet for its GIMBRR prompt.
 
 A new task is a function from a prompt's task to conditions, and a name in `TASK_CONDITIONS`.
 """
@@ -35,7 +35,7 @@ class Task:
 
 
 def parse_task(about: Mapping[str, Any]) -> Task:
-    """Return the task of a prompt; letter case is ignored, and 3.0 is 3.
+    """Return the task of a prompt; letter case is ignored, and 3.0 is read as 3.
 
     Args:
         about: The prompt's `ASKED_COLUMNS`; objects are a list, or separated by commas.
@@ -61,9 +61,10 @@ class Condition:
     """One requirement of a prompt.
 
     Attributes:
-        kind: One of `ROLES`: whether the image must show an object, lack it, or show `count` of it.
+        kind: A key of `ROLES`: whether the image must show an object, must not show it, or must
+            show `count` of it.
         name: The object.
-        others: Other objects of the prompt, which are not distractors of this one.
+        others: Other objects of the prompt, which are not distractors of this object.
         count: The required number, for `counts`.
 
     Example:
@@ -95,7 +96,7 @@ def make_shown_conditions(task: Task) -> list[Condition]:
 
 
 def make_absent_conditions(task: Task) -> list[Condition]:
-    """Return conditions that the objects are shown and the label's object is absent.
+    """Return the conditions that the objects are shown and that the label's object is absent.
 
     Raises:
         FeedbackError: The label names no object.
@@ -146,7 +147,7 @@ TASK_CONDITIONS: dict[str, Callable[[Task], Conditions]] = {
 
 
 def make_conditions(task: Task) -> Conditions | str:
-    """Return the conditions of a prompt, or the reason why there are none.
+    """Return the conditions for a prompt, or the reason why there are none.
 
     Example:
         >>> asked = Task("Negation", ("street",), "cow", True)

@@ -1,8 +1,9 @@
 """The paper's published routine: random distractors for CLIP, a threshold for the detector.
 
-An object is shown if it is more similar than 5 random names of MS COCO, and absent if it is not
-more similar than 9; a count is right if as many boxes score above .5. The published code draws new
-distractors in each run; here they depend on the image, so that verdicts are reproducible.
+An object is shown if the image is more similar to its name than to 5 random class names of MS COCO,
+and absent if it is not more similar to it than to 9 such names. A count is right if it is the
+number of boxes that score above .5. The published code draws new distractors in each run; here they
+depend on the image, so that verdicts are reproducible.
 """
 
 import math
@@ -33,7 +34,7 @@ class Evidence:
     """The outputs of CLIP and the detector for an image.
 
     Args:
-        evidence: An image's entry in the output of `GimbrrAssessor.observe`.
+        evidence: One image's entry in the output of `GimbrrAssessor.observe`.
 
     Example:
         >>> from pqpp_feedback.gimbrr.conditions import Condition
@@ -101,8 +102,9 @@ class PublishedRoutine:
     def assess(self, seen: Evidence, conditions: Conditions, image_id: str, task: str) -> Verdict:
         """Return whether all conditions are met, and their lowest score in 0 .. 1.
 
-        An object's score is its softmax among distractors (one minus that if it must be absent); a
-        count's score is the smaller number over the larger.
+        An object's score is the softmax of its similarity among those of the distractors (one minus
+        that value if the object must be absent); a count's score is the smaller number over the
+        larger.
         """
         judged = [self._rate(seen, condition, image_id) for condition in conditions]
         holds, scores, reasons = zip(*judged, strict=True)

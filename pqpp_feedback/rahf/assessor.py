@@ -1,4 +1,4 @@
-"""RAHF as an assessor: its outputs for an image, in words and as tinted images."""
+"""RAHF as an assessor: its scores, heatmaps and misaligned words as evidence."""
 
 import base64
 import io
@@ -24,7 +24,7 @@ class RahfAssessor(Assessor):
 
     Args:
         model: The loaded model; None to score stored evidence.
-        threshold: Probability from which a word counts as misaligned.
+        threshold: Minimum probability of a misaligned word.
     """
 
     name = routine = "rahf"
@@ -35,7 +35,7 @@ class RahfAssessor(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The threshold of misaligned words."""
+        """The threshold for misaligned words."""
         return {"threshold": self._threshold}
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:

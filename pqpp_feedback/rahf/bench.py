@@ -1,4 +1,4 @@
-"""Run RichHF's benchmark: models on a split, in the paper's four tables."""
+"""Evaluate models on a split of RichHF, in the paper's four tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -102,10 +102,10 @@ HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd"
 
 @dataclass(frozen=True)
 class PredictedSplit:
-    """A model's predictions on a split; outputs that it does not predict are None.
+    """A model's predictions on a split; outputs that the model does not predict are None.
 
     Attributes:
-        scores: `(images, 4)`; NaN columns are scores that it does not predict.
+        scores: `(images, 4)`; a column is NaN if the model does not predict the score.
         implausibility: `(images, side, side)` in 0 .. 1.
         misalignment: `(images, side, side)` in 0 .. 1.
         misaligned: For each image, whether each word of its prompt is misaligned.
@@ -136,15 +136,15 @@ class GroundTruth:
 
 
 def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[str, float]]:
-    """Return those of the paper's four tables for which there are predictions.
+    """Return the metrics of the paper's four tables, as far as there are predictions.
 
     Heatmaps follow the authors' conventions (`richhf`); keyword metrics are over the words of all
     images, with misaligned words as positives.
 
     Returns:
-        `scores` with `<score>_plcc` and `<score>_srcc`; `implausibility_heatmap` and
-        `misalignment_heatmap` with `HEATMAP_COLUMNS`; `keywords` with precision, recall and F1 in
-        percent.
+        A dict of dicts: `scores` has `<score>_plcc` and `<score>_srcc`; `implausibility_heatmap`
+        and `misalignment_heatmap` have `HEATMAP_COLUMNS`; `keywords` has precision, recall and F1
+        in percent.
     """
     from pqpp_metrics.functional.saliency import richhf_heatmap
 
@@ -162,7 +162,7 @@ def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[
 
 
 def evaluate_scores(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
-    """Return PLCC and SRCC of each predicted score; NaN for a constant one."""
+    """Return the PLCC and SRCC of each predicted score; NaN for a constant score."""
     from pqpp_metrics.functional.qpp_report import qpp_values
 
     columns = np.flatnonzero(~np.isnan(predicted).all(axis=0))
@@ -177,7 +177,7 @@ def evaluate_scores(predicted: NDArray[np.float64], true: NDArray[np.float64]) -
 def evaluate_words(
     misaligned: Sequence[Sequence[bool]], labels: Sequence[Sequence[int] | None]
 ) -> dict[str, float]:
-    """Return precision, recall and F1 in percent; positives are misaligned words.
+    """Return precision, recall and F1 in percent, with misaligned words as positives.
 
     Example:
         >>> evaluate_words([[True, True]], [[0, 1]])["precision"]
@@ -233,8 +233,8 @@ def collect_ground_truth(examples: Examples) -> GroundTruth:
 def summarise_metrics(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Return the metrics that are monitored during training, each about 0 to 1.
 
-    `mean`, which chooses the epoch, averages the scores' PLCC, the heatmaps' CC and the keywords'
-    F1 with equal weight; undefined metrics count as 0.
+    `mean`, by which the best epoch is chosen, averages the scores' PLCC, the heatmaps' CC and the
+    keywords' F1 with equal weight; undefined metrics count as 0.
     """
     plcc = {name: value for name, value in measured["scores"].items() if name.endswith("_plcc")}
     heatmaps = {

@@ -1,4 +1,4 @@
-"""The configuration of RAHF; its defaults are section 9 of the RichHF paper."""
+"""The configuration of RAHF; its defaults are those in section 9 of the RichHF paper."""
 
 from typing import Any, Self
 
@@ -10,26 +10,29 @@ from pqpp_feedback.registration import add_classes
 
 
 class RahfConfig(PreTrainedConfig):
-    """Sizes of the image tower, the T5 and the heads.
+    """The sizes of the image tower, of the T5 and of the heads.
 
-    The defaults are ViT-B/16 at 224 pixels and a T5 of 12 layers and 12 heads with an MLP of 2048,
-    which is T5 v1.1 base.
+    The defaults are ViT-B/16 at 224 pixels, and a T5 with 12 layers, 12 heads and an MLP size of
+    2048, as in T5 v1.1 base.
 
     Args:
         vision_config: A `ViTConfig`, SigLIP's vision config, or another one with one token per
             patch after any other tokens; images and patches are square.
-        text_config: The configuration of any T5; decoding starts with its padding token by default.
+        text_config: The configuration of any T5; by default, decoding starts with the padding
+            token.
         variant: `multi_head`, seven heads, or `augmented_prompt`, three heads for which a task
             string before the prompt selects the output (section 4.1.2).
         head_style: `paper`, or `released` for the first author's published weights: norms without
-            mean and bias, residual read-out convolutions, and a decoder that sees only the prompt.
-        heatmap_conv_sizes: Filters of the heatmap head's first convolutions.
-        heatmap_deconv_sizes: Filters of its deconvolutions, each of which doubles the map's size.
-        score_conv_sizes: Filters of the score head's convolutions.
-        score_conv_kernel: Kernel size of these convolutions.
-        score_conv_padding: Padding of these convolutions.
-        score_dense_sizes: Outputs of its dense layers before the last one, which has a single
-            output.
+            mean and bias, residual read-out convolutions, and a decoder that attends only to the
+            prompt.
+        heatmap_conv_sizes: Numbers of filters of the heatmap head's first convolutions.
+        heatmap_deconv_sizes: Numbers of filters of the heatmap head's deconvolutions, each of which
+            doubles the map's size.
+        score_conv_sizes: Numbers of filters of the score head's convolutions.
+        score_conv_kernel: Kernel size of the score head's convolutions.
+        score_conv_padding: Padding of the score head's convolutions.
+        score_dense_sizes: Numbers of outputs of the score head's dense layers before the last one,
+            which has a single output.
         heatmap_weight: Weight of the heatmaps' squared error in the loss.
         score_weight: Weight of the scores' squared error.
         keyword_weight: Weight of the rewritten prompt's cross-entropy.
@@ -62,7 +65,7 @@ class RahfConfig(PreTrainedConfig):
     initializer_range: float = 0.02
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Build the two towers' configurations and check the choices."""
+        """Build the configurations of image tower and T5, and check the options."""
         check_choice("variant", self.variant, VARIANTS)
         check_choice("head_style", self.head_style, HEAD_STYLES)
         self.vision_config = _build_config(self.vision_config or ViTConfig(), "vit")
@@ -76,22 +79,22 @@ class RahfConfig(PreTrainedConfig):
 
     @property
     def grid_size(self) -> int:
-        """Patches along a side of the image."""
+        """The number of patches along a side of the image."""
         return self.image_size // _get_side(self.vision_config, "patch_size")
 
     @property
     def image_size(self) -> int:
-        """Pixels along a side of the image."""
+        """The number of pixels along a side of the image."""
         return _get_side(self.vision_config, "image_size")
 
     @property
     def heatmap_size(self) -> int:
-        """Pixels along a side of a predicted heatmap."""
+        """The number of pixels along a side of a predicted heatmap."""
         return self.grid_size * 2 ** len(self.heatmap_deconv_sizes)
 
     @property
     def score_map_size(self) -> int:
-        """Side of the map that enters the score head's dense layers."""
+        """The side of the feature map that is the input of the score head's dense layers."""
         loss = self.score_conv_kernel - 1 - 2 * self.score_conv_padding
         return self.grid_size - loss * len(self.score_conv_sizes)
 

@@ -1,11 +1,11 @@
-"""Load weights of the first author's published layout into `RahfForRichFeedback`.
+"""Load weights in the first author's published layout into `RahfForRichFeedback`.
 
     python -m pqpp_feedback.rahf.convert_rahf CHECKPOINT OUTPUT --tokenizer t5-base
 
-The layout: `rename_vit` and `t5` with the names of transformers, `visual_token_projection`, two
-`heatmap_predictor` and four `score_predictor`, each of which is read in the order of its layers,
-so that the names inside a layer do not matter. Sizes come from the shapes. The weights themselves
-are their author's, under their own licence; nothing of them is in this package.
+The layout has `rename_vit` and `t5` with the names of transformers, `visual_token_projection`, two
+`heatmap_predictor` and four `score_predictor`. These predictors are read in the order of their
+layers, so that the names inside a layer do not matter. Sizes are inferred from the shapes. The
+weights are their author's, under their own licence, and are not part of this package.
 """
 
 import argparse
@@ -118,7 +118,7 @@ class Checkpoint(dict):
         return {name[len(prefix) + 1 :]: self[name] for name in names}
 
     def get_layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Return weight and bias of each layer under a prefix, in order."""
+        """Return the weight and bias of each layer under a prefix, in order."""
         numbers = [
             (value, self[f"{prefix}.{name}".removesuffix("weight") + "bias"])
             for name, value in self.select(prefix).items()
@@ -133,7 +133,7 @@ class Checkpoint(dict):
         return len({name.split(".")[0] for name in self.select(prefix) if name[0].isdigit()})
 
     def rename(self, old: str, new: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
-        """Return layers and norms under a prefix with pqpp's names."""
+        """Return the weights of layers and norms under a prefix, with pqpp's names."""
         state: StateDict = {}
         places = names or itertools.count()
         for name, (weight, bias) in zip(places, self.get_layers(old), strict=False):
@@ -144,7 +144,7 @@ class Checkpoint(dict):
         return state | {f"{norm}.weight".format(i): scale.flatten() for i, scale in norms}
 
     def rename_vit(self) -> "Checkpoint":
-        """Return the image tower with pqpp's names."""
+        """Return the weights of the image tower, with pqpp's names."""
         layout = Checkpoint()
         for name, value in self.select("vit").items():
             if not name.startswith("pooler."):  # created by default, never used
@@ -237,7 +237,7 @@ def infer_config(layout: Checkpoint) -> RahfConfig:
 
 
 def main() -> None:
-    """Convert a file and save the model with its processor."""
+    """Convert the checkpoint in the command line, and save the model with its processor."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("checkpoint", help="the published file")
     parser.add_argument("output", help="a new folder")

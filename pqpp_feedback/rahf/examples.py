@@ -1,4 +1,4 @@
-"""RichHF's rows as training examples, and as ground truth for evaluation."""
+"""RichHF's rows as training examples and as ground truth for evaluation."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -27,14 +27,14 @@ def load_split(
     subset: str | None = "richhf",
     limit: int | None = None,
 ) -> Any:
-    """Load a split of RichHF with prompts and images; rows that lack one are left out.
+    """Load a split of RichHF with prompts and images; rows without prompt or image are left out.
 
     Args:
         split: `train`, `validation` or `test`.
         data_dir: Folder of the TFRecord files; default: download.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
-        dataset: `pqpp`, or a dataset with the same columns, prompts and images included.
-        subset: Its configuration.
+        dataset: `pqpp`, or a dataset with the same columns, including prompts and images.
+        subset: The configuration of the dataset.
         limit: Use only this many rows.
 
     Raises:
@@ -69,7 +69,7 @@ def load_split(
 
 
 def is_published(split: str, data_dir: str | Path | None) -> bool:
-    """Return whether a split of RichHF comes from the unchanged published files.
+    """Return whether a split of RichHF is read from the unchanged published files.
 
     Args:
         split: The split, as for `load_dataset`.
@@ -102,7 +102,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
 
 
 def format_image_count(images: int, published: bool) -> str:
-    """Return the number of images as text, with a note if they are not the published files.
+    """Return the number of images as text, with a note if they are not from the published files.
 
     Example:
         >>> format_image_count(300, published=False)
@@ -121,12 +121,13 @@ class Examples:
         processor: A `RahfProcessor`.
         heatmap_size: Pixels along a side of the model's heatmaps.
         seed: Seed of augmentations and task choices.
-        blind: For ablations: `image` replaces images with grey; `prompt` replaces each word with
+        blind: For ablations: `image` replaces images by grey ones; `prompt` replaces each word by
             the unknown token, in encoder and decoder, so that only the number of words is known.
-        in_memory: Cache decoded images and maps; for small sets only.
+        in_memory: Whether to cache decoded images and maps; for small data sets only.
         prompt_dropout: Share of examples whose prompt is hidden from the encoder, so that the
-            decoder writes it from the image alone. It replaces the paper's pretraining on captions
-            (section 4.1.1); outputs that depend on the prompt then have no label.
+            decoder writes it from the image alone. This replaces the paper's pretraining on
+            captions (section 4.1.1). In these examples, outputs that depend on the prompt have no
+            label.
         joint_first: Number of initial epochs in which only the outputs that need both image and
             prompt (misalignment, alignment and the rewritten prompt) have labels.
     """
@@ -231,12 +232,12 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     """Return a card's entries about the training data.
 
     Args:
-        recipe: Names the dataset and the folder of its files.
+        recipe: The recipe, which names the dataset and the folder of its files.
         examples: The training data.
-        held_out: The validation data, which chose the epoch.
+        held_out: The validation data, by which the best epoch was chosen.
 
     Returns:
-        The entries `data` and, in words, `images` and `dataset_name`.
+        The entries `data`, and as text, `images` and `dataset_name`.
     """
     # For another dataset, its name is enough.
     is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
@@ -255,7 +256,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
 
 
 def make_heatmap(image: Any, size: int) -> NDArray[np.float32]:
-    """Return a greyscale image as a heatmap in 0 .. 1 of a given size."""
+    """Convert a greyscale image to a heatmap in 0 .. 1 of a given size."""
     return np.asarray(_resize(image, size), dtype=np.float32) / np.float32(255)
 
 
@@ -273,14 +274,14 @@ JPEG_QUALITY = (70, 100)
 
 
 def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tuple[Any, tuple]:
-    """Return an image and its heatmaps with random augmentations.
+    """Apply the same random augmentations to an image and its heatmaps.
 
     Args:
         image: An RGB image (PIL).
         maps: Greyscale images (PIL) of any size.
 
     Returns:
-        The image and the maps; cropped ones are smaller.
+        The image and the maps; they are smaller if they were cropped.
     """
     # All chances are drawn in any case, so that one of them never shifts the others.
     crops, colours, greys = random.random(3) < (CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE)
@@ -306,7 +307,7 @@ def crop(image: Any, box: tuple[float, float, float, float]) -> Any:
 
 
 def recolour(random: np.random.Generator, image: Any) -> Any:
-    """Change brightness, contrast, hue, saturation and JPEG quality of an image at random."""
+    """Randomly change brightness, contrast, hue, saturation and JPEG quality of an image."""
     from PIL import Image
 
     brightness, turn = random.uniform(-BRIGHTNESS, BRIGHTNESS), random.uniform(-HUE, HUE)

@@ -1,4 +1,4 @@
-"""Judge images with a RAHF model: scores, heatmaps and misaligned words; load and publish it."""
+"""Load and publish RAHF models, and predict scores, heatmaps and misaligned words of images."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Feedback:
         scores: Plausibility, alignment, aesthetics and overall, each in 0 .. 1.
         heatmaps: Implausibility and misalignment, each `(side, side)` in 0 .. 1.
         words: The words of the prompt.
-        probabilities: The probability that each word is misaligned; NaN for words beyond the limit.
+        probabilities: The probability that each word is misaligned; NaN for words after the maximum
+            number of tokens.
         threshold: Probability from which a word counts as misaligned.
     """
 
@@ -129,7 +130,7 @@ class FeedbackModel:
 
         Args:
             folder: A new folder, or one with an older model.
-            card: The card's text; default: the older model's card.
+            card: The card's text; default: the card of the older model.
 
         Raises:
             FileError: The folder contains other files.

@@ -1,4 +1,4 @@
-"""RAHF: an image tower and a T5 whose encoder sees image and prompt together, with heads.
+"""RAHF: an image tower, a T5 whose encoder reads image and prompt together, and heads.
 
 Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, sections 4.1 and 9.
 """
@@ -34,7 +34,7 @@ class ChannelLayerNorm(nn.LayerNorm):
 class ChannelScaleNorm(nn.Module):
     """RMS norm over channels at each pixel, with a scale per channel.
 
-    It is the norm of the released weights, without mean or bias.
+    The released weights use this norm, which has no mean and no bias.
     """
 
     def __init__(self, channels: int, eps: float = 1e-8) -> None:
@@ -50,7 +50,7 @@ class ChannelScaleNorm(nn.Module):
 
 
 class ReadOut(nn.Module):
-    """Two convolutions after a deconvolution, residual in the released style."""
+    """The two convolutions after a deconvolution, residual in the released style."""
 
     def __init__(self, channels: int, released: bool) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class ReadOut(nn.Module):
 
 
 class HeatmapHead(nn.Module):
-    """Two convolutions, deconvolutions with read-out convolutions, and a sigmoid."""
+    """A head for heatmaps: two convolutions, deconvolutions with read-outs, and a sigmoid."""
 
     def __init__(self, config: RahfConfig) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class HeatmapHead(nn.Module):
 
 
 class ScoreHead(nn.Module):
-    """Convolutions, dense layers and a sigmoid."""
+    """A head for a score: convolutions, dense layers and a sigmoid."""
 
     def __init__(self, config: RahfConfig) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ def _make_norm(channels: int, released: bool) -> nn.Module:
 
 @dataclass
 class RahfOutput(ModelOutput):
-    """The seven outputs for a batch. Outputs that `task_ids` do not select are NaN or None.
+    """The seven outputs for a batch; outputs that `task_ids` does not select are NaN or None.
 
     Attributes:
         loss: The weighted sum of the three losses, if there are labels.
@@ -167,7 +167,7 @@ class RahfOutput(ModelOutput):
 
     @property
     def t5_inputs(self) -> dict[str, Any]:
-        """The encoder's outputs as T5's decoder input."""
+        """The encoder's outputs, as input of T5's decoder."""
         states = BaseModelOutput(last_hidden_state=self.encoder_states)
         return {"encoder_outputs": states, "attention_mask": self.encoder_mask}
 
@@ -222,7 +222,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
 
     @classmethod
     def from_towers(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> Self:
-        """Combine the outputs of `load_towers` with a new projection and new heads.
+        """Build a model from the outputs of `load_towers`, a new projection and new heads.
 
         Args:
             **fields: Fields of `RahfConfig`, like `variant`.
@@ -261,7 +261,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         return encoder(inputs_embeds=joint, attention_mask=mask).last_hidden_state, mask
 
     def to_feature_map(self, states: torch.Tensor, n_image_tokens: int) -> torch.Tensor:
-        """Return the patches' states as a map, `(batch, size, grid, grid)`."""
+        """Return the patches' states as a feature map, `(batch, size, grid, grid)`."""
         grid = self.config.grid_size
         # Tokens before the patches, such as a class token, have no position.
         patches = states[:, n_image_tokens - grid * grid : n_image_tokens]
@@ -294,7 +294,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         With `return_dict=False`, or if the configuration requests it, a tuple is returned.
 
         Raises:
-            FeedbackError: `task_ids` is missing, and `input_ids` does not have all seven tasks.
+            FeedbackError: `task_ids` is missing, but `input_ids` does not have all seven tasks.
         """
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":
@@ -370,8 +370,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             encoded: The model's output for the images and prompts.
             words: The tokens of each word of each prompt (from the processor).
             suffix: The tokens of the suffix (from the processor).
-            threshold: Probability from which a word is decoded as misaligned; later words are
-                conditioned on that.
+            threshold: Minimum probability at which a word is decoded as misaligned; later words are
+                conditioned on these decisions.
         """
         config = self.config.text_config
         paths = [WordDecoder(some, suffix, config.eos_token_id, threshold) for some in words]
@@ -394,7 +394,7 @@ def _disable_pooling(config: Any) -> dict[str, Any]:
 
 
 def _apply_head(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:
-    """Run a head for its tasks and write each result to its row and column; NaN elsewhere."""
+    """Run a head for its tasks, and write each result to its row and column; the rest is NaN."""
     chosen = (task >= first) & (task < last)
     values = head(features[chosen])
     table = values.new_full((batch, last - first, *values.shape[1:]), float("nan"))
@@ -404,7 +404,7 @@ def _apply_head(head, features, row, task, batch: int, first: int, last: int) ->
 def squared_error(
     predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error over the entries that are NaN on neither side; 0 without any.
+    """Return the mean squared error over entries that are not NaN in either input; 0 without any.
 
     Args:
         predicted: `(batch, outputs, ...)`; NaN if missing.
@@ -430,7 +430,7 @@ def squared_error(
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the mean cross-entropy of tokens that are not ignored; 0 if all are."""
+    """Return the mean cross-entropy of tokens that are not ignored; 0 if all are ignored."""
     total = functional.cross_entropy(
         logits.float().flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
     )

@@ -1,4 +1,4 @@
-"""The outputs of RAHF, in their order."""
+"""The names of RAHF's outputs, in order."""
 
 # The two heatmaps; the columns of the dataset are these names with `_map`.
 HEATMAPS = ("implausibility", "misalignment")

@@ -22,7 +22,7 @@ class RichHumanFeedbackPipeline(Pipeline):
     - `heatmaps`: implausibility and misalignment, grey images of the image's size;
     - `misaligned_words`: each with `word`, `start` and `end` in the prompt, and `probability`.
 
-    `threshold` and `batch_size` of `pipeline(...)` are the defaults of each call.
+    `threshold` and `batch_size` of `pipeline(...)` are the defaults for each call.
     """
 
     _load_processor = True
@@ -43,8 +43,8 @@ class RichHumanFeedbackPipeline(Pipeline):
         Args:
             inputs: A mapping with `image` and `prompt`, or a list of them.
             batch_size: Images per batch; default: that of `pipeline(...)`, else 16.
-            options: `threshold`, the probability from which a word counts as misaligned; default:
-                that of `pipeline(...)`, else .5.
+            options: `threshold`, the minimum probability of a misaligned word; default: that of
+                `pipeline(...)`, else .5.
         """
         options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
         size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
@@ -81,7 +81,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         return {}, {} if threshold is None else {"threshold": threshold}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
-        """Return the row with its image opened."""
+        """Return the input with its image opened."""
         return {"image": open_image(input_["image"]), "prompt": input_["prompt"]}
 
     def _forward(self, row: dict[str, Any], **options: Any) -> dict[str, Any]:

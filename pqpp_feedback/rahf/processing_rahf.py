@@ -54,7 +54,7 @@ class RahfProcessor(ProcessorMixin):
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def encode_words(self, prompt: str) -> list[list[int]]:
-        """Return the tokens of each word, at least one per word."""
+        """Return the tokens of each word; every word has at least one."""
         if len(self._known) > 100_000:
             self._known.clear()
         words = [word.text for word in split_into_words(prompt)]
@@ -66,7 +66,7 @@ class RahfProcessor(ProcessorMixin):
         return [self._known[word] for word in words]
 
     def encode_fitting_words(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
-        """Return the tokens of the first words, as many as fit into `max_length` tokens."""
+        """Return the tokens of as many of the first words as fit into `max_length` tokens."""
         words = self.encode_words(prompt)
         ends = np.cumsum([len(word) for word in words])
         room = (self.max_length if max_length is None else max_length) - self._reserved
@@ -111,10 +111,10 @@ class RahfProcessor(ProcessorMixin):
             images: An image or a list: PIL images, arrays, paths, or mappings with `bytes`/`path`.
             text: A prompt or a list.
             tasks: For the augmented-prompt variant, the tasks of each prompt as indices of
-                `outputs.TASK_STRINGS`, the same number for each prompt; all seven if left out.
+                `outputs.TASK_STRINGS`, the same number for each prompt; default: all seven.
             return_tensors: `pt` or `np`.
             padding: `True` or `longest`, or `max_length`.
-            truncation: Ignored; prompts are always cut after a whole word.
+            truncation: Ignored, since prompts are always truncated, after a whole word.
             max_length: Maximum number of tokens per prompt.
 
         Returns:
@@ -136,7 +136,7 @@ class RahfProcessor(ProcessorMixin):
         return BatchFeature(features)
 
     def prepare_images(self, images: Sequence[Any]) -> Any:
-        """Return images that `open_image` accepts as `pixel_values`."""
+        """Convert images, as `open_image` accepts them, to `pixel_values`."""
         opened = [open_image(image) for image in images]
         return self.image_processor(opened, return_tensors="pt")["pixel_values"]
 
@@ -186,7 +186,7 @@ def train_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
         vocab_size: Maximum number of tokens, including the 256 bytes and three special tokens.
 
     Returns:
-        A fast tokenizer with `<pad>` (0), `</s>` (1) and `<unk>` (2), as T5 has.
+        A fast tokenizer with `<pad>` (0), `</s>` (1) and `<unk>` (2), as in T5.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast

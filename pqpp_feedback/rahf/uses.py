@@ -1,4 +1,4 @@
-"""Uses of feedback (RichHF paper, section 5): repair images, choose the best."""
+"""Uses of feedback (RichHF paper, section 5): inpaint images, and select the best images."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ class InpaintedImage:
     Attributes:
         image: The best candidate, or the original if none is better.
         mask: The repainted region, 255 inside.
-        candidates: All candidates; outside the mask each equals the original.
+        candidates: All candidates; outside the mask, they equal the original.
         scores: The predicted score of each candidate.
         original_score: The predicted score of the original.
         best: The index of the best candidate; -1 for the original.
@@ -54,7 +54,7 @@ def inpaint(
     keep_original: bool = True,
     **options: Any,
 ) -> InpaintedImage:
-    """Repaint the marked regions of an image several times, and return the best.
+    """Repaint the marked regions of an image several times, and return the best result.
 
     Args:
         pipe: An inpainting pipeline of diffusers, called with `prompt`, `image`, `mask_image`.
@@ -63,10 +63,10 @@ def inpaint(
         prompt: The prompt of the image.
         heatmap: The heatmap that becomes the mask.
         score: The name of the score to select by.
-        threshold: Lowest value of a masked pixel.
+        threshold: Minimum heatmap value of a masked pixel.
         dilation: Width of a rim around the mask, as a fraction of the longer side.
         seed: Seed of the candidates: the n-th one uses `seed + n`.
-        keep_original: Keep the original if no candidate is better.
+        keep_original: Whether to return the original if no candidate is better.
         **options: Options of the pipeline, like `num_inference_steps`.
     """
     original = open_image(image)
@@ -117,7 +117,7 @@ def heatmap_to_mask(
 
 @dataclass(frozen=True)
 class SelectedImage:
-    """The best image of a prompt, unchanged."""
+    """The best image of a prompt, with its feedback."""
 
     prompt: str
     image: Any
@@ -134,9 +134,9 @@ def select_best_images(
 
     Args:
         feedback: The model that scores.
-        candidates: Prompts with their images, as for `open_image`.
+        candidates: Pairs of a prompt and its images, as for `open_image`.
         score: The name of the score to select by.
-        threshold: Lowest score of a selected image.
+        threshold: Minimum score of a selected image.
     """
     for prompt, images in candidates:
         judged = feedback.predict(list(images), [prompt] * len(images))
@@ -148,7 +148,8 @@ def select_best_images(
 def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) -> Path:
     """Write selected images as a folder for `load_dataset("imagefolder", data_dir=...)`.
 
-    It has one PNG file per image and `metadata.jsonl` (`file_name`, `prompt`, scores).
+    The folder has one PNG file per image, and `metadata.jsonl` with `file_name`, `prompt` and
+    scores.
 
     Raises:
         FeedbackError: The folder exists, nothing was selected, or an image cannot be read.

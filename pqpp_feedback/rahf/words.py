@@ -1,9 +1,9 @@
-"""The words of a prompt, and decoding that follows them.
+"""The words of a prompt, and decoding that is constrained to them.
 
 RichHF labels words: the non-empty pieces of a prompt between `,.?!":;` and plain spaces. A word
-that the image does not show is rewritten with the suffix `_0` (section 4.1.1 of the paper). What a
-tokenizer does to a word (repeated words, unknown characters, changed case) must not move a label to
-another word; so words are tokenized one by one, and decoding follows them.
+that the image does not show is rewritten with the suffix `_0` (section 4.1.1 of the paper).
+Repeated words, unknown characters and changes of case in the tokenizer must not shift a label to
+another word. Therefore words are tokenized one by one, and decoding follows the words.
 """
 
 import math
@@ -18,7 +18,7 @@ SUFFIX = "_0"
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a prompt, with the indices of its start and end in it."""
+    """A word of a prompt, with its start and end in the prompt."""
 
     text: str
     start: int
@@ -44,7 +44,7 @@ class WordDecoder:
         words: The tokens of each word; none is empty.
         suffix: The tokens of the suffix.
         end: The end-of-sequence token.
-        threshold: Probability from which the suffix is written.
+        threshold: Minimum probability at which the suffix is written.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class WordDecoder:
 
     @property
     def is_done(self) -> bool:
-        """Whether all words have been decided."""
+        """Whether the decisions on all words have been made."""
         return len(self.probabilities) == len(self.words)
 
     def choose_token(self, logits: Any) -> int:

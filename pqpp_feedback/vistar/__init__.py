@@ -1,1 +1,1 @@
-"""VISTAR's scores: six from an image's content, one from questions; and rankings by role."""
+"""VISTAR's scores: six from an image's content and one from questions; rankings by role."""

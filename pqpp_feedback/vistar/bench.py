@@ -44,7 +44,7 @@ def read_published() -> Row:
 
 
 def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
-    r"""Read image scores from a table written by `pqpp assess`, or with `image` and `score`.
+    r"""Read image scores from a table of `pqpp assess`, or one with columns `image` and `score`.
 
     Optional columns: `routine` or `assessor` (the score's name), `angle`, `generator` or `model`,
     and `prompt_id`.
@@ -88,7 +88,7 @@ def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
 def read_choices(path: str | Path) -> list[dict[str, Any]]:
     r"""Read people's choices: `image_a`, `image_b` and `choice` (a, b or tie), optionally `angle`.
 
-    `pqpp annotate export` writes this format for preferences; its control items are left out.
+    `pqpp annotate export` writes preferences in this format; its control items are left out.
 
     Raises:
         FileError: The file cannot be read or a column is missing.
@@ -127,11 +127,11 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
         chosen: The output of `read_choices`.
 
     Returns:
-        list: One dict per score: `score`; `angle`; `accuracy` with Wilson's 95% interval, equal
-        scores counted as wrong, as in the paper; `ties half`, the accuracy with equal scores
-        counted as half; `pairs`, the number of pairs with a preference; `equal scores`, how many of
-        them have equal scores; `no preference`, the number of other pairs; `published`, the paper's
-        accuracy.
+        list: One dict per score: `score`; `angle`; `accuracy` with Wilson's 95% interval, where
+        equal scores count as wrong, as in the paper; `ties half`, the accuracy where equal scores
+        count as half correct; `pairs`, the number of pairs with a human preference; `equal scores`,
+        the number of these pairs with equal scores; `no preference`, the number of pairs without a
+        human preference; `published`, the paper's accuracy.
 
     Example:
         >>> scores = ("x", 0), ("y", 1)
@@ -225,7 +225,7 @@ ROLES_FILE = Path(__file__).with_name("roles.yaml")
 
 
 def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
-    """Read the weights of the angles of each role.
+    """Read the weight of each angle for each role.
 
     Args:
         path: YAML file that maps each role to weights by angle; None for the package's own file.
@@ -264,8 +264,8 @@ def rank_by_role(
 ) -> list[dict[str, Any]]:
     """Rank generators by the weighted mean of their angle scores.
 
-    An angle's score is the mean over its prompts. An angle without scores of every generator is
-    left out; the other weights are scaled to sum to 1.
+    An angle's score is the mean over its prompts. An angle is left out if a generator has no scores
+    for it; the other weights are scaled to sum to 1.
 
     Args:
         rows: Rows with `generator`, `prompt_id`, `angle` and `score`; rows without a score are
@@ -275,8 +275,8 @@ def rank_by_role(
         confidence: Level of the percentile intervals.
 
     Returns:
-        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and the `angles` used.
-        Empty if no angle has scores of all generators.
+        list: One dict per generator, best first: `rank`, `generator`, `score`, `ci_low`, `ci_high`
+        and the `angles` used. The list is empty if no angle has scores for all generators.
 
     Example:
         >>> rows = [{"generator": g, "prompt_id": p, "angle": "TR", "score": s + p / 100}
@@ -308,7 +308,7 @@ def rank_by_role(
 def _pivot_scores(
     rows: Iterable[Row], weights: Weights
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
-    """Return the generators, and (generators, prompts) scores of each angle that all have."""
+    """Return the generators, and the (generators, prompts) scores of each angle that all have."""
     known = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
     cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in known]
     frame = pd.DataFrame(cells, columns=["angle", "generator", "prompt", "score"])

@@ -31,7 +31,7 @@ def load_params(section: str) -> Mapping[str, Any]:
 
 
 def get_param(picture: Picture, name: str) -> Any:
-    """Return the value of a prompt's column or control parameter; None if it has neither.
+    """Return the value of a prompt's column or control parameter; None if it has neither of them.
 
     Example:
         >>> from pathlib import Path

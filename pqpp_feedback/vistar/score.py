@@ -1,4 +1,4 @@
-"""The base class of VISTAR's scores: the inputs that a prompt must have, and when it is skipped."""
+"""The base class of VISTAR's scores, which defines the required inputs and skipped prompts."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -14,21 +14,22 @@ ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
 
 
 class VistarScore(Assessor):
-    """One of VISTAR's scores: models give evidence, and arithmetic a score in [0, 1].
+    """One of VISTAR's scores: models collect evidence, from which rules compute a score in [0, 1].
 
-    A picture whose prompt is about another angle is skipped.
+    A picture is skipped if its prompt is for another angle.
 
     Attributes:
-        inputs: Meaning of each input besides the prompt's text, by column or control parameter.
+        inputs: The meaning of each input besides the prompt's text, by the name of its column or
+            control parameter.
         angle: VISTAR's abbreviation of the angle, such as TR.
-        angles: All angles of a score that has several.
-        roles: Roles of its models.
-        options: The `VistarOptions` that are also arguments of the score.
-        is_default: Whether it is used by default.
-        section: The name of its file and of its section in `vistar_choices.yaml`.
+        angles: All angles of the score, if it has several.
+        roles: The roles of the score's models.
+        options: The names of the `VistarOptions` that are also arguments of the score.
+        is_default: Whether the score is computed by default.
+        section: The name of the score's file, and of its section in `vistar_choices.yaml`.
 
     Args:
-        vision: Its vision models; not needed to score stored evidence.
+        vision: The score's vision models; not needed to score stored evidence.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {}
@@ -54,7 +55,7 @@ class VistarScore(Assessor):
 
     @classmethod
     def from_options(cls, vision: Vision | None, options: Any) -> Self:
-        """Return the score that `pqpp_feedback.assessors.VistarOptions` define."""
+        """Create the score from `pqpp_feedback.assessors.VistarOptions`."""
         return cls(vision, **{name: getattr(options, name) for name in cls.options})
 
     @property
@@ -88,7 +89,7 @@ class VistarScore(Assessor):
         return self.explain_missing(picture)
 
     def explain_missing(self, picture: Picture) -> str:
-        """Return why the prompt cannot be scored; empty if it can."""
+        """Return the reason why the prompt cannot be scored; empty if it can be."""
         return ""
 
     @abc.abstractmethod

@@ -42,9 +42,9 @@ class Vision:
     """Vision models by role, loaded at first use.
 
     Attributes:
-        names: Folders or repositories by role; other roles have the default model.
-        device: The device; None for a GPU if available.
-        timed: Measures the time of a role's model; set by the score in use.
+        names: Folders or repositories by role; roles that are not named have the default model.
+        device: The device; default: a GPU if available.
+        timed: A context manager that measures the time of a role's model; the score in use sets it.
 
     Example:
         >>> Vision({"depth": "my/depth"}).names
@@ -84,7 +84,7 @@ class Vision:
 
         Args:
             image: An RGB image (PIL).
-            picture: Its column or parameter `objects` can list objects.
+            picture: The picture, whose column or parameter `objects` can list objects.
 
         Returns:
             Each object's `label`, `score` and `box` as fractions of the sides, and masks (n,
@@ -131,7 +131,7 @@ class Vision:
             return prepared, loaded.model(**move_to_device(tensors, loaded), **options)
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
-        """Return boxes of named objects, best first: `label`, `score`, and `box` as fractions."""
+        """Return the boxes of named objects, best first: `label`, `score`, `box` as fractions."""
         with self.timed("detector"):
             (seen,) = self.get_model("detector").observe([image], [list(words)])
         least = load_params("vision")["least_score"]
@@ -168,7 +168,7 @@ class Vision:
         return values
 
     def compare(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return CLIP's cosines, one row per image and one column per text."""
+        """Return CLIP's cosines of images and texts, one row per image and one column per text."""
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
         clip = self.get_model("similarity")
@@ -196,7 +196,7 @@ class Vision:
         return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
 
     def find_people(self, image: Any) -> list[dict[str, Any]]:
-        """Return the people: `label`, `score`, `box`, `keypoints` in pixels, and `expression`."""
+        """Return the people: `label`, `score`, `box`, `keypoints` (in pixels) and `expression`."""
         image = shrink_image(image)
         seen = self.detect(image, ["person"])
         if not seen:

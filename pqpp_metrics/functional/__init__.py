@@ -1,11 +1,11 @@
 """The metrics as pure functions over arrays, one file per subject.
 
 This package exports every public function of its public modules. Ranking and saliency metrics
-accept torch tensors on any device and return tensors; all other inputs become numpy arrays: lists,
-pandas frames and series (by position, ignoring the index), columns of Arrow and datasets, and
-arrays of any library that numpy can read. Invalid input (other shapes, empty, missing, masked or
-infinite values if they are not allowed, text for numbers, an unknown option) raises a one-line
-`MetricInputError`.
+accept torch tensors on any device and return tensors; all other inputs are converted to numpy
+arrays: lists, pandas frames and series (by position, ignoring the index), columns of Arrow tables
+and datasets, and arrays of any library that numpy can read. Invalid input (wrong shapes, empty
+input, text instead of numbers, unknown options, and missing, masked or infinite values that are not
+allowed) raises a one-line `MetricInputError`.
 """
 
 from pqpp_metrics.functional.aggregation import *

@@ -23,7 +23,7 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
         ndim: Required number of dimensions; None for any.
 
     Raises:
-        MetricInputError: wrong dimensions, empty, missing labels (None, NaN), mixed types.
+        MetricInputError: wrong dimensions, no labels, missing labels (None, NaN), or mixed types.
     """
     array = to_label_array(name, values)
     if ndim is not None and array.ndim != ndim:
@@ -51,7 +51,7 @@ def to_label_array(name: str, values: Values) -> NDArray[Any]:
 
 
 def _unify_type(name, labels):
-    """Return labels as an array of the smallest type that preserves them."""
+    """Return an object array of labels as an array of their common type."""
     kinds, fractions = set(map(type, labels)), (float, np.floating)
 
     def all_are(*allowed):
@@ -119,7 +119,7 @@ class EncodedIds(NamedTuple):
 
 
 def encode_ids(name: str, ids: Any) -> EncodedIds:
-    """Encode ids, all strings or all integers, as indices of the distinct ids."""
+    """Encode ids, which are all strings or all integers, as indices of the distinct ids."""
     labels = as_labels(name, ids, ndim=1)
     if labels.dtype.kind in "iu":
         return _encode_integers(labels)

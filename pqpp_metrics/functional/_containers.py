@@ -1,8 +1,8 @@
 """Convert containers of any library to numpy arrays, torch tensors or nested lists.
 
-Only this module handles frames and series, columns of Arrow and datasets, masked arrays, tensors
-that numpy cannot read and arrays of other libraries. None is imported: each is recognised by its
-methods. Values are matched by position; row labels are ignored.
+Only this module handles frames and series, columns of Arrow tables and datasets, masked arrays,
+tensors that numpy cannot read, and arrays of other libraries. Their libraries are not imported:
+containers are recognised by their methods. Values are matched by position; row labels are ignored.
 """
 
 import numbers
@@ -30,13 +30,13 @@ _WAYS_IN = ("__len__", "__array__", "detach")  # attributes of containers
 
 
 def unwrap(name: str, value: object) -> Any:
-    """Return a container as a numpy array, torch tensor or list; other values are unchanged.
+    """Return a container as a numpy array, torch tensor or list; return other values unchanged.
 
-    Missing values of nullable columns become NaN or None. Floats of fewer bits than 32 become
-    float32, which contains them exactly.
+    Missing values of nullable columns become NaN or None. Floats of fewer than 32 bits become
+    float32, which represents them exactly.
 
     Raises:
-        MetricInputError: masked entries, which would count as values.
+        MetricInputError: masked entries, which would otherwise be read as values.
     """
     if isinstance(value, (list, tuple)):
         first = next((part for part in value if part is not None), None)
@@ -83,7 +83,7 @@ def unwrap(name: str, value: object) -> Any:
 
 
 def mean_without_nan(values: NDArray[Any]) -> float:
-    """Return the mean of a numpy array without NaN values; NaN if it has no others."""
+    """Return the mean of an array's values that are not NaN; NaN if there are none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 

@@ -1,7 +1,8 @@
-"""The influence of each query on a measure, without assuming a distribution.
+"""The influence of each query on a measure, without assumptions about the distribution.
 
-The influences have mean 0, and their variance gives that of the measure (Hampel, "The Influence
-Curve and Its Role in Robust Estimation", Journal of the American Statistical Association 69, 1974).
+The influences have mean 0, and their variance divided by n estimates the variance of the measure
+(Hampel, "The Influence Curve and Its Role in Robust Estimation", Journal of the American
+Statistical Association 69, 1974).
 """
 
 import math
@@ -24,8 +25,8 @@ def get_correlation_interval(
 ) -> tuple[float, float]:
     """Return the interval of a correlation from the influences on Fisher's z.
 
-    It is (NaN, NaN) for a NaN value or too few pairs, and a single point for 1 or -1, whose z is
-    infinite.
+    The interval is (NaN, NaN) for a NaN value or too few pairs, and a single point for a
+    correlation of 1 or -1, whose z is infinite.
     """
     if math.isnan(value) or len(influences) < LEAST_PAIRS:
         return math.nan, math.nan
@@ -38,15 +39,16 @@ def get_correlation_interval(
 def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return Fisher's z of Pearson's r, and the effect of leaving each pair out.
 
-    A derivative at the whole sample would miss a single pair that determines the correlation.
+    Derivatives would miss the effect of a single pair that determines the correlation.
 
     Args:
         x: Predictions, float64 (..., n).
-        y: References, of a shape that broadcasts.
+        y: References, of a shape that broadcasts with that of `x`.
 
     Returns:
-        z (...,), as `to_fisher_z` returns it, and the influences (..., n): NaN if the other pairs
-        have no correlation; 0 if all pairs are on a line.
+        z (...,), as `to_fisher_z` returns it, and the influences (..., n). A pair's influence is
+        NaN if the correlation of the other pairs is undefined; all are 0 if all pairs are on a
+        line.
     """
     n = x.shape[-1]
     x, y = centre_to_unit_length(x), centre_to_unit_length(y)
@@ -122,7 +124,7 @@ def compute_smare(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
 
 
 def compute_rmse(errors: Floats) -> tuple[Floats, Floats]:
-    """Return the RMSE of errors (..., n) and the effect of leaving each one out."""
+    """Return the RMSE of errors (..., n), and the effect of leaving each error out."""
     n = errors.shape[-1]
     # Over the largest error, so that no square overflows or vanishes.
     largest = np.abs(errors).max(axis=-1, keepdims=True)
@@ -151,7 +153,7 @@ def sum_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
 
 
 def _count_lower(places):
-    """Return how many lower numbers precede each in a permutation of 0 to n - 1, int64 (n,)."""
+    """Return how many lower numbers precede each number in a permutation of 0 to n - 1, (n,)."""
     # Bit by bit from the highest: numbers that agree in all higher bits form a group, in which
     # those with the bit are above those without it.
     n, count, order = len(places), np.zeros_like(places), np.arange(len(places))

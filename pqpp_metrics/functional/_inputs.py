@@ -1,6 +1,7 @@
 """Checks of inputs and options that all metrics share.
 
-Torch tensors stay tensors on their device; all else becomes a numpy array, see `_containers`.
+Torch tensors stay tensors on their device; other containers become numpy arrays (see
+`_containers`).
 """
 
 import numbers
@@ -20,10 +21,10 @@ _MOST_DRAWS = 10_000_000  # takes minutes for a thousand queries, and p is more 
 
 
 def as_array(name: str, value: object) -> Array:
-    """Return a torch tensor on its device, or any other container as a numpy array.
+    """Return a torch tensor unchanged, or any other container as a numpy array.
 
     Raises:
-        MetricInputError: ragged rows, or what `unwrap` refuses.
+        MetricInputError: rows of different lengths, or masked entries.
     """
     value = unwrap(name, value)
     if hasattr(value, "detach"):
@@ -37,12 +38,12 @@ def as_array(name: str, value: object) -> Array:
 def as_numbers(
     name: str, value: object, ndim: int, as_float: bool = False, finite: bool = False
 ) -> Array:
-    """Return a non-empty array of numbers, in the library of the input.
+    """Return a non-empty array of numbers: a torch tensor if the input is one, else numpy.
 
     Args:
         ndim: Required number of dimensions.
         as_float: Convert booleans and integers to float64; otherwise the dtype is unchanged.
-        finite: Like `as_float`, and refuse NaN and infinities.
+        finite: Convert as with `as_float`, and raise an error for NaN and infinities.
 
     Raises:
         MetricInputError: not numeric (strings, objects, complex), wrong dimensions, or empty.
@@ -99,7 +100,7 @@ def require_finite(name: str, array: Array) -> None:
 
 
 def require_same_library(same_shape: bool = True, **arrays: Array) -> ModuleType:
-    """Return the array namespace; raise unless library and, if requested, shape are the same."""
+    """Return the arrays' namespace; raise if their libraries or, on request, shapes differ."""
     xp = array_api_compat.array_namespace(*arrays.values())
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
     if same_shape and len(set(shapes.values())) > 1:
@@ -117,10 +118,10 @@ def check_lengths(wanted: str, **values: Sized) -> None:
 
 
 def as_entries(name: str, value: Any, what: str) -> list[Any]:
-    """Return entries as a non-empty list.
+    """Return an iterable as a non-empty list.
 
     Args:
-        what: The plural noun for the entries, for errors.
+        what: A plural noun for the entries, for error messages.
 
     Raises:
         MetricInputError: See `as_list`, or the input is empty.
@@ -186,7 +187,7 @@ def require_choice(name: str, value: object, allowed: Iterable[str]) -> None:
 
 
 def require_int(name: str, value: Any, ge: int = 1) -> int:
-    """Return an option as int, or raise unless it is an integer of at least `ge`."""
+    """Return an option as int; raise unless it is an integer of at least `ge`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or value < ge:
         raise not_allowed_error(name, value, f"must be an integer of at least {ge}")
@@ -194,7 +195,7 @@ def require_int(name: str, value: Any, ge: int = 1) -> int:
 
 
 def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
-    """Return the number of random draws, from 1 to ten million, and the seed; raise otherwise."""
+    """Return the number of random draws and the seed; raise if one is out of range."""
     ((name, value),) = draws.items()
     value = require_int(name, value)
     if value > _MOST_DRAWS:
@@ -203,7 +204,7 @@ def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
 
 
 def require_size(height: object, width: object) -> tuple[int, int]:
-    """Return a map's height and width, or raise unless it has from 1 to 2**26 pixels."""
+    """Return a map's height and width as int; raise unless it has from 1 to 2**26 pixels."""
     height, width = require_int("height", height), require_int("width", width)
     if height * width > 2**26:
         raise MetricInputError(f"a map must have at most 2**26 pixels; got {height} x {width}")
@@ -227,7 +228,7 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
 def require_between(
     name: str, value: Any, low: float, high: float, from_low: bool = False
 ) -> float:
-    """Return an option as float between two bounds, the lower included with `from_low`."""
+    """Return an option as float; raise unless low < value < high (low <= value, if `from_low`)."""
     # Convert a numpy number to Python, which compares it with any bound.
     exact = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))

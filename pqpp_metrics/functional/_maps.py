@@ -1,4 +1,4 @@
-"""Checked maps, conventions and sums over pixels, which the saliency metrics share."""
+"""Checked maps, and sums over their pixels, which the saliency metrics share."""
 
 import functools
 import math
@@ -24,7 +24,7 @@ SCALE_ERROR = "the values of a map are too large or too small to square and sum;
 
 
 def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
-    """Return the summed products of pairs of bands."""
+    """Return the sum of the products of the values in pairs of bands."""
     # Each dot product of a row needs no temporary array and is too short to start threads.
     return math.fsum(float(xp.sum(xp.vecdot(*pair))) for pair in pairs)
 
@@ -32,7 +32,7 @@ def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float
 class SaliencyMap:
     """A map in bands of rows, with lazily computed sums that metrics share.
 
-    Sums of squares skip subtracting the mean if precision allows.
+    Sums of squares are computed without subtracting the mean if that is precise enough.
     """
 
     def __init__(self, xp: ModuleType, values: Array, total: float | None = None) -> None:
@@ -81,7 +81,7 @@ class MapPair:
     q: SaliencyMap
 
     def sum_products(self, function: Callable[[Array, Array], tuple[Array, Array]]) -> float:
-        """Sum the product of the two arrays that a function of the pixels (p, q) returns."""
+        """Sum the products of the two arrays that a function of (p, q) returns, over the pixels."""
         bands = zip(self.p.bands, self.q.bands, strict=True)
         return _sum_products(self.p.xp, (function(*band) for band in bands))
 
@@ -90,7 +90,7 @@ class MapPair:
         return self.sum_products(lambda p, q: (function(p, q), self.p.ones))
 
     def sum_codeviations(self) -> float:
-        """Return the sum over pixels of the product of both maps' deviations from their means."""
+        """Return the sum of the products of p's and q's deviations from their means."""
         pixels = self.p.pixels
         p_mean, q_mean = self.p.total / pixels, self.q.total / pixels
         plain = self.sum_products(lambda p, q: (p, q)) - pixels * p_mean * q_mean
@@ -106,10 +106,11 @@ def convert_maps(
     """Convert predicted and true maps, (..., height, width), to one library and shape.
 
     Returns:
-        The namespace, both stacks as (maps, height, width), and the shape of the leading axes.
+        The namespace, the predicted and the true maps as (maps, height, width), and the shape of
+        the leading axes.
 
     Raises:
-        MetricInputError: shapes that differ, fewer than two dimensions, no pixels.
+        MetricInputError: shapes that differ, fewer than two dimensions, or no pixels.
     """
     predictions = _inputs.as_array("predictions", predictions)
     if predictions.ndim < 2:
@@ -125,7 +126,7 @@ def convert_maps(
 def apply_to_maps(
     metric: Callable[[ModuleType, Array, Array], float], predictions: Array, references: Array
 ) -> Array:
-    """Apply a function of the namespace, a predicted and a true map to every pair of maps.
+    """Apply `metric`, a function of the namespace and of two maps, to each pair of maps.
 
     Returns:
         float64 array in the shape of the leading axes, on the device of the maps.
@@ -140,7 +141,7 @@ def apply_to_maps(
 
 
 def pair_maps(xp: ModuleType, prediction: Array, reference: Array, counts: bool = False) -> MapPair:
-    """Return a checked pair of maps; a bool map of fixations is not converted.
+    """Return a checked pair of maps; a bool reference is not converted to float64.
 
     Raises:
         MetricInputError: NaN or infinite values, a negative reference.
@@ -165,7 +166,7 @@ def as_true_map(
 ) -> tuple[Array, float]:
     """Return a true map as float64 or bool; raise unless it is finite and not negative.
 
-    A map that `counts` fixations may contain weights, but not fractions in most pixels.
+    A map that `counts` fixations may contain fractions, as weights, but not in most pixels.
 
     Returns:
         The map, and its sum; NaN for a bool map, whose sum is not needed.

@@ -56,14 +56,14 @@ class RankingMeasure:
 
 
 def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
-    """Parse the names of measures, a list or one string with commas.
+    """Parse the names of measures, given as a list or as one string with commas.
 
     Returns:
         The measures, without duplicates.
 
     Raises:
-        MetricInputError: an unknown name, with similar ones; a missing, invalid or unexpected
-            cut-off; an unknown option.
+        MetricInputError: an unknown name (the error lists similar names); a missing, invalid or
+            unexpected cut-off; an unknown option.
     """
     return [_parse_measure(name) for name in split_measure_names(measures)]
 
@@ -80,7 +80,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
 
 
 def is_own_measure(label: str) -> bool:
-    """Return whether a measure is one of pqpp's, with any cut-off and options."""
+    """Return whether pqpp computes a measure, whatever its cut-off and options."""
     written = _WRITTEN.fullmatch(label)
     return written is not None and written["name"].lower() in FUNCTIONS
 
@@ -109,7 +109,7 @@ def _parse_measure(label):
 
 
 def _parse_options(label, function, text):
-    """Return the options in brackets, such as `p=0.8`, in Python's syntax."""
+    """Parse the options in brackets, such as `p=0.8`; values are in Python's syntax."""
     if not text:
         return {}
     known = [name for name in get_parameters(function) if name not in _INPUTS]

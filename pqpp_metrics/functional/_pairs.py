@@ -1,4 +1,4 @@
-"""Pairs of a predicted and a true value: their linear correlation, their ties and ranks."""
+"""Pairs of a predicted and a true value: linear correlation, ties and ranks."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from pqpp_metrics.functional._inputs import as_same_shape, require_between, shap
 
 
 def as_pairs(predictions: Values, references: Values, ge: int = 2, **others: Any) -> list[Floats]:
-    """Return predicted, true and other values as float64 arrays (n,); n must be at least `ge`."""
+    """Return all inputs as float64 arrays of the same shape (n,); raise if n is less than `ge`."""
     values = as_same_shape(1, predictions=predictions, references=references, **others)
     if len(values[0]) < ge:
         raise shape_error("predictions", values[0], f"must have at least {ge} values")
@@ -19,7 +19,7 @@ def as_pairs(predictions: Values, references: Values, ge: int = 2, **others: Any
 
 
 def as_merged_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list[Any]:
-    """Return predicted and true values with ties merged, checked as in `as_pairs`."""
+    """Check predicted and true values as `as_pairs` does, and return them with merged ties."""
     tolerance = require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     pairs = as_pairs(predictions, references)
     return [merge_ties(side, tolerance) for side in pairs]
@@ -60,7 +60,7 @@ def get_t_test_p_value(r: float, n: int) -> float:
 
 
 def centre_to_unit_length(values: Floats) -> Floats:
-    """Subtract the mean along the last axis, and scale to length one; a constant becomes 0."""
+    """Subtract the mean along the last axis, and scale to length one; constant values become 0."""
     deviations = _subtract_mean(values)
     length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]
     deviations /= np.where(length > 0, length, 1.0)
@@ -120,7 +120,7 @@ class PairOrder:
     """The ranks and ties of values along the last axis, (..., n)."""
 
     def __init__(self, values: Floats | Integers) -> None:
-        """Order the values; equal ones are ties."""
+        """Order the values; equal values are ties."""
         n = values.shape[-1]
         self._order = np.argsort(values, axis=-1)
         ordered = np.take_along_axis(values, self._order, axis=-1)

@@ -1,4 +1,4 @@
-"""Bootstrap resamples of queries, tests by random sign flips, and signs of differences."""
+"""Bootstrap samples of queries, a test by random sign flips, and signs of differences."""
 
 import math
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ def run_sign_flip_test(
     """Test whether paired differences have mean 0, by flipping their signs at random.
 
     Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. A flip does
-    not change the sum of squares, so the mean and Student's t rank the flips alike: the test is of
-    both. The data itself counts as one flip, so that p is never 0. All columns share the draws; the
-    order of the rows does not matter.
+    not change the sum of squares, so the mean and Student's t rank the flips in the same order, and
+    a test by either is the same. The data themselves count as one flip, so that p is never 0. All
+    columns use the same draws; the order of the rows does not matter.
 
     Args:
         differences: float64 (queries, columns).
@@ -43,8 +43,9 @@ def run_sign_flip_test(
         confidence: Level of the intervals.
 
     Returns:
-        Two-sided p-values, (columns,), and half the lengths of the intervals of the means by the
-        flips' t; NaN for a single query, infinite if there are too few queries for a bound.
+        Two-sided p-values, (columns,), and half the widths of the means' intervals, from the
+        distribution of t over the flips; NaN for a single query, infinite if there are too few
+        queries for a bound.
     """
     n, columns = differences.shape
     differences = np.sort(differences, axis=0)

@@ -13,21 +13,21 @@ INTERVALS = ("influence", "none")
 
 @dataclass(frozen=True, eq=False)
 class Result(Mapping[str, Any]):
-    """The result of a measure of pairs or items; also a mapping, as evaluate requires.
+    """The result of a measure of pairs or items; also a mapping, as the library evaluate requires.
 
-    The interval is computed when it is first read, because it may cost more than the measure.
-    Keys are the measure's name, "p_value" if it has one, "ci_low" and "ci_high" unless the interval
-    is "none", "n", "scores" if each pair has a value, and those of `more`.
+    The interval is computed when it is first read, because it may cost more than the measure. Keys
+    are the measure's name; "p_value" if there is one; "ci_low" and "ci_high" unless the interval is
+    "none"; "n"; "scores" if each pair has a value; and the keys of `more`.
 
     Attributes:
-        name: The measure.
-        statistic: Its value.
-        pvalue: Two-sided; None for a measure without a test.
+        name: The name of the measure.
+        statistic: The value of the measure.
+        pvalue: The two-sided p-value; None for a measure without a test.
         n: The number of pairs or items.
         confidence: The level of "ci_low" and "ci_high".
         kind: How the interval is computed: "influence", or "none" for no interval.
-        bounds: Returns both ends of the interval at a confidence level; None if there is no
-            interval.
+        bounds: A function that returns both ends of the interval at a confidence level; None if
+            there is no interval.
         scores: The values of single pairs.
         more: Further results by name.
 
@@ -56,7 +56,7 @@ class Result(Mapping[str, Any]):
         require_between("confidence", self.confidence, 0, 1)
 
     def interval(self, confidence: float | None = None) -> tuple[float, float]:
-        """Return the lower and the upper end of the interval, by default at its own level."""
+        """Return the lower and upper ends of the interval, by default at the result's own level."""
         if self.kind == "none" or self.bounds is None:
             raise ValueError(f"{self.name} was computed without an interval; set `interval`")
         if confidence is None:
@@ -68,7 +68,7 @@ class Result(Mapping[str, Any]):
         return self.interval(self.confidence)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as a plain dict: the interval's function stays in this process."""
+        """Pickle the result as a plain dict, since the interval's function cannot be pickled."""
         return dict, (dict(self),)
 
     def __getitem__(self, key: str) -> Any:

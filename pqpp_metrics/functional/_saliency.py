@@ -1,6 +1,6 @@
-"""The saliency metrics of one map in each convention; see `saliency` for what they are.
+"""The saliency metrics of one map in each convention; see `saliency` for the conventions.
 
-The ROC curve of AUC-Judd has its thresholds at the fixated pixels.
+The thresholds of AUC-Judd's ROC curve are the predictions at the fixated pixels.
 """
 
 import math
@@ -77,7 +77,7 @@ def compute_kld(maps: MapPair, convention: str) -> float:
 
 
 def _get_density(maps, convention):
-    """Return the mass of the predictions, and a function to apply before dividing, or None."""
+    """Return the prediction's mass, and a function to apply before dividing by it, or None."""
     if convention not in OF_PYSALIENCY:
         if maps.p.lowest < 0:
             came = f"`predictions` contains {maps.p.lowest:g}, and a density must not be negative"
@@ -155,7 +155,7 @@ def compute_auc(xp: ModuleType, prediction: Array, truth: Array, convention: str
 
 
 def _get_tied_area(xp, at_fixations, times, above, others, rounded):
-    """Return the area if equal predictions pass their threshold together."""
+    """Return the area under the ROC curve in which equal predictions pass a threshold together."""
     hits, lower = at_fixations.shape[0], xp.searchsorted(at_fixations, at_fixations, side="left")
     distinct_hits = hits - lower
     # From the highest threshold down; equal thresholds are equal points and add no area.

@@ -1,8 +1,8 @@
 """Tests and intervals of a statistic, from the influences of its queries.
 
 A statistic divided by the standard error of its influences approximately follows Student's t,
-whatever the distribution of the values. Two corrections are made: the fewer queries dominate the
-influences, the fewer degrees of freedom are used; and Hall's cubic transformation, which can be
+whatever the distribution of the values. Two corrections are made. If a few queries dominate the
+influences, fewer degrees of freedom are used; and Hall's cubic transformation, which can be
 inverted, removes skewness. All functions work along the last axis.
 """
 
@@ -32,10 +32,11 @@ _L_MOMENTS = np.array([[-1, 1, -1], [2, -6, 12], [0, 6, -30], [0, 0, 20]])
 class StandardError:
     """The standard error of a statistic, from its queries' influences; one per sample, (...,).
 
-    `error` is the standard error, infinite if an influence is unknown; `dof` its degrees of
+    `error` is the standard error, infinite if an influence is unknown; `dof` are its degrees of
     freedom (Satterthwaite, "An Approximate Distribution of Estimates of Variance Components",
-    Biometrics Bulletin 2, 1946), at most n - 1; `skewness` that of the influences; `largest_share`
-    the largest share of a single query in the variance; `n` the number of queries.
+    Biometrics Bulletin 2, 1946), at most n - 1; `skewness` is the influences' skewness;
+    `largest_share` is the largest share of a single query in the variance; `n` is the number of
+    queries.
     """
 
     error: Floats
@@ -46,7 +47,7 @@ class StandardError:
 
 
 def get_standard_error(influences: Floats) -> StandardError:
-    """Return the standard error of a statistic with these influences, float64 (..., n)."""
+    """Return the standard error of a statistic, given its influences, float64 (..., n)."""
     n = influences.shape[-1]
     is_unknown = ~np.isfinite(influences)
     deviations = np.where(is_unknown.any(axis=-1, keepdims=True), 0.0, influences)
@@ -67,14 +68,14 @@ def get_standard_error(influences: Floats) -> StandardError:
 def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
     """Return the two-sided p-value of a statistic at `distance` from its hypothetical value.
 
-    It is that of Student's t for the transformed ratio of Hall, "On the Removal of Skewness by
-    Transformation", Journal of the Royal Statistical Society B 54, 1992; 1 if the standard error is
-    unknown.
+    It is the p-value of Student's t for the ratio transformed by Hall, "On the Removal of Skewness
+    by Transformation", Journal of the Royal Statistical Society B 54, 1992; 1 if the standard error
+    is unknown.
 
     Args:
         distance: The statistic minus its value under the hypothesis.
         se: The statistic's standard error.
-        weight: Factor of the skewness.
+        weight: Factor of the skewness in the transformation.
     """
     from scipy.special import stdtr
 
@@ -97,7 +98,7 @@ def _get_curvature(se, weight):
 def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tuple[Floats, Floats]:
     """Return the distances below and above a statistic at which `get_p_value` equals `tail`.
 
-    Both are at least 0; infinite if the standard error is unknown.
+    Both distances are at least 0, and infinite if the standard error is unknown.
     """
     from scipy.special import stdtrit
 
@@ -123,7 +124,7 @@ def make_warning(share: float) -> str:
 
 
 def get_tail_length(errors: Floats) -> Floats:
-    """Return the tail length of errors (..., n): L-kurtosis plus the size of L-skewness, (...,).
+    """Return the tail length of errors (..., n): L-kurtosis plus absolute L-skewness, (...,).
 
     Hosking, "L-Moments: Analysis and Estimation of Distributions Using Linear Combinations of Order
     Statistics", Journal of the Royal Statistical Society B 52, 1990. Normal errors have .12.
@@ -138,14 +139,14 @@ def get_tail_length(errors: Floats) -> Floats:
 
 
 def get_margin(influences: Floats, confidence: float) -> float:
-    """Return half the width of the interval of a statistic with these influences, (n,)."""
+    """Return half the width of a statistic's interval, given its influences, (n,)."""
     return float(get_distances(1 - confidence, get_standard_error(influences), weight=0)[0])
 
 
 def get_interval(
     value: float, influences: Floats, confidence: float, weight: float
 ) -> tuple[float, float]:
-    """Return the interval of a statistic with these influences, (n,), corrected for skewness."""
+    """Return a statistic's interval, given its influences, (n,), with correction for skewness."""
     below, above = get_distances(1 - confidence, get_standard_error(influences), weight)
     return value - float(below), value + float(above)
 
@@ -153,8 +154,8 @@ def get_interval(
 def get_mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
     """Return the interval of the mean of values (n,); (NaN, NaN) for a single value.
 
-    It is Wilson's if all values are 0 or 1, and corrected for skewness otherwise.
-    benchmarks/calibration.md has the coverage of both.
+    It is Wilson's if all values are 0 or 1, and corrected for skewness otherwise. The coverage of
+    both intervals is in benchmarks/calibration.md.
     """
     n, mean = len(values), float(values.mean())
     if n < 2:
@@ -199,16 +200,17 @@ def bound_difference(
 ) -> tuple[float, float]:
     """Return the lowest and highest difference of two measures, on the measures' own scale.
 
-    The measures vary within an ellipse given by their covariance, in which their difference changes
-    by at most `below` and `above`. The interval thus excludes 0 if the test rejects equality.
+    The measures vary within an ellipse that their covariance defines, and within which their
+    difference decreases by at most `below` and increases by at most `above`. The interval thus
+    excludes 0 if the test rejects equality.
 
     Args:
         values: Both measures, on the scale of the test, (2,).
-        influences: The queries' influences on them, (2, n).
-        below: How much smaller the difference may be.
-        above: How much larger the difference may be.
-        scale: Converts values from the scale of the test to the measure's: the hyperbolic tangent
-            for Fisher's z, the exponential for logarithms.
+        influences: The queries' influences on both measures, (2, n).
+        below: The largest decrease of the difference.
+        above: The largest increase of the difference.
+        scale: A function that converts values from the scale of the test to the measure's own: the
+            hyperbolic tangent for Fisher's z, the exponential for logarithms.
     """
     n = influences.shape[1]
     if not (math.isfinite(below) and math.isfinite(above) and np.isfinite(influences).all()):

@@ -1,7 +1,8 @@
-"""The influences of queries on the QPP measures of two predictors, after random swaps.
+"""The influences of queries on the QPP measures of two predictors, after random permutations.
 
-In each swap a query keeps its predictions (1) or exchanges them (0); a measure is a value and its
-influences on the scale of `_influence`. All arrays may have leading axes, one sample each.
+In each permutation, the two predictions for a query are kept (1) or exchanged (0). A measure is a
+value and its influences, on the scale of `_influence`. All arrays may have leading axes, with one
+sample per entry.
 """
 
 from collections.abc import Iterator
@@ -46,11 +47,11 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
 
     Args:
         statistic: A key of `QPP_MEASURES`.
-        a: The first predictor's predictions, (..., n); leading axes are pairs of predictors, of
-            which more than half must have longer tails.
-        b: The second's, of a shape that broadcasts.
+        a: The first predictor's predictions, (..., n). Leading axes are pairs of predictors; more
+            than half of the pairs must have longer tails for this to be the reason.
+        b: The second predictor's predictions, of a shape that broadcasts with that of `a`.
         y: References, (n,).
-        influences: On the difference, (n,).
+        influences: The queries' influences on the difference, (n,).
     """
     if statistic not in OF_SQUARES:
         return ""
@@ -64,7 +65,7 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
 
 
 def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Return whether the predictor that looks better has longer error tails, bool (...,)."""
+    """Return whether the predictor with the better value has longer error tails, bool (...,)."""
     if statistic == "rmse":
         errors = [a - y, b - y]
     else:
@@ -84,11 +85,11 @@ def to_common_scale(
 ) -> tuple[Floats, Floats]:
     """Return two predictors' values (..., n) on a common scale, for `statistic`.
 
-    Values become deviations from the median, divided by their mean size, so that a swap mixes no
-    units; for rank measures, both predictors are then ranked together. If each were ranked
-    separately, neighbours that two similar predictors order differently would tie in half of the
-    swaps, and the difference would look too large. With a `tie_tolerance`,
-    values must be of one sample, (n,).
+    Values become deviations from the median, divided by the mean absolute deviation, so that a swap
+    does not mix units; for rank measures, both predictors are then ranked together. If each
+    predictor were ranked separately, neighbours that two similar predictors order differently would
+    tie in half of the swaps, and the difference would look too large. With a `tie_tolerance`,
+    values must be of a single sample, (n,).
     """
     if statistic == "rmse":
         return x, other
@@ -100,9 +101,9 @@ def to_common_scale(
 
 
 def draw_swaps(n: int, permutations: int, seed: int, at_once: int) -> Iterator[NDArray[np.bool_]]:
-    """Yield batches of random swaps, (swaps, n): True keeps a query's predictions.
+    """Yield batches of random permutations, (swaps, n): True keeps the predictions for a query.
 
-    The first row of the first batch keeps all, so it is the data.
+    The first row of the first batch keeps all predictions, so it is the data.
     """
     generator = np.random.default_rng(seed)
     step = max(1, at_once // n)
@@ -117,8 +118,8 @@ def draw_swaps(n: int, permutations: int, seed: int, at_once: int) -> Iterator[N
 class PredictorComparison:
     """The comparison of two predictors in each of several samples.
 
-    `statistic` is a key of `QPP_MEASURES`, `values` are float64 (2, ...) on the scale of
-    `_influence`, `influences` (2, ..., n), and `spread` is the standard error of the difference.
+    `statistic` is a key of `QPP_MEASURES`; `values`, float64 (2, ...), and `influences`, (2, ...,
+    n), are on the scale of `_influence`; `spread` is the standard error of the difference.
     """
 
     statistic: str
@@ -147,7 +148,7 @@ class PredictorComparison:
         return 0.0 if self.statistic in OF_RANKS else LONG_TAILED
 
     def interval(self, tail: float) -> tuple[float, float]:
-        """Return the lowest and highest difference of a single sample with a p-value of `tail`."""
+        """Return the lowest and highest difference whose p-value is `tail`, for a single sample."""
         below, above = (by.item() for by in get_distances(tail, self.spread, self._weight))
         values, influences = self.values[:, 0], self.influences[:, 0]
         if self.statistic != "smare":
@@ -164,9 +165,10 @@ def measure_after_swaps(
 
     Args:
         statistic: A key of `QPP_MEASURES`.
-        swaps: Whether the predictions of each query are swapped, bool (..., swaps, n).
+        swaps: Whether the predictions for each query are kept (else they are exchanged), bool (...,
+            swaps, n).
         a: The first predictor's predictions, as returned by `to_common_scale`, (..., n).
-        b: The second's.
+        b: The second predictor's predictions, as `a`.
         y: References, (..., n).
     """
     own, others, y = a[..., None, :], b[..., None, :], y[..., None, :]
@@ -188,7 +190,7 @@ def measure_after_swaps(
 
 
 def _compute_log_rmse(errors):
-    """Return the logarithm of the RMSE, and the influences on it."""
+    """Return the logarithm of the RMSE, and each query's influence on it."""
     value, influences = _influence.compute_rmse(errors)
     value = np.maximum(value, np.finfo(float).tiny)
     return np.log(value), influences / value[..., None]
@@ -215,6 +217,6 @@ def _compute_agreements(swaps, a, b, y):
 
 
 def get_rank_p_value(tails: Floats) -> float:
-    """Return the share of tails below the first one; equal ones, itself included, count half."""
+    """Return the share of tails below the first; tails equal to it, itself included, count half."""
     same = np.abs(tails - tails[0]) <= 1e-9 * tails[0]
     return (float((tails[~same] < tails[0]).sum()) + float(same.sum()) / 2) / len(tails)

@@ -1,4 +1,4 @@
-"""Checked votes on generated images, and the agreement of raters."""
+"""Checked votes on generated images, and coefficients of agreement between raters."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pqpp_metrics.functional._influence import get_correlation_interval
 def compute_disagreement(
     items: Integers, ratings: Floats | Integers, level: str
 ) -> tuple[float, Floats]:
-    """Return the ratio of disagreement within items to that by chance, and each rating's influence.
+    """Return the ratio of disagreement within items to chance disagreement, and the influences.
 
     Fleiss' kappa is 1 - ratio; Krippendorff's alpha of n ratings is 1 - ratio (n - 1) / n. `items`
-    are the items of the ratings, numbered from 0, with two or more ratings each. `level` is as for
-    `krippendorff_alpha`.
+    has the item of each rating, numbered from 0; each item has two or more ratings. `level` is as
+    for `krippendorff_alpha`. There is one influence per rating.
     """
     _, codes, counts = np.unique(ratings, return_inverse=True, return_counts=True)
     if len(counts) == 1:
@@ -49,9 +49,10 @@ def compute_disagreement(
 def get_agreement_interval(
     value: float, moved: Floats, units: Integers, confidence: float
 ) -> tuple[float, float]:
-    """Return the interval of a coefficient over units, from the influence of each rating.
+    """Return the interval of a coefficient, from the ratings' influences summed by unit.
 
-    Units are numbered from 0; with fewer than 4 of them, the interval is [-1, 1].
+    `units` has the unit of each rating, such as its item, numbered from 0; with fewer than 4 units,
+    the interval is [-1, 1].
     """
     influences = np.bincount(units, moved) * (int(units.max()) + 1.0) / len(moved)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -60,10 +61,10 @@ def get_agreement_interval(
 
 
 def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
-    """Return Gwet's AC1 of finite ratings, one per row, and the influence of each item.
+    """Return Gwet's AC1 of finite ratings, and the influence of each item.
 
-    Items are numbered from 0. The mean of the influences is the value; their variance is Gwet's
-    linearised variance (2008, section 4).
+    `items` has the item of each rating, numbered from 0. The mean of the influences is the value;
+    their variance is Gwet's linearised variance (2008, section 4).
     """
     values, codes = np.unique(ratings, return_inverse=True)
     n, categories = int(items.max()) + 1, len(values)
@@ -83,9 +84,9 @@ def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
 
 @dataclass
 class RaterVotes:
-    """Labels as int8, and which are present, both (annotators, images); missing labels are 0.
+    """Labels as int8, 0 if missing, and which labels are present; both (annotators, images).
 
-    There is one row per annotator, since sums over the rows of wide arrays are fast.
+    Rows are annotators, because sums over the rows of wide arrays are fast.
     """
 
     labels: np.ndarray
@@ -93,11 +94,11 @@ class RaterVotes:
 
 
 def as_votes(name: str, labels: Values) -> RaterVotes:
-    """Check labels, (images, annotators).
+    """Check labels, (images, annotators), and return them by annotator.
 
     Raises:
-        MetricInputError: wrong dimensions, no images or annotators, a label other than 2, 1, 0, -1
-            and NaN.
+        MetricInputError: wrong dimensions, no images or annotators, or a label other than 2, 1, 0,
+            -1 and NaN.
     """
     labels = _inputs.as_floats(name, labels, ndim=2, finite=False)
     with np.errstate(invalid="ignore"):

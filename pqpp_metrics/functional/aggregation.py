@@ -1,4 +1,4 @@
-"""Aggregate people's votes to one number per image or prompt with the rules of PQPP and ConQA."""
+"""Aggregate people's votes to one number per image or prompt, by the rules of PQPP and ConQA."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _FIT_INT8 = 127 // 2
 def image_relevance(labels: Values, ties: str = "mean") -> Floats:
     """Return the relevance of each image: the mean of the votes that form the majority.
 
-    Votes fall into two high-level categories, at least somewhat relevant (2, 1) and not
-    acceptable (0, -1). The category with more votes wins, the other votes are outliers, and the
-    relevance is the mean of the votes that remain (PQPP, section 3.1).
+    Votes fall into two high-level categories, at least somewhat relevant (2, 1) and not acceptable
+    (0, -1). The category with more votes wins, votes in the other category are discarded as
+    outliers, and the relevance is the mean of the remaining votes (PQPP, section 3.1).
 
     Args:
         labels: Votes, shape (images, annotators): 2 high relevance, 1 low relevance, 0 no
             relevance, -1 unrealistic, NaN if an annotator did not vote.
         ties: How to treat an even split. "mean" (default): average all votes, since there is no
-            majority. "positive": the relevant side wins, as in the paper's code. "negative": the
-            other side wins.
+            majority. "positive": the category of relevant votes wins, as in the paper's code.
+            "negative": the other category wins.
 
     Returns:
         numpy float64 array (images,), each in [-1, 2]; NaN for an image without votes.
@@ -72,8 +72,8 @@ def hbpp(
 ) -> tuple[NDArray[Any], Floats]:
     """Return human-based prompt performance: the mean relevance of each prompt's images.
 
-    PQPP, section 3.1. Images without votes are left out of the mean. `pqpp build` also filters
-    annotators by the paper's rules.
+    PQPP, section 3.1. Images without votes are left out of the mean. This function does not filter
+    annotators; `pqpp build` does, by the paper's rules.
 
     Args:
         labels: Votes, shape (images, annotators), as for `image_relevance`.
@@ -117,9 +117,9 @@ def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]
 
     Args:
         votes: Counts, shape (images, 3): votes for relevant, non-relevant and unsure.
-        rule: "unanimous" (default): all votes say relevant, which on the published votes gives
-            22.5 relevant images per query, closest to the paper's 24.2; "majority": more than
-            half do; "three_votes": at least three do; "any": at least one does.
+        rule: "unanimous" (default): all votes are for relevant, which on the published votes gives
+            22.5 relevant images per query, closest to the paper's 24.2; "majority": more than half
+            are; "three_votes": at least three are; "any": at least one is.
 
     Returns:
         numpy int64 array (images,): 1 if relevant, else 0; 0 for an image without votes.

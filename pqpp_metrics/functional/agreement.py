@@ -1,9 +1,9 @@
-"""Agreement between raters beyond chance, accuracy on preferences, and strengths of models.
+"""Chance-corrected agreement of raters, accuracy on preferences, and strengths of models.
 
 If all ratings are the same label, observed and chance agreement are both 1 and the formulas divide
-0 by 0: the value is 1, the limit for unanimous ratings as the second class becomes rare. Intervals
-are over items, by each item's influence on the coefficient (`interval` "influence"), and computed
-when they are read.
+0 by 0. The value is then 1, the limit for unanimous ratings as a second label becomes rare.
+Intervals are over items, from each item's influence on the coefficient (`interval` "influence"),
+and computed when they are read.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def fleiss_kappa(
 
     Args:
         ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
-            numbers or booleans, none missing (`krippendorff_alpha` allows missing ratings). An
-            apparent table of counts, items by categories, gives a warning.
+            numbers or booleans, none missing (`krippendorff_alpha` allows missing ratings). A table
+            that looks like counts, items by categories, gives a warning.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -91,9 +91,9 @@ def cohen_kappa(
 
     Args:
         predictions: Labels of one rater, shape (items,): text, numbers or booleans.
-        references: Labels of the other, same shape and type.
-        weights: How much a disagreement counts: None (default): all the same; "linear" or
-            "quadratic" in the distance of the categories in ascending order (Cohen 1968).
+        references: Labels of the other rater, same shape and type.
+        weights: Weight of a disagreement: None (default), the same for all; "linear" or "quadratic"
+            in the distance of the two categories in ascending order (Cohen 1968).
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -153,8 +153,9 @@ def krippendorff_alpha(
             NaN or None if missing. Items with fewer than two ratings are left out. The package
             krippendorff has (raters, items): a table with more than twice as many columns as rows
             gives a warning.
-        level: The distance of two ratings: "nominal" (default), equal or not; "ordinal", the
-            number of ratings between them; "interval", their difference.
+        level: The level of measurement, which defines the distance of two ratings: "nominal"
+            (default), whether they differ; "ordinal", the number of ratings between them;
+            "interval", their difference.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -201,16 +202,16 @@ def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[
 
 
 def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
-    """Return Gwet's AC1: agreement of raters beyond chance, also if one category is rare.
+    """Return Gwet's AC1: agreement of raters beyond chance, suited to rare categories.
 
     Gwet, "Computing Inter-Rater Reliability and Its Variance in the Presence of High Agreement",
     British Journal of Mathematical and Statistical Psychology 61, 2008. If almost all ratings are
     one category, kappa is low even if raters agree; AC1 is not.
 
     Args:
-        ratings: Labels, shape (items, raters): numbers or text, NaN or None if missing. Categories
-            are those that occur. An item with one rating counts for chance agreement only, and one
-            without ratings is ignored.
+        ratings: Labels, shape (items, raters): numbers or text, NaN or None if missing. The
+            categories are the labels that occur. An item with one rating affects only the chance
+            agreement, and an item without ratings is ignored.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default: Student's t by Gwet's variance over items, which are
             assumed to be independent) or "none".
@@ -244,17 +245,19 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     Reliability", Psychological Bulletin 86, 1979; the interval is theirs, by Satterthwaite's
     degrees of freedom. The model is two-way random, with absolute agreement. With few raters the
     intervals are too narrow if raters differ much: in 4,000 simulated studies of 50 items and three
-    raters, 95% intervals covered the true value in 95% if the variance of raters' means was a tenth
-    of the items', in 90% if equal, and in 86% if twice as large.
+    raters, 95% intervals contained the true value in 95% of the studies if the variance of raters'
+    means was a tenth of that of the items' means, in 90% if the two were equal, and in 86% if it
+    was twice as large.
 
     Args:
         ratings: Numbers, shape (items, raters), at least 2 of each, none missing.
         confidence: Level of the intervals, above 0 and below 1.
 
     Returns:
-        `Result` with "icc" of a single rater, -1 to 1, "ci_low" and "ci_high"; "n", the number of
-        items; "average", that of the mean of all raters, minus infinity to 1, with "average_low"
-        and "average_high". NaN if all ratings are equal.
+        `Result` with "icc", the coefficient of a single rater, from -1 to 1; "ci_low" and
+        "ci_high", its interval; "n", the number of items; "average", the coefficient of the mean of
+        all raters, from minus infinity to 1; "average_low" and "average_high", its interval. Values
+        are NaN if all ratings are equal.
 
     Example:
         >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]])
@@ -307,22 +310,22 @@ def pairwise_accuracy(
 ) -> Result:
     """Return pairwise accuracy: how often the preferred of two images has the higher score.
 
-    VISTAR, section 4.2 (PPA): pairs without a preference are dropped, and a prediction is
-    correct if the preferred image scores strictly higher.
+    VISTAR, section 4.2 (PPA): pairs without a human preference are dropped, and a prediction is
+    correct if the preferred image has the strictly higher score.
 
     Args:
         predictions: Scores of both images, shape (pairs, 2), higher is better, finite.
         references: Human preference, shape (pairs,): 1 the first image, -1 the second, 0 none.
-        score_ties: How a pair with equal scores counts: "wrong" (default, as in the paper),
-            "half", or "dropped".
+        score_ties: How a pair with equal scores is counted: "wrong" (default, as in the paper),
+            "half" correct, or "dropped".
         tie_tolerance: Scores that differ by at most this share of the range of all scores are
-            equal, which removes float noise; 0: only equal scores are.
+            treated as equal, to remove float noise; 0: only equal scores are.
         confidence: Level of Wilson's interval, between 0 and 1.
 
     Returns:
-        `Result` with "pairwise_accuracy" in [0, 1], "ci_low", "ci_high", NaN if no pair is left;
-        "n", the pairs that counted; "n_ties", pairs without a human preference; "n_score_ties",
-        other pairs with equal scores.
+        `Result` with "pairwise_accuracy" in [0, 1], "ci_low" and "ci_high", all NaN if no pair is
+        left; "n", the number of counted pairs; "n_ties", the number of pairs without a human
+        preference; "n_score_ties", the number of other pairs with equal scores.
 
     Example:
         >>> result = pairwise_accuracy([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], [1, 1, 0])
@@ -361,20 +364,21 @@ def bradley_terry(
 ) -> dict[str, Floats]:
     """Return the strength of each model in the Bradley-Terry model, with an interval.
 
-    Model i is preferred to j with probability 1 / (1 + exp(s_j - s_i)); the strengths s are those
-    under which the comparisons are most likely, with mean 0. A tie counts half a win for each.
-    Bradley and Terry, "Rank Analysis of Incomplete Block Designs", Biometrika 39, 1952; the
-    interval is Wald's, from the observed information on strengths of mean 0.
+    Model i is preferred to j with probability 1 / (1 + exp(s_j - s_i)); the strengths s are the
+    maximum likelihood estimates with mean 0. A tie counts as half a win for each model. Bradley and
+    Terry, "Rank Analysis of Incomplete Block Designs", Biometrika 39, 1952; the interval is Wald's,
+    from the observed information on strengths of mean 0.
 
-    The best strengths are unique only if, for any division of the models into two groups, each
-    group has won against the other (Ford 1957). A model that never lost, or models that were never
-    compared with the rest, cause an error, which `prior_wins` avoids.
+    The estimates are unique only if, for any division of the models into two groups, each group has
+    won against the other (Ford 1957). A model that never lost, or models that were never compared
+    with the other models, cause an error, which `prior_wins` avoids.
 
     Args:
-        wins: How often the model of the row was preferred to that of the column, shape
-            (models, models), at least 2 models, 0 or above, halves for ties; 0 on the diagonal.
-        prior_wins: Wins added for each model over each other one, which shrink the strengths;
-            default: 0.
+        wins: How often the model of the row was preferred to the model of the column, shape
+            (models, models) with at least 2 models, not negative; ties are halves; 0 on the
+            diagonal.
+        prior_wins: Number of wins that are added for each model over each other model, which
+            shrinks the strengths; default: 0.
         confidence: Level of the intervals, above 0 and below 1.
 
     Returns:
@@ -382,7 +386,8 @@ def bradley_terry(
         "standard_error"; "low" and "high", the ends of the interval.
 
     Raises:
-        MetricInputError: wrong shape, negative or infinite values, or no unique strengths.
+        MetricInputError: wrong shape, negative or infinite values, or strengths that are not
+            unique.
 
     Example:
         >>> found = bradley_terry([[0, 3], [1, 0]])

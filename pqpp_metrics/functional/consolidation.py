@@ -35,11 +35,12 @@ def richhf_consolidation(
         scores: Shape (annotators, score types), NaN if missing.
         keyword_labels: Labels of the prompt's tokens, shape (annotators, tokens): 0 misaligned,
             1 aligned.
-        points: For each annotator the marked points, a sequence of [row, column] in pixels; may
-            be empty.
+        points: For each annotator, the marked points: a sequence of [row, column] in pixels, which
+            may be empty.
         height: Height of the image in pixels.
         width: Width of the image in pixels.
-        ties: Label of a token with an even split: "aligned" (default) or "misaligned".
+        ties: Label of a token if the annotators are evenly split: "aligned" (default) or
+            "misaligned".
 
     Returns:
         dict: "scores", float64 (score types,), NaN for a type without scores; "keyword_labels",
@@ -99,12 +100,12 @@ def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np
 def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
     """Return the heatmap of the points that several annotators marked.
 
-    RichHF, sections 3.1 and 3.2: a point becomes a disk of radius height / 20; disks of one
-    annotator form a region, and the regions of all are averaged. A pixel belongs to a disk if
-    its centre, at whole coordinates, is within the radius.
+    RichHF, sections 3.1 and 3.2: a point becomes a disk of radius height / 20; an annotator's disks
+    form a region, and the regions of all annotators are averaged. A pixel belongs to a disk if its
+    centre, at whole coordinates, is within the radius.
 
     Args:
-        points: For each annotator a sequence of [row, column] in pixels, fractions allowed.
+        points: For each annotator, a sequence of [row, column] in pixels, which may be fractions.
         height: Height of the image in pixels.
         width: Width of the image in pixels.
 

@@ -1,10 +1,11 @@
-"""How well predicted performance agrees with true performance, over queries or prompts.
+"""Correlations of predicted with true performance, over queries or prompts.
 
 PQPP, section 3.3. Predictions and references are any finite numbers, shape (n,), at least two. Each
-result has `.statistic`, `.pvalue` (two-sided, against no association), `.interval(confidence)` and
-`.n`, and is a mapping of the same. The interval is computed when it is read. `interval` is
-"influence" (default), from each pair's influence on Fisher's z, without assuming a distribution; or
-"none". Its coverage is measured in benchmarks/calibration.md.
+result has `.statistic`, `.pvalue` (two-sided, for the hypothesis of no association),
+`.interval(confidence)` and `.n`, and is also a mapping with these values. The interval is computed
+when it is read. `interval` is "influence" (default) for an interval from each pair's influence on
+Fisher's z, without assumptions about the distribution, or "none". The coverage of intervals is
+measured in benchmarks/calibration.md.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def pearson_qpp(
     Returns:
         `Result` with "pearson_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
         input has no correlation: the value, p and interval are NaN. With fewer than 4 pairs the
-        interval is NaN. It is [-1, 1] if all pairs but one are constant on one side.
+        interval is NaN. The interval is [-1, 1] if an input is constant except for one pair.
 
     Example:
         >>> result = pearson_qpp([1, 2, 3, 4], [1, 3, 2, 4])
@@ -57,8 +58,8 @@ def spearman_qpp(
 ) -> Result:
     """Return the Spearman rank correlation between predicted and true performance.
 
-    It is Pearson's r of the ranks; ties share their mean rank. The p-value is that of Student's
-    t-test, as in `scipy.stats.spearmanr`.
+    It is Pearson's r of the ranks; tied values have their mean rank. The p-value is that of
+    Student's t-test, as in `scipy.stats.spearmanr`.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
@@ -92,8 +93,9 @@ def kendall_qpp(
 ) -> Result:
     """Return the Kendall rank correlation tau-b between predicted and true performance.
 
-    PQPP, section 3.3. Pairs tied on one side count for neither order (tau-b). The p-value is
-    that of `scipy.stats.kendalltau`: exact for small inputs without ties, else normal.
+    PQPP, section 3.3. Two queries that are tied in one input are neither concordant nor discordant.
+    The p-value is that of `scipy.stats.kendalltau`: exact for small inputs without ties, else
+    normal.
 
     Args:
         confidence: Level of the interval, between 0 and 1.

@@ -1,4 +1,4 @@
-"""Several ranking measures at once, their means with intervals, and comparisons of runs."""
+"""Compute several ranking measures at once and their means with intervals, and compare runs."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def evaluate_rankings(
 
     Args:
         scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
-        relevance: Same shape, grades; NaN or -1 if there is no judgment, which counts as not
+        relevance: Grades, same shape; NaN or -1 if there is no judgment, which is read as not
             relevant.
         measures: Names, as a list or one string with commas.
-        unretrieved: Relevance of documents that were not retrieved; NaN pads rows.
+        unretrieved: Grades of documents that were not retrieved; NaN pads rows.
 
     Returns:
         dict from measure, as named in the call, to a float64 numpy array (queries,).
@@ -65,10 +65,10 @@ def mean_intervals(
     """Return means over queries with intervals.
 
     If all values are 0 or 1, the interval is Wilson's (Journal of the American Statistical
-    Association 22, 1927). Otherwise it is Student's t interval of the values without skewness, by
-    the transformation of Hall (Journal of the Royal Statistical Society B 54, 1992), with the
-    degrees of freedom of their spread. It assumes independent queries and no distribution. Its
-    coverage is measured in benchmarks/calibration.md.
+    Association 22, 1927). Otherwise it is Student's t interval, corrected for skewness by the
+    transformation of Hall (Journal of the Royal Statistical Society B 54, 1992), with degrees of
+    freedom estimated from the values. It assumes independent queries, but no distribution of
+    values. Its coverage is measured in benchmarks/calibration.md.
 
     Args:
         values: The values of each measure by name, (queries,), as `evaluate_rankings` returns them.
@@ -76,7 +76,7 @@ def mean_intervals(
 
     Returns:
         dict from measure to a dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n". If
-        all values are in [0, 1], as for all measures here, so is the interval.
+        all values are in [0, 1], as for all measures of this package, the interval is too.
 
     Example:
         >>> found = mean_intervals({"rr": [1.0, 0.5, 0.5, 1.0, 0.25, 1.0]})["rr"]
@@ -98,7 +98,7 @@ def _summarise(values, confidence):
 
 
 def _to_table(name, values):
-    """Return values by measure as float64 (queries, measures), and the measures' names."""
+    """Return the measures' names, and their values as float64 (queries, measures)."""
     if not isinstance(values, Mapping) or not values:
         wanted = "must be a dict from a measure's name to one value per query"
         raise _inputs.not_allowed_error(name, values, wanted)
@@ -118,12 +118,12 @@ def compare_means(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Test whether runs differ in their means over the same queries: all pairs, in every measure.
+    """Test whether the means of runs over the same queries differ, for each pair and measure.
 
-    A permutation test on the paired differences: if two runs are exchangeable, swapping their
-    values for a query does not change the distribution (Good, "Permutation, Parametric and
-    Bootstrap Tests of Hypotheses", 2005, chapter 3). If only the means are equal, it is valid for
-    many queries, like Student's t-test. Holm's correction covers all tests of the table.
+    Each is a permutation test on the paired differences: if two runs are exchangeable, swapping
+    their values for a query does not change the distribution (Good, "Permutation, Parametric and
+    Bootstrap Tests of Hypotheses", 2005, chapter 3). If only the means are equal, the test is valid
+    for many queries, like Student's t-test. Holm's correction covers all tests of the table.
 
     Args:
         runs: The result of `evaluate_rankings` for each run by name, with the same measures and
@@ -134,15 +134,16 @@ def compare_means(
         seed: An integer of at least 0.
 
     Returns:
-        list of dicts, one per pair of runs and measure: "measure", "run", "other_run",
-        "difference" of the means (first minus second), "ci_low", "ci_high", its interval from the
-        same permutations (NaN for a single query, infinite for very few), "p_value" (two-sided,
-        never 0; 1 if the runs are equal), "adjusted" by `holm`, "rejected", "n", "largest_share",
-        the largest share of one query in the variance of the difference, and "warning", a reason
-        to doubt the p-value, or "".
+        list of dicts, one per pair of runs and measure: "measure", "run", "other_run", "difference"
+        of the means (first minus second), "ci_low" and "ci_high", the difference's interval from
+        the same permutations (NaN for a single query, infinite for very few queries), "p_value"
+        (two-sided, never 0; 1 if the runs are equal), "adjusted" by `holm`, "rejected", "n",
+        "largest_share", the largest share of one query in the variance of the difference, and
+        "warning", a reason to doubt the p-value, or "".
 
     Raises:
-        MetricInputError: fewer than two runs, or runs with other measures or queries.
+        MetricInputError: fewer than two runs, or runs with different measures or numbers of
+            queries.
 
     Example:
         >>> a, b = {"rr": [1, 0.5, 1, 1, 0.5, 1]}, {"rr": [0.5, 0.2, 0.5, 0.3, 0.2, 0.5]}

@@ -1,4 +1,4 @@
-"""Misaligned keywords of a prompt: predicted against marked by annotators."""
+"""Misaligned keywords of a prompt: predictions against the marks of annotators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def prompt_tokens(prompt: str) -> list[str]:
     r"""Return the tokens of a prompt that RichHF labels.
 
     Args:
-        prompt: Split at `,.?!":;` and the space, not at other whitespace.
+        prompt: The prompt; it is split at spaces and `,.?!":;`, not at other whitespace.
 
     Returns:
         List of tokens, none empty, in order.
@@ -38,17 +38,18 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     - labels, one for each token of the prompt: 0 misaligned, 1 aligned; compared by position;
     - the prompt with the suffix `_0` after each misaligned token, as the paper's model writes it;
       tokens are split at spaces and `,.?!":;`. Because a model may also change words, misaligned
-      tokens are compared as multisets: one hit for each that both sides mark.
+      tokens are compared as multisets: each token that is marked in the prediction and by the
+      annotators is one hit.
 
     Args:
         predictions: One sample each: a sequence of labels, or a string.
-        references: The same for the annotators' marks, in the same order and type.
+        references: The annotators' marks of each sample, in the same order and type.
 
     Returns:
         dict: "keyword_f1", "precision", "recall", each in [0, 1]; "n_predicted", "n_marked" and
-        "n_hits", how many tokens are misaligned by the prediction, by the marks, and by both.
-        Precision is NaN if nothing is predicted, recall if nothing is marked, and F1 if both are
-        NaN.
+        "n_hits", the number of tokens that are misaligned in the predictions, in the marks, and in
+        both. Precision is NaN if no token is predicted, recall is NaN if no token is marked, and F1
+        is NaN if precision and recall are.
 
     Example:
         >>> result = keyword_f1(["a yellow_0 cat_0"], ["a yellow_0 cat"])

@@ -1,4 +1,4 @@
-"""How often images match their prompts, overall and by task, model or any other grouping."""
+"""The share of images that match their prompts, overall and by task, model or other groups."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def match_rate(
 
     Returns:
         `Result` with "match_rate" in [0, 1], "ci_low", "ci_high" (Wilson, Journal of the American
-        Statistical Association 22, 1927), "n"; and "groups", a list of one dict for each
-        combination that occurs, in order of first appearance, with the value of every column
-        and the same four keys.
+        Statistical Association 22, 1927), "n"; and "groups", a list with one dict for each
+        combination of labels, in order of first appearance, with the label in each column and the
+        same four keys.
 
     Example:
         >>> result = match_rate([1, 0, 1], ["counting", "counting", "negation"], ["task"])

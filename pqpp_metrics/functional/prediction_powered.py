@@ -19,10 +19,10 @@ def prediction_powered_mean(
 ) -> dict[str, float]:
     """Return the mean of human ratings, with an interval that automated scores make narrower.
 
-    The interval is valid for any bias of the scores, because the bias is measured on the items that
-    people have rated, and subtracted (Angelopoulos et al., "Prediction-Powered Inference",
-    Science 382, 2023; with a weight of the scores: Angelopoulos, Duchi and Zrnic, "PPI++",
-    arXiv 2311.01453). The rated items must be a random sample of all.
+    The interval is valid whatever the bias of the scores, because the bias is measured on the items
+    that people have rated, and then subtracted (Angelopoulos et al., "Prediction-Powered
+    Inference", Science 382, 2023; with a weight of the scores: Angelopoulos, Duchi and Zrnic,
+    "PPI++", arXiv 2311.01453). The rated items must be a random sample of all items.
 
     Args:
         judgments: Human ratings, shape (rated,), at least 2.
@@ -30,12 +30,13 @@ def prediction_powered_mean(
         other_scores: Automated scores of the items without ratings, shape (others,).
         confidence: Level of the intervals, between 0 and 1.
         weight: Factor of the scores, from 0 (not used) to 1 (as in the first paper); None
-            (default): the one with the least variance, as in PPI++.
+            (default): the factor with the least variance, as in PPI++.
 
     Returns:
         dict: "mean", "ci_low", "ci_high"; "weight"; "judged_mean", "judged_ci_low",
-        "judged_ci_high", of the ratings alone; "worth", the number of ratings that alone would give
-        an interval of this width; "n" and "others". Intervals are normal.
+        "judged_ci_high", the same from the ratings alone; "worth", the number of ratings that alone
+        would give an interval of this width; "n" and "others", the numbers of items with and
+        without ratings. Intervals assume a normal distribution of the mean.
 
     Example:
         >>> truth, scores = [0, 1, 1, 0, 1, 1], [0.1, 0.9, 0.8, 0.2, 0.7, 0.6]
@@ -82,14 +83,14 @@ def judgments_needed(
     items: int | None = None,
     confidence: float = 0.95,
 ) -> int:
-    """Return how many items people must rate for an interval of a given width.
+    """Return the number of items that people must rate for an interval of a given width.
 
     If n of N items are rated and scores correlate with ratings by rho, the variance of the best
     prediction-powered mean is that of the ratings times (1 - rho^2 (N - n) / N) / n.
 
     Args:
         half_width: Half of the interval's width, above 0.
-        deviation: Standard deviation of the ratings; at most 0.5 for yes and no.
+        deviation: Standard deviation of the ratings; at most 0.5 for yes-or-no ratings.
         correlation: Pearson's r of scores and ratings; 0 (default): without scores.
         items: Number of all items, N; None (default): unlimited.
         confidence: Level of the interval, between 0 and 1.

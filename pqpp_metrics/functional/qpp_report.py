@@ -1,6 +1,7 @@
-"""The five measures of a performance predictor.
+"""The five measures of how well a performance predictor predicts.
 
-Errors by rank (sMARE) and by value (RMSE) have inputs, results and `interval` as in `correlation`.
+The inputs, results and `interval` of sMARE (errors of ranks) and RMSE (errors of values) are as in
+`correlation`.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ def smare(
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
 ) -> Result:
-    """Return the scaled mean absolute rank error: the mean absolute difference of ranks, over n.
+    """Return the scaled mean absolute rank error: the mean absolute rank difference, divided by n.
 
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
-    Performance Prediction", ECIR 2021. Ties share the mean of their ranks.
+    Performance Prediction", ECIR 2021. Tied values have their mean rank.
 
-    The p-value is two-sided against random pairings of predictions and references. It uses the
-    error's exact mean and variance over all pairings (Hoeffding, Annals of Mathematical Statistics
-    22, 1951), and the normal distribution.
+    The p-value is two-sided, for the hypothesis of random pairings of predictions and references.
+    It uses the error's exact mean and variance over all pairings (Hoeffding, Annals of Mathematical
+    Statistics 22, 1951), and the normal distribution.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
@@ -45,9 +46,9 @@ def smare(
 
     Returns:
         `Result` with "smare" in [0, 1/2], 0 for a perfect order, about 1/3 by chance; "p_value",
-        "ci_low", "ci_high", "n", and "scores", the scaled error of each query. A constant input
-        has no order: everything but n is NaN. Ties make errors smaller. With fewer than 4 pairs
-        the interval is NaN.
+        "ci_low", "ci_high", "n", and "scores", the scaled error of each query. A constant input has
+        no order: all values but n are NaN. Ties make errors smaller. With fewer than 4 pairs the
+        interval is NaN.
 
     Example:
         >>> result = smare([1, 2, 3, 4], [1, 2, 4, 3])
@@ -74,7 +75,7 @@ def smare(
 
 
 def _get_pairing_moments(x, y):
-    """Return mean and variance, over all pairings, of two rankings' summed absolute difference."""
+    """Return the mean and variance, over all pairings, of the sum of absolute rank differences."""
     n = len(x)
     (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))
     of_x, of_y = _get_mean_distances(x, y, y_count / n), _get_mean_distances(y, x, x_count / n)
@@ -89,7 +90,7 @@ def _get_pairing_moments(x, y):
 
 
 def _get_mean_distances(at, values, weights):
-    """Return the mean absolute distance of each point to weighted values, both ascending."""
+    """Return each point's weighted mean distance to some values; points and values ascend."""
     below = np.searchsorted(values, at)
     mass = np.concatenate([[0.0], np.cumsum(weights)])
     moment = np.concatenate([[0.0], np.cumsum(weights * values)])
@@ -102,19 +103,19 @@ def rmse_qpp(
 ) -> Result:
     """Return the root mean squared error of predicted against true performance, in their unit.
 
-    The p-value is two-sided against random pairings of predictions and references; only their
-    covariance depends on the pairing, so it is that of Pearson's correlation.
+    The p-value is two-sided, for the hypothesis of random pairings of predictions and references.
+    Only the covariance depends on the pairing, so the p-value is that of Pearson's correlation.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none". A pair's influence is the effect of leaving it
-            out. The correction for skewness is 2.5 times that of `mean_intervals`, because a sample
-            underestimates long tails; benchmarks/calibration.md has the coverage.
+            out. The correction for skewness is 2.5 times that of `mean_intervals`, because samples
+            underestimate long tails; the coverage is in benchmarks/calibration.md.
 
     Returns:
         `Result` with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
-        "ci_high", "n". With fewer than 4 pairs the interval is NaN, and for a single pair so is the
-        p-value.
+        "ci_high", "n". With fewer than 4 pairs the interval is NaN, and with a single pair the
+        p-value is NaN too.
 
     Example:
         >>> result = rmse_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 5.0])
@@ -161,7 +162,7 @@ def qpp_report(
 ) -> dict[str, Result]:
     """Return Pearson, Spearman, Kendall, sMARE and RMSE with intervals and p-values.
 
-    PQPP, section 3.3, reports Pearson and Kendall; the QPP literature also uses the others.
+    PQPP, section 3.3, reports Pearson and Kendall; the QPP literature also uses the other measures.
 
     Args:
         confidence: Level of the intervals, between 0 and 1.
@@ -171,7 +172,7 @@ def qpp_report(
 
     Returns:
         dict of "pearson_qpp", "spearman_qpp", "kendall_qpp", "smare" and "rmse_qpp", each the
-        `Result` of the function of this name, without sMARE's scores of single queries.
+        `Result` of the function with this name, without sMARE's scores of single queries.
 
     Raises:
         MetricInputError: See `pearson_qpp`, or a measure is unknown.
@@ -206,12 +207,12 @@ def qpp_values(
         tie_tolerance: As in `kendall_qpp`, for the rank measures.
 
     Returns:
-        dict from measure to a float64 array (targets,), in the order of the request; NaN for a
+        dict from measure to a float64 array (targets,), in the order of `measures`; NaN for a
         column with fewer than two true values, and if a measure is undefined.
 
     Raises:
-        MetricInputError: shapes that differ, an infinity, NaN among the predictions that count, an
-            unknown measure.
+        MetricInputError: shapes that differ, infinite values, NaN predictions for known references,
+            or an unknown measure.
 
     Example:
         >>> found = qpp_values([[1, 4], [2, 3], [3, 5]], [[1, 1], [2, 2], [4, float("nan")]])

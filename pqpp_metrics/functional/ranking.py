@@ -1,25 +1,25 @@
-"""How well a ranking puts relevant documents first: one value for each query.
+"""Ranking metrics of relevant documents, with one value for each query.
 
-Every function accepts `scores`, any finite numbers, and `relevance`, (queries, documents), by name,
-because scikit-learn has the other order. The result is a tensor for torch tensors, else a numpy
-array. A query without a relevant document scores 0, as in trec_eval. A query's documents are ranked
-by descending score; `ties` is the rule for equal ones:
+Every function has the keyword-only arguments `scores`, any finite numbers, and `relevance`, both
+(queries, documents); they must be named, because scikit-learn has the opposite order. The result is
+a tensor for torch tensors, else a numpy array. A query without a relevant document scores 0, as in
+trec_eval. A query's documents are ranked by descending score; `ties` is the rule for equal ones:
 
 - "expected" (default): the exact expected value over all orders of the tied documents, which
   does not depend on how the documents happen to be stored (McSherry and Najork, "Computing
   Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores", ECIR
   2008);
-- "optimistic", "pessimistic": relevant documents first, or last, among their equals;
-- "order": the earlier column first, as a stable sort gives;
+- "optimistic", "pessimistic": relevant documents first, or last, among tied documents;
+- "order": the earlier column first, as in a stable sort;
 - "docno": trec_eval's rule, the document with the higher id first. It needs `document_ids`,
   names in the shape of `scores`: text is compared byte by byte as in trec_eval, integers as
   numbers.
 
-Only equal scores tie, as in trec_eval: round scores with float noise first.
+Only equal scores are ties, as in trec_eval: round scores with float noise first.
 
 Queries may have different numbers of documents: pass sequences of rows. `unretrieved` is the
-relevance of documents that were not retrieved and so have no score, an array (queries, any number)
-padded with 0; relevant ones count as not found.
+relevance of documents that were not retrieved and therefore have no score, an array (queries, any
+number) padded with 0; the relevant ones among them count as not found.
 
 `relevance_level` is the least grade of a relevant document, as trec_eval's -l; None, the default,
 means any above 0. `judged_only` removes documents without a judgment (relevance NaN or -1) before
@@ -47,8 +47,8 @@ def reciprocal_rank(
     Inputs and rules are those of `ranking`.
 
     Args:
-        k: Only the first k ranks count: a first relevant document beyond them gives 0. None
-            (default) counts all.
+        k: Only the first k ranks count: without a relevant document among them, the value is 0.
+            None (default): all ranks count.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -153,7 +153,7 @@ def hit_rate_at_k(
             hit.
 
     Returns:
-        float64 array (queries,): 1 for a hit, 0 for none, between them if a tie decides.
+        float64 array (queries,): 1 for a hit, 0 for none, and between 0 and 1 if a tie decides.
 
     Example:
         >>> scores = [[0.9, 0.5, 0.5], [3, 2, 1]]
@@ -166,7 +166,7 @@ def hit_rate_at_k(
 
 
 def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRules]) -> Array:
-    """Return R-precision: the share of relevant documents among the first R, R being their number.
+    """Return R-precision: the share of relevant documents among the first R, of R relevant ones.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System
     Evaluation", 2005.

@@ -36,7 +36,7 @@ def ndcg(
     gains: str | Mapping[float, float] = "linear",
     **rules: Unpack[GradedRules],
 ) -> Array:
-    """Return nDCG, the normalized discounted cumulative gain: gains over log2(rank + 1).
+    """Return nDCG: the sum of gain / log2(rank + 1), divided by that of the ideal ranking.
 
     Järvelin and Kekäläinen, "Cumulated Gain-based Evaluation of IR Techniques", ACM TOIS 2002;
     ConQA (Rodriguez et al., ECIR 2024), section 5.
@@ -45,7 +45,7 @@ def ndcg(
 
     Args:
         relevance: Grades, same shape, 0 or above.
-        k: Only the first k ranks count, of the ideal ranking too. None (default) counts all.
+        k: Only the first k ranks count, also of the ideal ranking. None (default): all ranks count.
         gains: A document's gain from its grade: "linear" (default, as in trec_eval): the grade;
             "exponential": 2 ** grade - 1 (Burges et al., ICML 2005); or a mapping of grades to
             gains, 0 or above, such as {1: 1, 2: 3}. As in trec_eval, the gain of a grade that is
@@ -112,14 +112,14 @@ def average_precision(
 ) -> Array:
     """Return average precision: the mean over relevant documents of the precision at their rank.
 
-    Buckley and Voorhees, "Retrieval System Evaluation", 2005; as "map" of trec_eval. Its
+    Buckley and Voorhees, "Retrieval System Evaluation", 2005; this is "map" of trec_eval. Its
     expected value under ties is that of McSherry and Najork 2008.
 
     Inputs and rules are those of `ranking`.
 
     Args:
-        k: Only the first k ranks count; the divisor stays the number of relevant documents, as
-            "map_cut" of trec_eval. None (default) counts all.
+        k: Only the first k ranks count; the divisor stays the number of relevant documents, as in
+            "map_cut" of trec_eval. None (default): all ranks count.
 
     Returns:
         float64 array (queries,), each in [0, 1].

@@ -41,31 +41,32 @@ def paired_permutation(
     seed: int = 0,
     tie_tolerance: float = TIE_TOLERANCE,
 ) -> dict[str, Any]:
-    """Test two predictors by random swaps of their predictions, query by query.
+    """Test two predictors by random permutations: swaps of their predictions for single queries.
 
-    If the predictors were alike, swapping their predictions of a query would change nothing (Good,
-    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). The swaps are
-    compared by the difference over its standard error, from the queries' influences. With many
-    queries, the test is thus also valid if equally good predictors make different errors (Janssen,
-    "Studentized Permutation Tests for Non-i.i.d. Hypotheses and the Generalized Behrens-Fisher
-    Problem", Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust Permutation
-    Tests for Correlation and Regression Coefficients", Journal of the American Statistical
-    Association 112, 2017). Correlations are compared by Fisher's z, and the RMSE by its logarithm.
+    If the predictors are exchangeable, swapping their predictions for a query does not change the
+    distribution (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter
+    3). The test statistic is the difference divided by its standard error, which is estimated from
+    the queries' influences. With many queries, the test is thus also valid if equally good
+    predictors make different errors (Janssen, "Studentized Permutation Tests for Non-i.i.d.
+    Hypotheses and the Generalized Behrens-Fisher Problem", Statistics & Probability Letters 36,
+    1997; DiCiccio and Romano, "Robust Permutation Tests for Correlation and Regression
+    Coefficients", Journal of the American Statistical Association 112, 2017). Correlations are
+    compared by Fisher's z, and the RMSE by its logarithm.
 
-    To bring both predictors to one scale, each one's median is subtracted and the result
-    is divided by its mean absolute value; "rmse" compares unscaled predictions.
+    To bring both predictors to the same scale, each one's median is subtracted, and the result is
+    divided by its mean absolute value; "rmse" compares unscaled predictions.
 
     Large errors have a disproportionate effect on Pearson's r, Spearman's rho and the RMSE: a
-    predictor whose errors have long tails looks better in samples that miss the largest ones. With
+    predictor whose errors have long tails looks better in samples without the largest errors. With
     these measures there is thus no p-value and no interval for fewer than 100 queries, or if the
-    predictor that looks better has longer error tails than the other (by .05 in L-kurtosis plus the
-    absolute L-skewness of the errors that the two do not share); "why" gives the reason. Kendall
-    and sMARE always have a p-value. benchmarks/calibration.md has how often equally good predictors
-    are found to differ, and how often there is no p-value.
+    predictor that looks better has longer error tails than the other (by .05 in L-kurtosis plus
+    absolute L-skewness, of the errors that the two do not share); "why" gives the reason. Kendall
+    and sMARE always have a p-value. The rates at which equally good predictors are found to differ,
+    and at which there is no p-value, are in benchmarks/calibration.md.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
-        permutations: Number of random swaps.
+        permutations: Number of random permutations.
         confidence: Level of the interval, between 0 and 1.
         seed: An integer of at least 0.
         tie_tolerance: As in `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
@@ -73,12 +74,12 @@ def paired_permutation(
     Returns:
         dict: "paired_permutation", the difference of the statistic (first minus second); "ci_low",
         "ci_high", its interval, which excludes 0 if p is below 1 - confidence; "p_value",
-        two-sided: the share of swaps that are more extreme, plus half of those that are as extreme,
-        the data included (never 0; 1 without a difference, and for fewer than 4 queries, which have
-        no interval); "value", "other_value", "n", "permutations"; "largest_share", the largest
-        share of one query in the variance of the difference; "why", why there is no p-value, else
-        ""; "warning", that, or that one query carries more than a quarter of the variance, else "".
-        NaN if a correlation is undefined.
+        two-sided: the share of permutations that are more extreme, plus half of the share that are
+        equally extreme, the data included (never 0; 1 if there is no difference, and for fewer than
+        4 queries, for which there is no interval); "value", "other_value", "n", "permutations";
+        "largest_share", the largest share of one query in the variance of the difference; "why",
+        the reason why there is no p-value, else ""; "warning", the same reason, or that one query
+        has more than a quarter of the variance, else "". NaN if a correlation is undefined.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]

@@ -1,8 +1,8 @@
-"""How well scores choose the queries for the better, more expensive of two models.
+"""How well scores choose the queries for the stronger, more expensive of two models.
 
 The curve is the one of RouteLLM (Ong et al., arXiv 2406.18665) and of the routing use case of PQPP
 (section 1): the mean quality when the share of queries with the highest scores goes to the strong
-model and the rest to the weak one. Queries of equal score count as in a random order among them.
+model and the rest to the weak one. Queries with equal scores are treated as being in random order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def routing_curve(scores: Values, weak: Values, strong: Values) -> dict[str, Flo
     """Return the mean quality by the share of queries that go to the strong model.
 
     Args:
-        scores: Need for the strong model, shape (n,), finite; higher scores go to it first.
+        scores: Need for the strong model, shape (n,), finite; queries with higher scores go to it
+            first.
         weak: Quality of the weak model's answers, shape (n,), higher is better, finite.
         strong: Quality of the strong model's answers, in the same units.
 
@@ -50,8 +51,8 @@ def routing_gain(
 ) -> dict[str, Any]:
     """Return the area between `routing_curve` and random routing, in units of the quality.
 
-    Random routing is the straight line from the weak model's mean to the strong one's; the oracle
-    ranks queries by the true gain of the strong model.
+    Random routing is the straight line from the weak model's mean quality to the strong model's;
+    the oracle ranks queries by the true gain of the strong model.
 
     Args:
         shares: Points of the curve at which to return the quality, each in [0, 1].
@@ -63,7 +64,7 @@ def routing_gain(
         dict: "routing_gain", the area, negative if random routing is better; "ci_low", "ci_high";
         "oracle", the oracle's area; "oracle_share", the ratio of the two, NaN if the oracle gains
         nothing; "qualities", one per share; "share_for_80", the least share of the strong model
-        that keeps 80% of its whole gain, NaN without a gain; "n".
+        that reaches 80% of its total gain, NaN without a gain; "n".
 
     Example:
         >>> found = routing_gain([3, 2, 1, 0], weak=[0, 1, 1, 1], strong=[2, 2, 1, 1])
@@ -109,12 +110,14 @@ def compare_routings(
     """Compare the areas of two routings on the same queries by a paired bootstrap.
 
     Args:
-        scores: Scores of the first routing; other arguments are as for `routing_gain`.
-        other_scores: Scores of the second.
+        scores: Scores of the first routing; arguments that are not listed are as for
+            `routing_gain`.
+        other_scores: Scores of the second routing.
 
     Returns:
         dict: "difference", the first area minus the second; "ci_low", "ci_high"; "p_value",
-        two-sided: twice the share of resamples on the rarer side of 0, with one added to both.
+        two-sided: twice the share of resamples on the rarer side of 0, with one added to both
+        counts.
 
     Example:
         >>> found = compare_routings([3, 2, 1, 0], [0, 1, 2, 3], [0, 1, 1, 1], [2, 2, 1, 1])
@@ -144,7 +147,7 @@ def _convert_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats
 
 
 def _resample_measure(measure, n, resamples, confidence, seed):
-    """Return a measure's values for resampled queries, and the ends of their interval."""
+    """Return a measure's values on resampled queries, and the ends of their percentile interval."""
     resamples, seed = _inputs.require_draws(seed, resamples=resamples)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     draws = _resampled.draw_queries(n, resamples, seed)

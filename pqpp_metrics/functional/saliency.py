@@ -1,15 +1,16 @@
-"""Saliency metrics: how well a predicted map matches where people looked or marked.
+"""Saliency metrics: how well a map predicts the places that people looked at or marked.
 
 Bylinskii, Judd, Oliva, Torralba and Durand, "What do different evaluation metrics tell us about
-saliency models?", IEEE TPAMI 2018, define them; public codes differ in details. `convention`
-names the code whose values are given:
+saliency models?", IEEE TPAMI 2018, define them; published implementations differ in details.
+`convention` names the implementation whose values are returned:
 
 - "tuebingen" (default): the current MIT/Tuebingen benchmark, whose results papers report. It uses
-  pysaliency: population standard deviation; repeated fixations count each time; a prediction with
-  negative values is moved up, one without mass is uniform. In KLD it adds
-  2.2204e-16 to the divisor and inside the logarithm. Its column "AUC" is not AUC-Judd.
-- "pysaliency": pysaliency 0.2.22 with the defaults of its functions: as "tuebingen", but for KLD,
-  where it adds 1e-20 to every pixel of both maps.
+  pysaliency: the population standard deviation; each repetition of a fixation counts; a prediction
+  with negative values is shifted to a minimum of 0, and a prediction without mass is replaced by a
+  uniform one. In KLD it adds 2.2204e-16 to the divisor and inside the logarithm. Its column "AUC"
+  is not AUC-Judd.
+- "pysaliency": pysaliency 0.2.22 with the defaults of its functions: as "tuebingen", except for
+  KLD, in which it adds 1e-20 to every pixel of both maps.
 - "mit": the MIT benchmark's first code, in Matlab (cvzoya/saliency). Sample standard deviation,
   Matlab's eps (2**-52) in KLD, maps stretched to [0, 1] before SIM.
 - "unisal": the code of UNISAL. As "tuebingen" in KLD, but repeated fixations count once, and
@@ -17,9 +18,9 @@ names the code whose values are given:
 - "richhf": the code of the first author of RichHF, which gave the paper's results. Sample standard
   deviation, 1e-8 added to every divisor, false positives counted one too high in the ROC curve.
 
-No convention adds jitter. If the reference has no fixation or mass, the result is NaN. Predictions
-are maps of any finite numbers, shape (..., height, width); references have the same shape and are
-never negative; the result has shape (...).
+No convention adds jitter (random noise against ties). If the reference has no fixation or mass, the
+result is NaN. Predictions are maps of any finite numbers, shape (..., height, width); references
+have the same shape and are never negative; the result has shape (...).
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ def nss(predictions: Values, references: Values, convention: str = "tuebingen") 
     Args:
         references: Number of fixations on each pixel; see `fixation_map`. Fractions in most pixels,
             as in a continuous map, are an error in all metrics of fixations.
-        convention: See `saliency`; "tuebingen" and "pysaliency" count repeated fixations on a
-            pixel each time, the others once.
+        convention: See `saliency`; "tuebingen" and "pysaliency" count every fixation on a pixel,
+            the others count a fixated pixel once.
 
     Returns:
-        float64, shape (...): 0 is chance, positive better. NaN for a map without fixations. A
+        float64, shape (...): 0 is chance, and higher is better. NaN for a map without fixations. A
         constant prediction gives NaN in "mit" and "unisal", 0 in the others.
 
     Example:
@@ -81,12 +82,12 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
     Bylinskii et al. 2018, section 4.2.3: sum of q log(q / p), p and q the maps scaled to sum 1.
 
     Args:
-        predictions: Never negative; "tuebingen" and "pysaliency" move a map up until its lowest
-            value is 0.
+        predictions: Must not be negative, except in "tuebingen" and "pysaliency", which shift a
+            negative map so that its lowest value is 0.
         convention: See `saliency`. If a prediction is 0 where the truth is not, the convention's
             constant e determines the value: 2.2e-16 in "tuebingen", "mit" and "unisal", 1e-8 in
             "richhf", in the formula sum of q log(e + q / (p + e)). "pysaliency" adds 1e-20 to both
-            maps, which nearly doubles such a value.
+            maps, which makes such a value even larger.
 
     Returns:
         float64 in nats, shape (...): 0 is best, no upper bound. NaN for an empty reference, and
@@ -100,20 +101,21 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
 
 
 def sim(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
-    """Return similarity: the mass that two densities share, the sum of their pixelwise minimum.
+    """Return similarity: the mass that two densities share, the sum of their pixelwise minima.
 
     Bylinskii et al. 2018, section 4.2.1.
 
     Args:
-        predictions: Never negative; "tuebingen" and "pysaliency" move a map up until its lowest
-            value is 0, and "mit" stretches any map to [0, 1].
+        predictions: Must not be negative, except in "tuebingen" and "pysaliency", which shift a
+            negative map so that its lowest value is 0, and in "mit", which stretches any map to [0,
+            1].
         convention: See `saliency`: "mit" first stretches both maps to [0, 1], "richhf" adds
             1e-8 to the sums.
 
     Returns:
-        float64, shape (...), each in [0, 1]. NaN for an empty reference, for an all-zero
-        prediction in "unisal" (elsewhere it is uniform, or 0 in "mit" and "richhf"), and for any
-        other constant in "mit".
+        float64, shape (...), each in [0, 1]. NaN for an empty reference, for an all-zero prediction
+        in "unisal", and for other constant maps in "mit". For an all-zero prediction, it is 0 in
+        "mit" and "richhf", and the value of a uniform prediction in "tuebingen" and "pysaliency".
 
     Example:
         >>> float(sim([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]))
@@ -125,24 +127,24 @@ def sim(predictions: Values, references: Values, convention: str = "tuebingen") 
 def auc_judd(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
     """Return AUC-Judd: the area under the ROC curve of the prediction as a detector of fixations.
 
-    Bylinskii et al. 2018, section 4.1.1. The thresholds are the predictions at the fixated
-    pixels; a point of the curve is the share of fixations, and of pixels without one, at or above
-    a threshold. The curve is linear between points. There is no jitter: in
-    "tuebingen", "pysaliency" and "unisal" pixels with equal predictions pass a threshold together;
-    the codes behind "mit" and "richhf" let them pass one by one in an arbitrary order, which gives
-    too low an area if predictions tie.
+    Bylinskii et al. 2018, section 4.1.1. The thresholds are the predictions at the fixated pixels;
+    a point of the curve is the share of fixations, and of pixels without a fixation, at or above a
+    threshold. The curve is linear between points. There is no jitter: in "tuebingen", "pysaliency"
+    and "unisal" pixels with equal predictions pass a threshold together; the implementations "mit"
+    and "richhf" let them pass one by one in an arbitrary order, so that the area is too small if
+    predictions tie.
 
     Args:
         references: Number of fixations on each pixel; a fraction is a weight. For a true map, pass
             `references > 0`.
-        convention: See `saliency`; "tuebingen" and "pysaliency" count repeated fixations on a
-            pixel each time, in the others a pixel above 0 is fixated once. A value outside [0, 1],
-            which the loops of "mit" and "richhf" can give under many ties, is a bug: the area of
-            "pysaliency" is returned then, each pixel counted once.
+        convention: See `saliency`; "tuebingen" and "pysaliency" count every fixation on a pixel,
+            the others count a fixated pixel once. With many ties, the implementations "mit" and
+            "richhf" can give a value outside [0, 1], which is a bug; then the area of "pysaliency"
+            is returned, with each pixel counted once.
 
     Returns:
-        float64, shape (...), each in [0, 1], .5 is chance. NaN for a map without fixated or
-        without other pixels.
+        float64, shape (...), each in [0, 1]; .5 is chance. NaN for a map in which no pixel or every
+        pixel is fixated.
 
     Example:
         >>> float(auc_judd([[0.1, 0.4], [0.3, 0.9]], [[0, 0], [1, 1]]))
@@ -205,25 +207,26 @@ def _apply_metric(metric, predictions, references, convention, counts=False):
 def richhf_heatmap(
     predictions: Values, references: Values, convention: str = "tuebingen"
 ) -> dict[str, Any]:
-    """Compute RichHF's heatmap metrics: MSE for all and for empty truths, others for the rest.
+    """Compute RichHF's heatmap metrics: MSE on all images and on empty truths, others on the rest.
 
     Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, section 5.1:
     saliency metrics are undefined for an image without a marked region. For NSS and AUC-Judd, a
     pixel counts as fixated if the true heatmap is above 0.
 
     Args:
-        predictions: Predicted heatmaps, shape (images, height, width), in [0, 1] for values that
-            compare with the paper's.
+        predictions: Predicted heatmaps, shape (images, height, width); in [0, 1] if results are to
+            be compared with the paper's.
         references: True heatmaps, same shape and scale, never negative.
         convention: See `saliency`. The paper's results come from its authors' code, "richhf"; it
-            differs from the default in the sixth digit of CC, SIM and NSS, in KLD where a
-            prediction is almost 0, and in AUC-Judd where many tie.
+            differs from the default in the sixth digit of CC, SIM and NSS, in KLD if a prediction
+            is almost 0, and in AUC-Judd if many predictions tie.
 
     Returns:
         dict: "richhf_heatmap" and "mse_all" (the same: mean over all images of the MSE),
         "mse_empty" (mean over images with empty truth), "cc", "kld", "sim", "nss", "auc_judd"
-        (means over the other images), "n", "n_empty". A mean over no image is NaN; images on
-        which one metric is undefined (all pixels marked, for AUC) are left out of its mean.
+        (means over the other images), "n" and "n_empty", the numbers of all images and of those
+        with empty truth. A mean over no image is NaN; images on which a metric is undefined (for
+        AUC-Judd, if all pixels are marked) are left out of its mean.
 
     Example:
         >>> truth = [[[0.0, 1.0]], [[0.0, 0.0]]]

@@ -33,21 +33,22 @@ def paired_seeds(
 ) -> dict[str, Any]:
     """Compare two predictors, each trained with several seeds, on the same queries.
 
-    The mean of the statistic over seeds is compared. Queries and seeds are both random, as readers
-    and cases are in Dorfman, Berbaum and Metz, "Receiver Operating Characteristic Rating Analysis:
-    Generalization to the Population of Readers and Patients with the Jackknife Method",
-    Investigative Radiology 27, 1992: the variance of the difference is that over queries, from
-    their influences on the mean, and that over each side's seeds beyond what the queries explain.
-    The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone would
-    ignore the randomness of the seeds. With Pearson's r, Spearman's rho and the RMSE there is no
-    p-value if `paired_permutation` has none for more than half of the pairs of seeds.
-    benchmarks/calibration.md has how often the test rejects for equally good training methods.
+    The mean of the statistic over seeds is compared. Queries and seeds are random factors, like
+    cases and readers in Dorfman, Berbaum and Metz, "Receiver Operating Characteristic Rating
+    Analysis: Generalization to the Population of Readers and Patients with the Jackknife Method",
+    Investigative Radiology 27, 1992: the variance of the difference is the sum of the variance over
+    queries, from their influences on the mean, and of the variances over each predictor's seeds
+    that the queries do not explain. The test is Student's t-test with Satterthwaite's degrees of
+    freedom. A test over queries alone would ignore the randomness of the seeds. With Pearson's r,
+    Spearman's rho and the RMSE there is no p-value if `paired_permutation` has none for more than
+    half of the pairs of seeds. The rate at which the test rejects for equally good training methods
+    is in benchmarks/calibration.md.
 
     Args:
         predictions: Predictions of the first predictor, shape (n, seeds): one column per seed.
         other_predictions: Predictions of the second, shape (n, any number of seeds). A single
-            column means a predictor without randomness; at least one of the two must have two or
-            more seeds.
+            column means a predictor without randomness; at least one of the two predictors must
+            have two or more seeds.
         references: True performance, shape (n,), at least 4.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         confidence: Level of the interval, between 0 and 1.
@@ -56,14 +57,14 @@ def paired_seeds(
     Returns:
         dict: "paired_seeds", the difference of the means (first minus second); "ci_low", "ci_high",
         its interval, which excludes 0 if p is below 1 - confidence; "p_value", two-sided; "value",
-        "other_value", the means over seeds; "seed_share", the share of the seeds in the variance of
-        the difference; "n"; "largest_share", the largest share of one query in the variance over
-        queries; "why", why there is no p-value and no interval, else ""; "warning", that, or what
-        speaks against the p-value. NaN if a correlation is undefined.
+        "other_value", the means over seeds; "seed_share", the seeds' share of the variance of the
+        difference; "n"; "largest_share", the largest share of one query in the variance over
+        queries; "why", the reason why there is no p-value and no interval, else ""; "warning", the
+        same reason, or a reason to doubt the p-value, else "". NaN if a correlation is undefined.
 
     Raises:
-        MetricInputError: shapes that do not fit, fewer than 4 queries or than two seeds, NaN or
-            infinite values.
+        MetricInputError: shapes that do not match, fewer than 4 queries, fewer than two seeds for
+            both predictors, NaN or infinite values.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6]
@@ -143,7 +144,7 @@ def _compute_correlation(statistic, x, y, tolerance):
 
 
 def _get_seed_variance(values, influences):
-    """Return the variance of a mean that is due to seeds alone, and the number of seeds."""
+    """Return the variance of a mean over seeds that is due to the seeds alone, and their number."""
     seeds, n = influences.shape
     if seeds < 2:
         return 0.0, seeds

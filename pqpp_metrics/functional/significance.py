@@ -1,4 +1,4 @@
-"""A test of two groups of queries, and the correction of several tests.
+"""A test of two groups of queries, and a correction for multiple tests.
 
 Tests that resample the queries are in `resampling`.
 """
@@ -21,7 +21,7 @@ _ALTERNATIVES = ("less", "greater", "two-sided")
 def mann_whitney(
     x: Values, y: Values, alternative: str = "less", tie_tolerance: float = TIE_TOLERANCE
 ) -> Result:
-    """Test two groups of queries by Mann-Whitney's U, with the relative improvement.
+    """Compare two groups of queries by the Mann-Whitney U test and the relative improvement.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5.2 and Table 6: whether the values of the queries
     in X are lower than those in Y, and by how much, (mean y - mean x) / mean x.
@@ -36,8 +36,8 @@ def mann_whitney(
         `Result` with "mann_whitney", U of x (the number of pairs in which x is higher, plus half of
         the ties), without interval; "p_value" as that of `scipy.stats.mannwhitneyu` (exact for
         small groups without ties, else normal with corrections for ties and continuity), 1 if all
-        values are equal; "n", all queries; "relative_improvement", infinite if only the mean of x
-        is 0, NaN if both means are; "n_x", "n_y".
+        values are equal; "n", the number of all queries; "relative_improvement", infinite if only
+        the mean of x is 0, NaN if both means are 0; "n_x", "n_y".
 
     Example:
         >>> result = mann_whitney([0.1, 0.2, 0.3], [0.4, 0.5, 0.9])
@@ -65,15 +65,15 @@ def mann_whitney(
 
 
 def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:
-    """Correct a table of p-values for the number of tests, by Holm's method.
+    """Correct p-values for the number of tests, by Holm's method.
 
     Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
-    Statistics 6, 1979. It bounds the chance of any wrong rejection by alpha, whatever the tests'
-    dependence.
+    Statistics 6, 1979. The probability of any false rejection is at most alpha, however the tests
+    depend on each other.
 
     Args:
         p_values: p-values in any shape; NaN, for an undefined test, stays NaN and is not counted.
-        alpha: Level of the rejections, between 0 and 1.
+        alpha: Significance level, between 0 and 1.
 
     Returns:
         dict: "holm", the smallest adjusted p-value (that of "no effect exists"; NaN if all are

@@ -1,7 +1,7 @@
-"""VISTAR's physical scores, from what detectors found in the image.
+"""VISTAR's scores, computed from the outputs of vision models and from answers.
 
-VISTAR (Jiang et al., 2025), section 3.3. Other models detect, segment and estimate depth; these
-functions turn their output into a score.
+VISTAR (Jiang et al., 2025), section 3.3. Other models detect, segment, estimate depth, read text
+and answer questions; these functions convert their outputs to scores.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pqpp_metrics.functional._inputs import as_floats, as_texts, check_lengths, 
 
 
 def light_direction(predictions: Values, references: Values) -> Floats:
-    """Return light consistency: 1 - angle between both light directions / 90 degrees.
+    """Return light consistency: 1 - (angle between the two light directions) / 90 degrees.
 
     VISTAR, section 3.3.2 (LI). Angles over 90 degrees give 0.
 
     Args:
-        predictions: Inferred directions, shape (images, 3), any length but 0.
+        predictions: Inferred directions, shape (images, 3), vectors of any length except 0.
         references: Requested directions, same shape.
 
     Returns:
@@ -57,8 +57,8 @@ def _to_unit(name, values):
 def scene_composition(coverage: Values, consistency: Values) -> Floats:
     """Return the compositional scene score: the geometric mean of coverage and consistency.
 
-    VISTAR, section 3.3.3 (CSE-Score). Both are mean cosine similarities; a negative one counts as
-    0.
+    VISTAR, section 3.3.3 (CSE-Score). Coverage and consistency are mean cosine similarities; a
+    negative value counts as 0.
 
     Args:
         coverage: CSE-Cov of each image, shape (images,), in [-1, 1]: over the sub-prompts, the
@@ -89,19 +89,20 @@ def penetration(
     epsilon: float = 1e-6,
     weighting: str = "printed",
 ) -> dict[str, Any]:
-    """Return the spatial consistency of one image: the worst sign of one solid inside another.
+    """Return the spatial consistency of one image: the lowest score of a pair of solids.
 
     VISTAR, section 3.3.5 (PSC). For each pair of objects with overlapping masks, C is the absolute
-    difference of mean depths inside the overlap, divided by that outside of it plus epsilon; it is
-    near 0 if one penetrates the other. C is weighted by the product of both confidences, and the
-    score is the lowest. The paper does not print its epsilon; pqpp chose the default. The product
-    makes a bad mask look like a penetration, contrary to the paper's aim. pqpp adds
-    "corrected": 1 - w (1 - min(C, 1)), with w the product of confidences.
+    difference of the objects' mean depths inside the overlap, divided by that outside the overlap
+    plus epsilon; it is near 0 if one object penetrates the other. C is multiplied by the
+    confidences of the two objects, and the score is the lowest result. The paper does not state its
+    epsilon; the default is pqpp's. With this product, an uncertain mask looks like a penetration,
+    contrary to the paper's aim. Therefore pqpp adds the weighting "corrected": 1 - w (1 - min(C,
+    1)), where w is the product of the confidences.
 
     Args:
         overlap_depths: Mean depth of both objects inside their overlap, shape (pairs, 2).
-        outside_depths: Mean depth of both outside of it, same shape and unit.
-        confidences: Segmentation confidences of both, same shape, in [0, 1].
+        outside_depths: Mean depth of both objects outside their overlap, same shape and unit.
+        confidences: Segmentation confidences of both objects, same shape, in [0, 1].
         epsilon: Added to the divisor, in the unit of the depths.
         weighting: "printed" (default), C times the confidences, or "corrected".
 
@@ -137,7 +138,7 @@ def penetration(
 
 
 def geometric_minimum(scores: Values) -> Floats:
-    """Return geometric consistency: the lowest of an image's six cues.
+    """Return the geometric consistency of each image: the lowest of its six cues.
 
     VISTAR, section 3.3.6 (GC): depth normals, depth curvature, highlight continuity, contour
     integrity, texture regularity and feature anomalies, each normalised to [0, 1].
@@ -181,9 +182,9 @@ def hwpq(
     """Return the HWPQ score of one image: the weighted share of facts that both questions confirm.
 
     VISTAR, section 3.4. Every fact has two questions with k answers each: a positive one, whose
-    answer should be yes, and a negative one, whose answer should be no. The majority of k answers
-    decides; a fact counts if the positive is true and the negative false. Facts are weighted
-    within their level, and levels among each other.
+    answer should be yes, and a negative one, whose answer should be no. The majority of the k
+    answers decides; a fact is confirmed if the answer to the positive question is yes and that to
+    the negative question no. Facts have weights within their level, and levels have weights too.
 
     Args:
         positive: Answers to the positive questions, bool or 0 and 1, shape (facts, k).
@@ -193,7 +194,8 @@ def hwpq(
             level that has facts.
         level_weights: Weights of levels 1 to 4, shape (4,), not negative, summing to 1. A level
             with a weight above 0 must have facts.
-        ties: The answer for an even split: "false" (default: no majority says yes) or "true".
+        ties: The answer if votes are evenly split: "false" (default, since no majority says yes) or
+            "true".
 
     Returns:
         dict: "hwpq" in [0, 1]; "levels", the score of each of the four levels, in [0, 1], NaN
@@ -255,10 +257,10 @@ def text_rendering(
 ) -> dict[str, Floats]:
     """Return the text rendering score: character similarity and token overlap of two texts.
 
-    VISTAR, section 3.3.1: a weighted mean of 1 - Levenshtein distance / length of the longer
-    text, and the Jaccard coefficient of the sets of tokens, with tokens
-    separated by whitespace. The paper does not print its weights; pqpp's default is half and half.
-    Upper and lower case differ; normalise the texts first if they should not.
+    VISTAR, section 3.3.1: a weighted mean of 1 - (Levenshtein distance) / (length of the longer
+    text), and the Jaccard coefficient of the sets of tokens, which are separated by whitespace. The
+    paper does not state its weights; pqpp's defaults are equal weights. Case matters; if it should
+    not, normalise the texts first.
 
     Args:
         predictions: Text read from each image, a sequence of strings.

@@ -1,4 +1,4 @@
-"""Data for a report's charts: scatter plots, embeddings and the ranking."""
+"""Template data for the charts of a report: scatter plots, embedding plots and the ranking."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class Axis:
 
     @classmethod
     def fit(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Self:
-        """Return an axis that covers some values, with a margin at both ends.
+        """Return an axis that covers the values, with a margin at both ends.
 
         Example:
             >>> Axis.fit([0.0, 1.0], 0, 100, room=0).scale(0.25)
@@ -95,8 +95,8 @@ def make_scatter_panel(
     Args:
         result: The result whose columns are plotted.
         references: The true values by target, one per prompt; None if missing.
-        sources: The source of each prompt, if the result is for one source.
-        in_units: Whether predictions are in the target's units, so that a line of equal values is
+        sources: The source of each prompt; needed for a result on one source.
+        in_units: Whether predictions are in the target's units; if so, the line of equal values is
             drawn.
     """
     pair = pair_values(predictions, result, references[result.target], sources)
@@ -161,7 +161,7 @@ def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, fl
 
 
 def to_svg_path(xs: Floats, ys: Floats) -> str:
-    """Return an SVG path that draws points as lines of length 0.
+    """Return an SVG path that draws each point as a line of length 0.
 
     Example:
         >>> to_svg_path(np.array([1.0]), np.array([2.25]))
@@ -189,7 +189,7 @@ def make_embedding_panels(
     Args:
         space: The embeddings in two dimensions, one point per prompt.
         references: The true values by target, one per prompt; None if missing.
-        titles: Title by column.
+        titles: The displayed title of each column.
     """
     first: dict[str, Result] = {}
     for result in results:
@@ -229,10 +229,11 @@ def select_same_release(
 
 
 def find_main_column(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
-    """Return the label of the column that most rows have; if several tie, prefer a mean.
+    """Return the label of the column with the most results; in a tie, prefer the mean of models.
 
     Args:
-        results: Results of pqpp; without any, the label is empty.
+        results: Results of pqpp; if there are none, the label is empty.
+        published: Published results; those on the same release count too.
     """
     rows: list[Figure] = [*results, *select_same_release(results, published)]
     labels = list_columns(results)
@@ -247,12 +248,13 @@ def rank_rows(
     label: str,
     coefficient: str = "pearson",
 ) -> dict[str, Any]:
-    """Return the template data for a ranking by a coefficient.
+    """Return the template data for a ranking of the results in one column.
 
     Args:
-        results: Results; unranked ones are left out.
-        published: Published results; those on other releases are left out.
-        coefficient: `pearson` or `kendall`.
+        results: Results of pqpp; unranked ones are left out.
+        published: Published results; those on other releases of the benchmark are left out.
+        label: The label of the column.
+        coefficient: The coefficient to rank by, `pearson` or `kendall`.
     """
     ours = [result for result in results if result.label == label and result.ranked]
     theirs = [one for one in select_same_release(results, published) if one.label == label]

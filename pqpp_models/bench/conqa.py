@@ -1,8 +1,8 @@
-"""Retrieval runs on ConQA's conceptual and descriptive queries.
+"""Evaluation of retrieval runs on ConQA's conceptual and descriptive queries.
 
-Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. There, Recall@k is whether
-any of the first k images is relevant. An image without votes is not relevant; a query without a
-relevant image is left out.
+Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. In that paper, Recall@k is 1
+if any of the first k images is relevant, else 0. An image without votes is not relevant; a query
+without a relevant image is left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
 ) -> tuple[list[ResultTable], list[str]]:
-    """Evaluate TREC run files on ConQA; return tables with the published results, and notes.
+    """Evaluate TREC runs on ConQA; return tables that include the published results, and notes.
 
     Args:
         runs: The file of each run by name.
@@ -66,7 +66,7 @@ def bench_runs(
 
     Args:
         queries: The rows of `conqa` by type of query.
-        runs: Scores by run name, query id and image id.
+        runs: The scores of each run, by run name, query id and image id.
 
     Returns:
         The means with intervals by run and type of query, one-sided Mann-Whitney tests of whether

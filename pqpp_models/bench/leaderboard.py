@@ -1,7 +1,7 @@
 """A benchmark's leaderboard: the results in models' repositories, as a table and a page.
 
-A result on the Hub is Kendall's tau-b; its notes contain the other figures as text, which
-`make_entries` writes and `parse_result` parses.
+A result on the Hub has one value, Kendall's tau-b; its notes contain the other figures as text.
+`make_entries` writes these notes, and `parse_result` parses them.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def make_entries(
 
 
 def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
-    """Parse a leaderboard entry; coefficients missing from its notes are NaN, a missing `n` is 0.
+    """Parse a leaderboard entry; coefficients that its notes lack are NaN, and a missing `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
@@ -142,10 +142,10 @@ def write_results(
         run: A run of the main table.
         folder: The output folder; NAME is the end of a predictor's name or path.
         dataset: The benchmark's name on the Hub, OWNER/DATASET.
-        from_hub: Whether the rows are from the Hub, so that their commit is recorded.
+        from_hub: Whether the rows are from the Hub; if so, their commit is recorded.
 
     Returns:
-        The paths of the files, and a note on each predictor without a file.
+        The paths of the files, and a note on each predictor or result that is left out.
 
     Raises:
         PredictorError: No predictor has results, two of them have the same folder name, or the
@@ -186,7 +186,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         dataset: OWNER/DATASET; its `eval.yaml` lists the tasks.
 
     Returns:
-        The content of the results file, and a note on each split without results.
+        The content of the results file in YAML, and a note on each split without results.
 
     Raises:
         PredictorError: There are no results, for example if the model was fitted to all rows.
@@ -237,8 +237,8 @@ class LeaderboardResults:
 
     Attributes:
         dataset: OWNER/DATASET.
-        run: Results, the highest mean Kendall's tau first; if verified, also the predictions and
-            tests against the first row.
+        run: The results, sorted by mean Kendall's tau, highest first; if they were verified, also
+            the predictions and tests against the first row.
         published: The published results on the same release and targets.
         notes: Notes on single entries.
     """
@@ -293,8 +293,8 @@ def read_leaderboard(
         dataset: With `verify`, a local copy of the rows (folder or table); default: the Hub's.
         subset: The configuration; default: the first by name.
         split: The split; default: `test`, or else the first by name.
-        models: Models on the Hub to read, with their open pull requests; default: those of the
-            Hub's leaderboard.
+        models: Models on the Hub whose results to read, including open pull requests; default: the
+            models on the Hub's leaderboard.
         verify: Compute all predictions again, and report differences.
 
     Raises:

@@ -1,7 +1,7 @@
 """Predictors that are not checkpoints: tables of predictions, functions, and text classifiers.
 
-A function is one of a module that the user names; another library's model is a transformers text
-classifier with one label. Nothing is unpickled, and no other code is run.
+The user names a function by its module, and a transformers text classifier by its folder or
+repository. Nothing is unpickled, and no code is run except the named module's.
 """
 
 import importlib
@@ -134,8 +134,8 @@ class FunctionPredictor(Predictor):
     """A predictor of any target that calls a function of prompts.
 
     Args:
-        function: Accepts a list of prompts and returns one number per prompt.
-        called: The function's name in messages and tables.
+        function: A function that accepts a list of prompts and returns one number per prompt.
+        called: The displayed name, in messages and tables.
 
     Raises:
         PredictorError: The function does not return one number per prompt.
@@ -240,10 +240,10 @@ def load_any_predictor(name: str) -> Predictor:
 
 
 def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]:
-    """Load the values of a mapping as predictors, under the same names.
+    """Load each value of a mapping as a predictor, under the same name.
 
     Args:
-        predictors: By name: a predictor, a function of a list of prompts, or a name for
+        predictors: For each name, a predictor, a function of a list of prompts, or a name for
             `load_any_predictor`.
 
     Example:
@@ -270,7 +270,7 @@ def join_by_prompt(
         rows: The columns of the benchmark.
 
     Returns:
-        One value per row of the benchmark, by column; None if missing.
+        For each column, one value per row of the benchmark; None if missing.
 
     Raises:
         PredictorError: The table shares no id or prompt column with the benchmark, or has values

@@ -1,9 +1,9 @@
 """The evaluation protocol of the PQPP paper: Pearson's and Kendall's correlations on a split.
 
 The quality of a predictor is the correlation of predicted and true performance over the prompts of
-a split (PQPP paper, section 3.3). Pearson's r is tested against chance by Student's t, as in the
-paper; Kendall's tau-b by its own distribution, exact for few prompts, for which Student's t has far
-less power. The paper does not define its marks; here † is p < .01 and ‡ is p < .001.
+a split (PQPP paper, section 3.3). Pearson's r is tested against 0 by Student's t, as in the paper.
+Kendall's tau-b is tested by its own distribution, which is exact for few prompts, where Student's t
+has far less power. The paper does not define its marks; here † is p < .01 and ‡ is p < .001.
 """
 
 import functools
@@ -40,7 +40,7 @@ class Column:
         label: The column's heading; the target's own name in the main table.
         predicted: The target that the predictor predicts.
         target: The target whose true values the predictions are compared with.
-        source: Only rows of this source, or None for all.
+        source: The source of the rows to use; None for all rows.
     """
 
     label: str
@@ -51,7 +51,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Result:
-    """One cell of the table: a predictor on a target of a split.
+    """One cell of the table: the result of a predictor on a target of a split.
 
     Attributes:
         predictor: The predictor's name.
@@ -63,11 +63,11 @@ class Result:
         config: The configuration of the benchmark.
         release: The version of the benchmark, None if unknown.
         n: Number of prompts with a true value and a prediction.
-        pearson: Pearson's r, NaN if one side is constant.
+        pearson: Pearson's r; NaN if the predictions or the true values are constant.
         pearson_p: The p-value of Pearson's r from Student's t.
         pearson_ci_low: Lower bound of the 95% confidence interval of Pearson's r.
-        pearson_ci_high: Upper bound of the same interval.
-        kendall: Kendall's tau-b, NaN if one side is constant.
+        pearson_ci_high: Upper bound of that interval.
+        kendall: Kendall's tau-b; NaN if the predictions or the true values are constant.
         kendall_p: The p-value of Kendall's tau-b from `kendall_qpp`, exact for few prompts.
         kendall_ci_low: Lower bound of the 95% confidence interval of Kendall's tau-b.
         kendall_ci_high: Upper bound of the same interval.
@@ -75,16 +75,17 @@ class Result:
         trained_on: The PQPP configuration that the predictor was fitted to, if known.
         fitted_on: The split of that configuration, like `train + validation`, if known.
         fitted_rows: How many of the `n` prompts the predictor was fitted to; None if unknown.
-        ranked: Whether the predictor was fitted to no row of the table.
-        stands_for: The predictor, fitted to the rows, that this one replaces.
+        ranked: Whether the result is ranked, that is, the predictor was fitted to no row of the
+            table.
+        stands_for: The predictor that this one replaces, because it was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
-        oriented: How the sign of the predictions was chosen such that higher ones mean higher true
-            values: `as declared`, or `by the sign on train` or, without train, `on these rows`, if
-            it is beyond chance; it ends in `, negated` if predictions were negated.
+        oriented: How the sign of the predictions was chosen, so that higher predictions mean higher
+            true values: `as declared`, or by the significant sign of the correlation, `by the sign
+            on train` or `on these rows`; it ends in `, negated` if the predictions were negated.
         baseline_difference: Kendall's tau-b with that sign minus the baseline's.
         baseline_p: The p-value of the difference, corrected for all tests in the table.
-        baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test and
-            not corrected.
+        baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test,
+            without correction.
         baseline_ci_high: Upper bound of the same interval.
         baseline_warning: A warning on the test, or empty.
     """
@@ -123,7 +124,7 @@ class Result:
 
     @property
     def sign(self) -> float:
-        """-1 if Kendall's tau-b is negative beyond chance (p < .05), else 1."""
+        """-1 if Kendall's tau-b is significantly negative (p < .05), else 1."""
         return -1.0 if self.kendall < 0 and self.kendall_p < 0.05 else 1.0
 
 
@@ -134,13 +135,13 @@ class Predictions:
     Attributes:
         predictor: The predictor's name.
         targets: The columns of `values`.
-        values: Array `(prompts, targets)`, NaN for a blank prompt.
+        values: Array `(prompts, targets)`, NaN for a prompt without text.
         higher_is: Whether prompts with higher values are `easier`, `harder` or `unknown`.
-        trained_on: The PQPP configuration that it was fitted to, if known.
-        fitted_on: The split that it was fitted to, if known.
-        fitted: Which prompts it was fitted to, as one bool per prompt or False for none; None if
-            unknown.
-        stand_ins: The target used instead, for each of `targets` that it does not predict.
+        trained_on: The PQPP configuration that the predictor was fitted to, if known.
+        fitted_on: The split that the predictor was fitted to, if known.
+        fitted: Whether the predictor was fitted to each prompt, one bool per prompt; False if to
+            none; None if unknown.
+        stand_ins: For each of `targets` that the predictor does not have, the target used instead.
     """
 
     predictor: str
@@ -165,7 +166,7 @@ def predict_all(
     Prompts missing from a prediction table are excluded for all predictors.
 
     Args:
-        use_stand_ins: Whether a predictor without the targets may predict another one, by
+        use_stand_ins: Whether a predictor that lacks a target may predict another one, chosen by
             `find_stand_in`.
 
     Raises:
@@ -213,14 +214,15 @@ def evaluate_predictions(
     """Correlate predictions with true values, leaving out prompts for which either is missing.
 
     Args:
-        predictions: Predictions in the order of the references.
+        predictions: Predictions for the prompts of `references`, in the same order.
         references: The true values by target, one per prompt; None or NaN if missing.
         cells: The columns to compare; by default, each target with itself.
-        stands_for: The replaced predictor, by name of its substitute.
+        stands_for: The name of the replaced predictor, by the name of its substitute.
 
     Returns:
-        One result per predictor and cell, in this order; cells without a prediction are left out.
-        Fewer than two true values, or a constant side, give NaN.
+        One result per predictor and cell, ordered by predictor, then by cell; cells without a
+        prediction are left out. Coefficients are NaN if there are fewer than two pairs, or if
+        predictions or true values are constant.
 
     Example:
         >>> said = Predictions("n_words", ("mean_rr",), np.array([[3.0], [5.0], [4.0]]))
@@ -249,7 +251,7 @@ def pair_values(
 
     Args:
         true: The true value of each prompt; None or NaN if missing.
-        sources: The source of each prompt; needed for a cell of one source.
+        sources: The source of each prompt; needed if the cell is for one source.
     """
     reference = np.array(true, dtype=float)
     predicted = predictions.values[:, predictions.targets.index(cell.predicted)]
@@ -306,7 +308,7 @@ def mark_p_value(p: float) -> str:
 def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
     """Yield each predictor with its means of Pearson's r and Kendall's tau-b over its targets.
 
-    A mean is NaN if one of the coefficients is.
+    A mean is NaN if one of the coefficients is NaN.
     """
     for name, rows in group_by_key((result.predictor, result) for result in results).items():
         pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
@@ -347,20 +349,20 @@ def compare_with_baseline(
     """Test the results of all predictors against those of a baseline.
 
     Differences of Kendall's tau-b are tested with `paired_permutation`, with Holm's correction over
-    the table. Predictions for which higher means harder are negated first: by the known sign, else
-    by the predictor's declared direction, else if `Result.sign` is negative.
+    the table. First, predictions are negated if higher ones mean harder prompts. The sign is the
+    known sign, else the predictor's declared direction, else `Result.sign`.
 
     Args:
-        predictions: The predictions behind the results.
+        predictions: The predictions from which the results were computed.
         references: The true values by target, one per prompt.
         baseline: The name of a predictor in the table.
-        sources: The source of each prompt; needed for results of one source.
+        sources: The source of each prompt; needed for results on one source.
         known_signs: `Result.sign` on other rows, by predictor and target.
 
     Returns:
-        The results with `baseline`, `oriented` and the fields of the test. The latter are NaN or
+        The results with `baseline`, `oriented` and the fields of the test. These fields are NaN or
         empty for the baseline itself, for predictors that were fitted to the rows, if the baseline
-        has no such cell, and if a correlation is undefined.
+        has no result for the cell, and if a correlation is undefined.
 
     Raises:
         PredictorError: The baseline is not in the table, or was fitted to the rows.
@@ -409,7 +411,7 @@ def compare_with_baseline(
 
 
 def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> tuple[float, str]:
-    """Return the sign that makes higher predictions mean easier prompts, and its origin."""
+    """Return the sign with which higher predictions mean easier prompts, and how it was chosen."""
     if sign := known_signs.get((row.predictor, row.target)):
         return sign, "by the sign on train"
     measure = get_measure(row.target)
@@ -442,8 +444,8 @@ def list_experiment_columns(
     Args:
         name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
         fitted_to: The source of the predictors' training data, for the cross-dataset table.
-        predicted: The predictors' targets, for cross-model and cross-task tables; default:
-            `targets`.
+        predicted: The targets that the predictors predict, for cross-model and cross-task tables;
+            default: `targets`.
 
     Raises:
         PredictorError: No column is left for these targets.
@@ -524,7 +526,7 @@ class PublishedResult:
 
     @property
     def title(self) -> str:
-        """The predictor's name in text."""
+        """The displayed name of the predictor."""
         return _TITLES.get(self.predictor, self.predictor)
 
 

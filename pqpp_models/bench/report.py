@@ -54,7 +54,7 @@ def render_report(
         run: The results of one split.
         spaces: Two-dimensional embeddings by predictor, one point per prompt.
         coefficient: The coefficient of the ranking, `pearson` or `kendall`.
-        summary: Sentences at the top; default: sentences on the best predictors.
+        summary: The sentences of the summary; default: sentences on the best predictors.
         title: Title of the page; default: one that names the split.
     """
     results, split = run.results, run.split
@@ -148,15 +148,15 @@ def list_extremes(
     titles: Mapping[str, str],
     count: int = 5,
 ) -> dict:
-    """Return the template data for the prompts that a predictor rates easiest and hardest.
+    """Return the template data for the prompts that are easiest and hardest by prediction.
 
     If the direction of the predictor is unknown, the highest values are listed as the easiest.
 
     Args:
         predictions: The predictions; the first target with references is used.
         references: The true values by target, one per prompt; None if missing.
-        titles: Title by column.
-        count: Number of easiest prompts, and of hardest ones.
+        titles: The displayed title of each column.
+        count: Number of the easiest prompts, and of the hardest.
     """
     target = next(name for name in predictions.targets if name in references)
     values = predictions.values[:, predictions.targets.index(target)]

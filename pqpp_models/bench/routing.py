@@ -1,7 +1,7 @@
 """Routing prompts between two models by predicted performance.
 
-Source: the second use of PQPP (section 1), choosing the generator; the curve of RouteLLM (arXiv
-2406.18665), computed by `pqpp_metrics.functional.routing`.
+Source: the routing use case of PQPP (section 1), and the curve of RouteLLM (arXiv 2406.18665),
+which `pqpp_metrics.functional.routing` computes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,8 +32,8 @@ class RoutingRow:
     Attributes:
         rule: The rule that chooses the prompts for the stronger model.
         predictor: The predictor that the rule uses, or the rule's name if it uses none.
-        figures: The output of `routing_gain`, and the `difference` from the best predictor's row
-            with its `p_value`, None for that row.
+        figures: The output of `routing_gain`; also the `difference` from the best predictor's row
+            and its `p_value`, which are None for the best row itself.
         fitted_rows: The number of prompts that the predictor was fitted to; None if unknown.
         stands_for: The predictor that this one replaces.
         fitted_on: The split that the predictor was fitted to, if known.
@@ -54,8 +54,8 @@ class RoutingTable:
     Attributes:
         weak: The target of the weaker model.
         strong: The target of the stronger model.
-        means: The mean qualities of both models.
-        curves: Shares and mean qualities by rule.
+        means: The mean quality of the weaker and of the stronger model.
+        curves: The shares and mean qualities of each rule's curve.
         notes: Notes on predictors that are replaced or unavailable.
     """
 
@@ -104,7 +104,7 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
 
     Args:
         split: The rows.
-        targets: Two targets, or more; the first two of one measure are used.
+        targets: Two targets or more; of several, the first two with the same measure are used.
 
     Raises:
         PredictorError: The targets contain no such pair.
@@ -131,7 +131,8 @@ def run_routing(
     """Compare rules that route prompts between two models, on rows with values of both.
 
     Args:
-        predictors: Predictor by name; one with a single score routes hard prompts first.
+        predictors: Predictors by name; one with the same score for both models sends the hardest
+            prompts to the stronger model first.
         targets: As for `choose_pair`.
 
     Raises:
@@ -170,7 +171,7 @@ def run_routing(
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Yield each routing rule of a predictor with its scores, highest for blank prompts."""
+    """Yield the name and scores of each rule of a predictor; prompts without text score highest."""
 
     def fill_missing(scores: Floats) -> Floats:
         known = scores[~np.isnan(scores)]

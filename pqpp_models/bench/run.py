@@ -1,9 +1,9 @@
 """Runs of the evaluation protocol for the tables of the PQPP paper.
 
 Table 10 (section 12) has automatic metrics instead of human ratings. In the paper, a model's
-predicted HBPP is correlated with the HPSv2 of its images, and predicted P@10 and RR with those
-computed from CLIP's similarity. The user chooses the metric of a target; a separate row shows its
-agreement with people.
+predicted HBPP is correlated with the HPSv2 of its images, and predicted P@10 and RR with the P@10
+and RR computed from CLIP's similarity. The user chooses the metric for a target; a separate row
+shows the metric's agreement with people.
 """
 
 import logging
@@ -50,7 +50,7 @@ class BenchRun:
     Attributes:
         results: The cells of the table.
         references: The true values by column, one per row.
-        compared: The compared predictors, after those fitted to the rows were replaced.
+        compared: The compared predictors, with substitutes for those that were fitted to the rows.
     """
 
     split: Split
@@ -61,11 +61,11 @@ class BenchRun:
     compared: ComparedPredictors
 
     def with_tests(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
-        """Return the run with tests of every result against a baseline.
+        """Return the run with a test of each result against a baseline.
 
         Args:
             baseline: The baseline's name.
-            train: Rows that show which unsupervised predictors of texts to negate.
+            train: Rows on which the signs of unsupervised predictors are determined.
         """
         taken = {name: build for build, name in self.compared.stands_for.items()}
         known: dict[tuple[str, str], float] = {}
@@ -103,7 +103,7 @@ class BenchRun:
         """Project the embeddings of each predictor to two dimensions.
 
         Returns:
-            Points by predictor, and a note if scikit-learn is missing.
+            The points of each predictor by name, and a note if scikit-learn is missing.
         """
         if len(self.split.prompts) < 5:
             return {}, ""
@@ -118,7 +118,7 @@ def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     """Project points to two dimensions with t-SNE.
 
     Args:
-        points: shape ``(rows, size)``.
+        points: the points, shape ``(rows, size)``.
 
     Returns:
         Points of shape ``(rows, 2)``. Only neighbourhoods are meaningful.
@@ -178,7 +178,7 @@ def correlate_columns(
     Args:
         cells: The columns of the table.
         references: The reference values by column, one per row.
-        use_stand_ins: Whether a predictor without the targets may predict another one, except on
+        use_stand_ins: Whether a predictor that lacks a target may predict another one; never on
             PQPP.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
@@ -192,10 +192,10 @@ def correlate_columns(
 def select_predictors(
     predictors: Mapping[str, Predictor], targets: Sequence[str], use_stand_ins: bool = True
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Return the predictors that predict any of the targets, and a note on each other one.
+    """Return the predictors that have any of the targets, and a note on each of the others.
 
     Args:
-        use_stand_ins: Whether a replacement by `find_stand_in` is allowed.
+        use_stand_ins: Whether a target chosen by `find_stand_in` may be used instead.
     """
 
     def predicts_any(predictor: Predictor) -> bool:
@@ -224,8 +224,8 @@ def open_split(
     """Load a split of a benchmark.
 
     Args:
-        dataset: As in `load_dataset_rows`, like the other arguments; default: `pqpp` if a subset is
-            given, else `pqpp-v1.0`, the release of the paper.
+        dataset: As in `load_dataset_rows`, as are the other arguments; default: `pqpp` if a subset
+            is given, else `pqpp-v1.0`, the release of the paper.
         split: Default: `validation`, else `test`, else the only split.
 
     Raises:
@@ -252,7 +252,7 @@ def load_predictors(
             `load_named_predictors`; None for the default predictors.
 
     Returns:
-        The predictors by name, and a note on each that was left out.
+        The predictors by name, and a note on each predictor that was left out.
 
     Raises:
         PredictorError: A named predictor cannot be used.
@@ -284,7 +284,7 @@ def bench(
     split: str | None = None,
     **options: Any,
 ) -> Any:
-    """Correlate the predictions of predictors with the true values of a benchmark.
+    """Evaluate predictors: correlate their predictions with the true values of a benchmark.
 
     The data may also be the first argument: `bench(dataset, {"mine": function})`.
 
@@ -293,14 +293,16 @@ def bench(
             `prompt_id` or `prompt`) or other models that `load_any_predictor` accepts; or a mapping
             of your own names to any of these, to predictors, or to functions that return one
             number per prompt of a list. Default: the shipped predictor and the linguistic features.
-        targets: Names separated by commas; default: all targets in the rows.
+        targets: Names of targets, separated by commas; default: all targets in the rows.
         rows: A dataset or DataFrame with the columns `prompt` and the targets, or a name as in
             `open_split`. Default: PQPP v1.0.
         split: As for `open_split`.
-        options: Arguments of `open_split`, such as `dataset` or `data_dir`; not together with rows.
+        options: Arguments of `open_split`, such as `dataset` or `data_dir`; not allowed together
+            with `rows`.
 
     Returns:
-        A pandas `DataFrame` with one row per predictor and target; notebooks show it with bars.
+        A pandas `DataFrame` with one row per predictor and target, which notebooks display with
+        bars.
 
     Raises:
         PredictorError: A column is missing, or a predictor or target is unknown.
@@ -352,8 +354,8 @@ def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
     """Return the target that a metric's name refers to; None if there is none.
 
     Args:
-        column: A target's name, or model and metric like `sdxl_hpsv2`. Names without a word for
-            retrieval (`p10`, `rr`) refer to the model's rated images.
+        column: A target's name, or the names of a model and a metric, like `sdxl_hpsv2`. Without
+            `p10` or `rr`, the name refers to the ratings of the model's images.
         targets: The benchmark's targets.
 
     Example:
@@ -377,10 +379,10 @@ def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
 def list_metric_columns(
     columns: Sequence[str], named: Mapping[str, str], targets: Sequence[str]
 ) -> list[Column]:
-    """Return a column of the table for each metric in a file.
+    """Return one column of the table for each metric in a user's file.
 
     Args:
-        columns: The numeric columns of the user's file.
+        columns: The numeric columns of the file.
         named: Target by column, for metrics whose names do not identify it.
         targets: Only metrics of these targets.
 
@@ -421,7 +423,7 @@ def correlate_metrics(
     Args:
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
-        named: Target by column, for metrics whose names do not identify it.
+        named: The target of each column whose name does not identify the target.
         baseline: A predictor to test the others against.
     """
     table = read_table(path)

@@ -1,8 +1,8 @@
 """A split of a benchmark, and the predictors that are compared on it.
 
 A score on rows that a predictor was fitted to is marked and not ranked. A predictor that was
-refitted on more rows names its version that was fitted on the train split only; that version is
-used if it was fitted to fewer of the rows.
+refitted to more rows names an earlier version that was fitted to the train split only; this version
+is used if it was fitted to fewer of the compared rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class Split:
     """One split of a benchmark.
 
     Attributes:
-        rows: A `datasets.Dataset` with the prompts in `prompt` and one column per target.
+        rows: A `datasets.Dataset` with a column `prompt` and one column per target.
         config: The benchmark's name in tables; for PQPP, the configuration.
         name: The split's name.
         release: The version of the benchmark, None if unknown.
@@ -48,7 +48,7 @@ class Split:
 
     @classmethod
     def from_rows(cls, rows: Any, dataset: str = "") -> Self:
-        """Create a split from rows and their recorded name and release.
+        """Create a split from rows, with the name and release that they record.
 
         Args:
             dataset: The name, if the rows do not record one.
@@ -76,12 +76,12 @@ class Split:
 
     @cached_property
     def targets(self) -> dict[str, Target]:
-        """The descriptions of the targets by name."""
+        """The descriptions of the rows' targets, by the targets' names."""
         return {} if self.rows is None else get_targets(self.rows.features)
 
     @cached_property
     def known_targets(self) -> list[str]:
-        """The targets of the rows, in the order of the tables."""
+        """The names of the rows' targets, in the order of the tables."""
         return list(sort_targets(self.targets))
 
     @property
@@ -99,9 +99,10 @@ class Split:
         """Return the targets to compare on.
 
         Args:
-            names: Numeric columns, separated by commas. Default: all targets of the rows, or else
-                those of the predictors; a mean of a single model only if nothing else is predicted.
-            predicted: The predictors' targets, for rows without described targets.
+            names: Names of numeric columns, separated by commas. Default: all targets of the rows,
+                or if there are none, the predictors' targets; a mean over a single model is used
+                only if nothing else is predicted.
+            predicted: The predictors' targets, for rows that do not describe their targets.
 
         Raises:
             PredictorError: A column does not exist, or none is a target.
@@ -125,7 +126,7 @@ class ComparedPredictors:
     """The predictors to compare on some rows.
 
     Attributes:
-        stands_for: The replaced predictor, by name of its substitute.
+        stands_for: The name of the replaced predictor, by the name of its substitute.
         notes: A note on each substitute that is unavailable.
     """
 
@@ -138,7 +139,7 @@ def find_fitted_rows(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
     """Return whether a predictor was fitted to each row; None if unknown.
 
     Args:
-        predictor: A predictor; one without training was fitted to no row.
+        predictor: A predictor; if it was not trained, it was fitted to no row.
         rows: The rows, as for ``FittedRows.contains``.
 
     Example:
@@ -155,9 +156,9 @@ def replace_fitted_predictors(
 ) -> ComparedPredictors:
     """Replace predictors that were fitted to some of the rows.
 
-    The substitute is the version of the predictor that was fitted to the train split only. It is
-    not used if it was fitted to at least as many of the rows as the predictor, is compared itself,
-    or predicts none of the targets.
+    The substitute is the version of the predictor that was fitted to the train split only. This
+    version is not used if it was fitted to at least as many of the rows as the predictor, if it is
+    itself among the predictors, or if it predicts none of the targets.
     """
     compared = ComparedPredictors({}, {}, [])
     for name, predictor in predictors.items():

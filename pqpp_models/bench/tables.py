@@ -45,8 +45,8 @@ class Coefficient(NamedTuple):
     """A formatted coefficient.
 
     Attributes:
-        text: The number with its marks.
-        best: Whether it is the best of its group in the column.
+        text: The formatted coefficient with its marks.
+        best: Whether the coefficient is the best of its group in the column.
         interval: The 95% interval, or None.
     """
 
@@ -60,9 +60,9 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        title: The name without marks.
-        key: Empty for new results, the key of the publication for published ones, `FITTED` for
-            predictors that were fitted to rows of the table.
+        title: The predictor's displayed name, without marks.
+        key: Empty for new results, the key of the publication for published results, and `FITTED`
+            for predictors that were fitted to rows of the table.
         cells: Pearson's and Kendall's coefficients per column; None if missing.
     """
 
@@ -73,7 +73,7 @@ class TableRow:
 
     @property
     def group(self) -> str:
-        """The group of the row; lines separate the groups."""
+        """The group of the row; tables draw lines between groups."""
         return "published" if self.key.startswith("[") else self.key
 
 
@@ -84,7 +84,7 @@ class Table:
     Attributes:
         measure: A key of `headings`.
         title: The table's heading.
-        rows: New results, published ones, then unranked ones.
+        rows: New results, then published results, then unranked results.
     """
 
     measure: str
@@ -149,7 +149,7 @@ def format_name(name: str, fitted: int | None) -> str:
 
 
 def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
-    """Return the 95% interval of a coefficient, like `pearson`; None if it is missing."""
+    """Return the 95% interval of the coefficient `name`, like `pearson`; None if it is missing."""
     low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
@@ -169,7 +169,7 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
 
     Args:
         described: The description of the target, if the dataset has one.
-        short: Whether to name only the model.
+        short: Whether the heading is only the name of the model.
 
     Example:
         >>> from pqpp_models.bench.protocol import read_published
@@ -200,7 +200,7 @@ def list_columns(results: Sequence[Figure], measure: str | None = None) -> list[
     """Return the labels of the columns, in the order of the row with the most columns.
 
     Args:
-        measure: Only columns whose true values are of this measure, a key of `headings`.
+        measure: A key of `headings`; only columns whose true values are of this measure are listed.
     """
     of_measure = [one for one in results if measure is None or _get_measure(one) == measure]
     rows = group_by_key((one.predictor, one.label) for one in of_measure)
@@ -225,7 +225,7 @@ DIFFERENCE_HEADINGS = (*HEADINGS[:2], "Kendall")
 
 
 def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """Return a row with the columns of `DIFFERENCE_HEADINGS` for each tested result.
+    """Return one row for each tested result, with the columns of `DIFFERENCE_HEADINGS`.
 
     A ! marks a difference that depends on a few prompts.
     """
@@ -254,7 +254,7 @@ GENERATED_NOTE = (
 def list_notes(
     results: Sequence[Result], published: Sequence[PublishedResult], is_page: bool = False
 ) -> list[str]:
-    """Return the notes below a table or, with more warnings, on a page."""
+    """Return the notes below a table or, with `is_page`, on a page, which has more warnings."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
     of_data = group_by_key(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
@@ -303,7 +303,7 @@ def list_notes(
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
-    """Return a note on results from few prompts, if there are any."""
+    """Return a list with a note if some results are from few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
@@ -369,9 +369,9 @@ def note_missing(results: Sequence[Result]) -> Iterator[str]:
 
 
 class BenchTable(pd.DataFrame):
-    """Results as a table; notebooks show bars and intervals.
+    """A data frame of results, which notebooks display with bars and intervals.
 
-    Operations on it return plain data frames.
+    Operations on the table return plain data frames.
 
     Example:
         >>> BenchTable({"predictor": ["static"], "n": [80]})["n"].tolist()
@@ -412,7 +412,8 @@ def format_results(
     Args:
         style: `table`, `markdown`, `latex`, `csv` or `json`.
         published: The published results for the same targets.
-        with_intervals: Whether a `table` or `markdown` shows 95% intervals; data always has them.
+        with_intervals: Whether a `table` or `markdown` shows 95% intervals; `csv` and `json` always
+            contain them.
 
     Example:
         >>> print(format_results("json", []))
@@ -481,8 +482,8 @@ _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 def format_latex(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
     """Format results as LaTeX tables, one per task with a block per measure.
 
-    The best new figures and the best of each published source are bold. Comments above the tables
-    explain the figures, captions summarise them.
+    The best new figure and the best figure of each publication are bold. Comments above the tables
+    explain the figures, and captions summarise the explanations.
 
     Args:
         published: The published results for the same targets.

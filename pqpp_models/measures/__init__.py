@@ -1,5 +1,5 @@
-"""Measures, which predict without training, in four families.
+"""Measures, which predict without training, in four families of modules.
 
-A family is a module or package here with a table ``MEASURES``, name to `Measure`, from which the
-registry reads the names.
+Each family is a module of this package with a table ``MEASURES``, which maps names to `Measure`
+objects; the registry reads the names from it.
 """

@@ -22,8 +22,8 @@ _LONGEST_TEXT = 2000
 def split_terms(text: str) -> list[str]:
     """Split text into terms: lower-case words and numbers, without punctuation, in order.
 
-    Unicode is normalised to NFKC and typographic apostrophes to plain ones. Only the first 2,000
-    characters count.
+    Text is normalised to NFKC, and typographic apostrophes become plain ones. Only the first 2,000
+    characters are read.
 
     >>> split_terms("Two dogs: the BIG one’s brown!")
     ['two', 'dogs', 'the', 'big', "one's", 'brown']
@@ -44,8 +44,8 @@ class CaptionStatistics:
         log_deviation: for each term, the standard deviation of its log count in the captions that
             contain it.
         n_documents: number of captions with at least one term.
-        postings: two arrays: the start of each term's captions, with the end of the last, and the
-            indices of these captions.
+        postings: two arrays: the position of each term's first caption in the second array, and at
+            the end the length of the second array; and the indices of captions, grouped by term.
 
     >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
     >>> statistics.n_documents, statistics.n_tokens

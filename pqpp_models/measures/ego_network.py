@@ -1,21 +1,21 @@
 """Ego-network measures: how specific a word is in the network of its neighbours.
 
-A word with many close neighbours counts as specific. The network around a word (the
-ego) contains the words near it, joined by how similar they are: it is undirected, and an edge's
-weight is the cosine of its two words.
+A word with many close neighbours counts as specific. The network around a word (the ego) contains
+the words that are similar to it. Edges are undirected, and an edge's weight is the cosine of its
+two words.
 
 * ``alpha``, the depth: 0 joins the ego with its neighbours; each further level joins the words of
-  the level before with theirs. The PQPP paper's authors tried 1 and 2.
+  the previous level with their own neighbours. The PQPP paper's authors tried 1 and 2.
 * ``beta``, the threshold, from 0 to 1. With ``threshold="relative"``, a neighbour of a word has at
-  least ``beta`` times the similarity of the word's most similar one: the rule of the PQPP authors'
-  published code and of the original work; they tried .95, .975 and .99. With
-  ``threshold="absolute"``, a neighbour of the ego has at least the similarity ``beta``, and one of
-  a further word at least ``beta`` times the similarity by which that word was joined: the rule as
-  the PQPP paper's appendix words it. A word that is reached over several edges of one level is
-  joined by the strongest.
+  least ``beta`` times the similarity of the word's most similar neighbour. This is the rule of the
+  PQPP authors' published code and of the original work; the PQPP authors tried .95, .975 and .99.
+  With ``threshold="absolute"``, a neighbour of the ego has at least the similarity ``beta``, and a
+  neighbour of any other word at least ``beta`` times the similarity by which that word was joined.
+  This is the rule in the PQPP paper's appendix. A word that is reached over several edges of one
+  level is joined by the strongest edge.
 
-Only similarities above 0 join words. A low ``beta`` on a large vocabulary makes networks for which
-betweenness is very slow.
+Only similarities above 0 join words. A low ``beta`` on a large vocabulary makes networks so large
+that betweenness takes very long.
 
 Source: PQPP paper, appendix 12, and its authors' public repository; Arabzadeh, Zarrinkalam,
 Jovanovic and Bagheri, "Neural embedding-based metrics for pre-retrieval query performance
@@ -88,7 +88,7 @@ class EgoNetworks:
         self._values: dict[tuple[str | None, Callable[[Any, str], float]], float] = {}
 
     def cache_neighbours(self, words: Iterable[str]) -> None:
-        """Find and cache the neighbours of many words at once, which is faster."""
+        """Find and cache the neighbours of many words at once, faster than one by one."""
         level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
             near = self._find_neighbours(sorted(level), {})
@@ -135,7 +135,7 @@ class EgoNetworks:
         return graph
 
     def measure_word(self, word: str, measure: Callable[[Any, str], float]) -> float:
-        """Return a measure of a word's network, which is cached."""
+        """Return a measure of a word's network, and cache it."""
         # Words without a vector have equal networks, so they share one entry.
         key = (None if self.vectors.get_index(word) is None else word, measure)
         if key not in self._values:
@@ -165,7 +165,8 @@ EVIDENCE = Evidence(
 def split_network_words(prompt: str) -> list[str]:
     """Split a prompt into the words that have a network: lower-case, letters only, no stopwords.
 
-    Tokens are NLTK's, stopwords NLTK's English ones, as in the PQPP authors' code.
+    NLTK tokenizes the prompt, and the stopwords are NLTK's for English, as in the PQPP authors'
+    code.
 
     Raises:
         PredictorError: NLTK's data is not installed.
@@ -185,7 +186,7 @@ def score_prompts(
 
     Args:
         measure: a function of a network and its ego.
-        prompts: the prompts; repeated words count twice.
+        prompts: the prompts; each occurrence of a word counts.
         networks: the ego networks; the network of a word without a vector is the word alone.
         aggregation: the name of an aggregation in ``AGGREGATIONS``.
 

@@ -5,7 +5,8 @@ some differ from what their names suggest:
 
 * *tokens* are NLTK's ``word_tokenize`` of the prompt, without those that are a substring of
   ``string.punctuation``; *ratios* are counts over the number of tokens, 0.0 without tokens;
-* the mean word length is over words separated by whitespace, with punctuation, not over tokens;
+* the mean word length is over words separated by whitespace, including their punctuation, not over
+  tokens;
 * numerals are separate runs of digits (``3``, ``1950``; dates count once), so that
   "three" is none;
 * conjunctions and prepositions come from closed lists; acronyms are runs of at least two capitals;
@@ -62,7 +63,7 @@ def count_synsets(word: str) -> int:
 
 
 def n_synsets(prompt: str) -> float:
-    """Return the total number of WordNet synsets of all tokens but stopwords."""
+    """Return the total number of WordNet synsets of all tokens that are not stopwords."""
     words, stopwords = tokenize(prompt), nltk_resources.load_stopwords()
     return float(sum(count_synsets(word) for word in words if word.lower() not in stopwords))
 

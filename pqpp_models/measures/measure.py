@@ -15,9 +15,9 @@ class Evidence(NamedTuple):
     """Data that measures need, like term statistics of a collection.
 
     Attributes:
-        what: a description of the data.
+        what: a description of the data, for messages.
         variable: the environment variable with the path of the data.
-        form: a description of the file.
+        form: a description of the file format, for messages.
         open: a function that loads the data from a path.
     """
 
@@ -49,13 +49,14 @@ class Measure(NamedTuple):
     Attributes:
         compute: a function of rows, evidence and options that returns one value per row.
         higher_is: whether higher values mean ``"easier"`` or ``"harder"`` prompts, or
-            ``"unknown"``. For prompts and captions, at least two of PQPP's three mean targets must
-            agree on the validation split of v1.0 (p < .01) without a contradiction. For result
-            lists, the publication decides.
-        about: a description in one line.
-        nltk: the NLTK data that it reads.
+            ``"unknown"``. For measures of prompts and captions, the sign of the correlation must be
+            significant (p < .01) and the same for at least two of PQPP's three mean targets on the
+            validation split of v1.0, and not opposite for the third. For measures of result lists,
+            the direction is that of the publication.
+        about: a one-line description.
+        nltk: names of the NLTK data that the measure reads.
         columns: required columns besides the prompt.
-        evidence: the data that it needs, or None.
+        evidence: the data that the measure needs, or None.
     """
 
     compute: Callable[..., Any]
@@ -69,7 +70,7 @@ class Measure(NamedTuple):
 
     @property
     def needs(self) -> str:
-        """A description of the input besides the prompt; empty if there is none."""
+        """A description of the input that is needed besides the prompt; empty if there is none."""
         needed = [f"NLTK's {' '.join(self.nltk)}"] if self.nltk else []
         needed += self.columns
         if self.evidence is not None:

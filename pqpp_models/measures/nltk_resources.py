@@ -1,6 +1,6 @@
 """NLTK's tokeniser, stopwords, WordNet and tagger, each loaded once.
 
-Only the tokeniser has a fallback.
+Only the tokeniser has a fallback if its data is missing.
 
 Everything is loaded up front and under a lock: NLTK's own loaders replace themselves at first use,
 which is not safe if two threads do it at once. Each function raises `PredictorError` if

@@ -1,15 +1,15 @@
 """Post-retrieval measures: the quality of a prompt's result list, without judgments.
 
-Each function accepts one or more results of one prompt, in any order. Ties are ranked in the given
-order, and if there are fewer results than requested, all count. The functions in `MEASURES` accept
-rows: ``scores`` is a list of numbers, one per document; ``embeddings`` and ``captions`` belong to
-the same documents in the same order; ``results`` and ``perturbed`` are document indices, best
-first. A row may also contain ``collection_score``.
+Each function accepts one or more results of one prompt, in any order. Equal scores are ranked in
+the given order, and if there are fewer results than requested, all are used. The functions in
+`MEASURES` accept rows: ``scores`` is a list of numbers, one per document; ``embeddings`` and
+``captions`` belong to the same documents in the same order; ``results`` and ``perturbed`` are
+document indices, best first. A row may also contain ``collection_score``.
 
 **The collection's score** S(C) is the retrieval model's score of the whole collection as one
 document. A dense retriever has no such score. If none is given, the mean of all scores of the query
-replaces it. The mean is better the more of the collection was scored, so give many more documents
-than ``k``, or give the mean itself.
+replaces it. The more documents of the collection were scored, the better the mean, so give many
+more documents than ``k``, or give the mean itself.
 
 Vectors are compared by their cosine; one of zeros has a cosine of 0 with everything. They may be
 from any single-vector model of texts or images.
@@ -81,7 +81,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     cosine`` or the exponential of a dense model's cosine.
 
     Args:
-        scores: above 0 among the top k.
+        scores: scores of the documents; the top k must be above 0.
         k: number of top documents.
 
     Returns:
@@ -107,8 +107,9 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
 def sigma_max(scores: ArrayLike) -> float:
     """The largest standard deviation over all prefixes of the ranked list.
 
-    ``max over k of sqrt(mean((s - mean(s))^2 over the top k))``, k from 1 to all: it needs no
-    parameter, since a long tail of low scores lowers the standard deviation again.
+    ``max over k of sqrt(mean((s - mean(s))^2 over the top k))``, k from 1 to the number of
+    documents. The measure needs no parameter, since a long tail of low scores lowers the standard
+    deviation again.
 
     Returns:
         At least 0: 0.0 for one document or equal scores.
@@ -138,7 +139,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
         share: share of the best score, from 0 to 1.
 
     Returns:
-        At least 0: 0.0 if only the best document is near.
+        At least 0: 0.0 if only the best document has such a score.
 
     Source: Cummins, Jose and O'Riordan, "Improved query performance prediction using standard
     deviation", SIGIR 2011.
@@ -175,8 +176,9 @@ def autocorrelation(
 ) -> float:
     """Spatial autocorrelation: whether similar documents have similar scores.
 
-    Pearson's correlation, over the top k, of each score with the mean of its neighbours' scores,
-    weighted by cosine. Neighbours are the most similar others of the top k with a cosine above 0.
+    Pearson's correlation, over the top k, of each document's score with the mean of its neighbours'
+    scores, weighted by cosine. Neighbours are the most similar others of the top k with a cosine
+    above 0.
 
     Args:
         embeddings: embeddings of the documents, shape ``(documents, dimensions)``.
@@ -184,8 +186,8 @@ def autocorrelation(
         neighbours: number of neighbours per document; the original uses 5.
 
     Returns:
-        From -1 to 1: 0.0 if either side is constant (equal scores, no similar documents, fewer than
-        two documents).
+        From -1 to 1: 0.0 if the scores or the means are constant (equal scores, no similar
+        documents, fewer than two documents).
 
     Source: Diaz, "Performance prediction using spatial autocorrelation", SIGIR 2007.
 
@@ -235,7 +237,8 @@ def pair_ratio(
 ) -> float:
     """How much more similar the best results are to each other than lower ones.
 
-    The mean cosine over pairs of ranks 1 to ``top``, over that of ranks ``bottom + 1`` to ``k``.
+    The mean cosine over pairs of documents at ranks 1 to ``top``, divided by that at ranks ``bottom
+    + 1`` to ``k``.
 
     Args:
         embeddings: embeddings of the documents, shape ``(documents, dimensions)``.
@@ -291,18 +294,19 @@ def clarity(
 
     ``sum over w of P(w|q) log2(P(w|q) / P(w|C))`` with ``P(w|q) = sum over d of P(d|q) P(w|d)`` and
     ``P(w|d) = smoothing tf(w, d) / |d| + (1 - smoothing) P(w|C)``, over the known words of the
-    collection; P(d|q) is proportional to ``exp(score)``, scores being log-likelihoods or, of a
+    collection; P(d|q) is proportional to ``exp(score)``, where scores are log-likelihoods or, for a
     dense model, similarities times the scale that it was trained with.
 
     Args:
         scores: one per caption.
         statistics: term statistics of the collection.
         k: number of top captions.
-        smoothing: weight of the caption against the collection, from 0 to 1; originally 0.6.
+        smoothing: weight of the caption's words against the collection's, from 0 to 1; originally
+            0.6.
 
     Returns:
-        At least 0: 0.0 if the results resemble the collection. A caption without known words counts
-        as the collection.
+        At least 0: 0.0 if the results' words are distributed like the collection's. A caption
+        without known words gets the collection's distribution.
 
     Source: Cronen-Townsend, Zhou and Croft, "Predicting query performance", SIGIR 2002.
 

@@ -1,7 +1,9 @@
 """Pre-retrieval measures, from the statistics of a prompt's terms in a collection.
 
-N is the number of captions, T the number of tokens in them, df(t) the captions that contain a term,
-cf(t) its occurrences, Q the distinct terms of a prompt, qtf(t) how often the prompt contains one.
+N is the number of captions, T the number of tokens in them, df(t) the number of captions that
+contain the term t, cf(t) the number of its occurrences in them, Q the set of distinct terms of a
+prompt, and qtf(t) the number of occurrences of t in the prompt. "over Q" means the mean, maximum,
+sum or standard deviation over Q, as the name says.
 
 ======================= =========================================================================
 name                    definition
@@ -26,9 +28,9 @@ name                    definition
                         retrieval systems", 2010. Pairs that never co-occur are left out
 ======================= =========================================================================
 
-Logarithms are natural if none is named. **Unknown terms** are left out of Q, as in the field's
-toolkits, since most measures are undefined for df = 0. **Without a known term** (or, for PMI, a
-pair in one caption) the value is 0.0. A repeated term counts once, except in SCS.
+"ln" is the natural logarithm. **Unknown terms** are left out of Q, as in the field's toolkits,
+since most measures are undefined for df = 0. **Without a known term** (or, for PMI, a pair in one
+caption) the value is 0.0. A repeated term counts once, except in SCS.
 """
 
 from collections import Counter

@@ -23,12 +23,12 @@ _FAMILIES = (linguistic, ego_network, pre_retrieval, post_retrieval)
 class MeasurePredictor(Predictor):
     """A predictor whose score for every target is a measure.
 
-    The score is 0.0 if the measure is undefined. A checkpoint contains only the options of the
-    measure; an environment variable has the path of the data.
+    The score is 0.0 if the measure is undefined. A checkpoint contains only the name and options of
+    the measure; an environment variable has the path of the data.
 
     Args:
         evidence: the measure's data, like `CaptionStatistics`, if it needs any.
-        options: options of the measure; others keep their defaults.
+        options: options of the measure; options that are not given have their defaults.
 
     Raises:
         PredictorError: the measure or an option does not exist, or the data are missing.

@@ -1,4 +1,4 @@
-"""Word embeddings, such as those of word2vec, fastText and GloVe."""
+"""Word vectors, such as those of word2vec, fastText and GloVe."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ class WordVectors:
         return self._index.get(word)
 
     def compare(self, indices: Iterable[int]) -> NDArray[np.float32]:
-        """Return the cosines of some words with all words, shape ``(indices, words)``."""
+        """Return the cosines of the words at `indices` to all words, shape ``(indices, words)``."""
         return self.array[list(indices)] @ self.array.T
 
     def iterate_blocks(self, indices: Sequence[int]) -> Iterator[tuple[int, NDArray[np.float32]]]:

@@ -1,6 +1,6 @@
-"""The model of `alignment`, which is fitted to people's ratings in several studies.
+"""The model that predicts `alignment`, fitted to people's ratings in several studies.
 
-`pqpp_models.text.training.pooling` fits it.
+`pqpp_models.text.training.pooling` fits the model.
 """
 
 import math
@@ -20,7 +20,7 @@ MOST_EXTREME = 4.0
 def compute_features(
     texts: Sequence[str], vectors: Singles, scores: Singles, tables: WordTables
 ) -> list[Floats]:
-    """Return the features of normalised prompts, in blocks of columns.
+    """Return the features of normalised prompts, as blocks of columns with one row per prompt.
 
     Args:
         texts: normalised prompts.
@@ -33,7 +33,7 @@ def compute_features(
 
 
 def compute_lengths(texts: Sequence[str]) -> Floats:
-    """Return log(1 + words) of each prompt, minus that of a prompt of ten words.
+    """Return log(1 + words) of each prompt, minus the same value for ten words.
 
     >>> compute_lengths(["one two three four five six seven eight nine ten"]).tolist()
     [0.0]
@@ -43,12 +43,12 @@ def compute_lengths(texts: Sequence[str]) -> Floats:
 
 @dataclass(eq=False)
 class AlignmentModel:
-    """A model that is linear in prompt features and quadratic in the prompt's length.
+    """A model that is linear in prompt features and quadratic in the prompt's log length.
 
     Attributes:
         mean, deviation: mean and standard deviation of each feature.
         slopes: coefficient of each standardised feature.
-        curve: quadratic, linear and constant coefficient of the length.
+        curve: quadratic, linear and constant coefficients of the output of `compute_lengths`.
 
     >>> model = AlignmentModel(np.ones(2), np.ones(2), np.array([1.0, -0.5]), np.array([0.0, 2, 0]))
     >>> model(np.array([[2.0, 3.0], [99.0, 1.0]]), np.array([0.0, 1.0])).tolist()
@@ -73,5 +73,5 @@ class AlignmentModel:
         return scores + curve
 
     def to_tensors(self) -> Arrays:
-        """Return the arrays of a checkpoint by name."""
+        """Return the model's arrays by name, in the precision of a checkpoint."""
         return {name: np.asarray(array, np.float32) for name, array in vars(self).items()}

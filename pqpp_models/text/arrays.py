@@ -1,4 +1,4 @@
-"""Functions of arrays for the text predictors."""
+"""Array functions that the text predictors share."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -39,8 +39,8 @@ def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
     """Return ``rows @ weights`` such that each row does not depend on the other rows.
 
     BLAS adds in an order that depends on the number of rows. Here, rows are rounded to multiples of
-    2**-20, so that sums below 512 are exact in any order. Weights must be whole numbers or rounded
-    by `round_to_grid`.
+    2**-20, so that sums below 512 are exact in any order. Weights must be integers or outputs of
+    `round_to_grid`.
 
     >>> rows = np.random.default_rng(0).random((9, 300))
     >>> weights = round_to_grid(rows[:2].T)
@@ -74,7 +74,7 @@ def add_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def select_prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names have a prefix, under their names without it.
+    """Select the arrays whose names start with a prefix, and remove the prefix from the names.
 
     >>> list(select_prefixed("words.", {"words.counts": np.zeros(1), "labels": np.zeros(1)}))
     ['counts']

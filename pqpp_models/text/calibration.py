@@ -1,10 +1,10 @@
 """Predictions in the targets' units, with standard deviations and distances.
 
-A training calls `calibrate_targets` for targets with units, `calibrate_across_sources` for one
-learned from studies with different scales, and `join_calibrations` to combine the results: units,
-priors, and standard deviations whose intervals have the nominal coverage. A target learned from
-studies has no standard deviation, because no feature that was tried predicts the size of its
-errors.
+Trainers call `calibrate_targets` for targets with units, `calibrate_across_sources` for a target
+learned from studies with different scales, and `join_calibrations` to combine the results. A
+calibration contains units, priors, and standard deviations whose intervals have the nominal
+coverage. A target learned from studies has no standard deviation, because no feature that was tried
+predicts the size of its errors.
 """
 
 import math
@@ -53,8 +53,8 @@ class CalibratedPredictor(Predictor):
 
     Attributes:
         calibration: the arrays of `CALIBRATION`.
-        known_words: a detector of prompts that are not plain English; None for no detection.
-        tables: word counts of the collection.
+        known_words: a detector of prompts that are not plain English; None to accept all prompts.
+        tables: word counts of the collection of captions.
         details: further entries of the configuration.
     """
 
@@ -82,7 +82,7 @@ class CalibratedPredictor(Predictor):
         """
 
     def _find_unread_text(self, text: str) -> str:
-        """Describe the end of a long text that is not read; empty if all is read."""
+        """Return the end of a long text that is not read; empty if the whole text is read."""
         return ""
 
     def _render_card(self) -> str:
@@ -107,7 +107,7 @@ class CalibratedPredictor(Predictor):
     def _predict(
         self, prompts: list[Prompt], targets: tuple[str, ...], with_uncertainty: bool
     ) -> Estimates:
-        """Return the estimates, with standard deviations and distances only if requested."""
+        """Return the predictions, with standard deviations and distances only if requested."""
         columns = [self.targets.index(target) for target in targets]
         texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
@@ -190,9 +190,9 @@ def compute_deviations(
 def mix_with_prior(
     values: Floats, deviations: Floats, probability: Floats, calibration: Mapping[str, NDArray]
 ) -> tuple[Floats, Floats]:
-    """Return the mean and standard deviation of a mixture of each prediction with the prior.
+    """Mix each prediction with the prior; return the means and standard deviations of the mixtures.
 
-    ``probability`` is the weight of each prediction.
+    ``probability`` is the weight of each prediction; the rest is the weight of the prior.
 
     >>> prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
     >>> rows = np.array([[2.0], [2.0]]), np.array([[0.1], [0.1]])
@@ -209,9 +209,9 @@ def mix_with_prior(
 def make_deviation_features(
     values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
 ) -> Floats:
-    """Return the features of standard deviations, shape ``(rows, targets, len(SPREAD))``.
+    """Return the features that predict standard deviations, ``(rows, targets, len(SPREAD))``.
 
-    They are a constant 1; the prediction's distance from the prior in standard deviations of the
+    They are a constant 1; the prediction minus the prior's mean, in standard deviations of the
     prior, signed and absolute; the distance to the training prompts; log(1 + words); the number of
     spatial words; whether there is a number; log(1 + characters); whether there is text to draw.
     """
@@ -225,13 +225,13 @@ def make_deviation_features(
 
 
 def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool = False) -> Floats:
-    """Return one minus the mean cosine of each unit vector to its `NEAREST` nearest points.
+    """Return one minus each unit vector's mean cosine to its `NEAREST` nearest references.
 
     Args:
         vectors: shape ``(rows, size)``.
-        points: unit vectors, one per column. `round_to_grid` makes each distance independent of
-            the other vectors.
-        exclude_self: whether to ignore points that equal the vector.
+        points: the references, unit vectors, one per column. If `round_to_grid` has rounded them,
+            each distance is independent of the other vectors.
+        exclude_self: whether to ignore references that equal the vector.
 
     >>> measure_distance(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5]
@@ -264,8 +264,8 @@ def calibrate_targets(
             `measure_distance(exclude_self=True)`.
 
     Returns:
-        The arrays of `CALIBRATION`. A target whose scores correlate negatively with its values gets
-        its mean as prediction. Standard deviations are scaled by conformal prediction.
+        The arrays of `CALIBRATION`. If a target's scores correlate negatively with its values, the
+        prediction is the mean value. Standard deviations are scaled by conformal prediction.
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
@@ -326,7 +326,7 @@ def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
 
 
 def to_normal_scores(values: Floats) -> Floats:
-    """Return the normal scores of values; ties are broken in a fixed random order.
+    """Return the normal scores of values; ties are broken at random, with a fixed seed.
 
     >>> to_normal_scores(np.array([5.0, 1.0, 3.0])).round(3).tolist()
     [0.967, -0.967, 0.0]
@@ -339,13 +339,13 @@ def to_normal_scores(values: Floats) -> Floats:
 
 
 def _to_calibration(*numbers: float) -> dict[str, NDArray]:
-    """Return four numbers of one target's calibration by name."""
+    """Return the four numbers that calibrate one target, by name."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:
-    """Fit a ridge regression of the log mean absolute error; the first column must be ones."""
+    """Fit a log-linear ridge model of the mean absolute error; column 0 must be ones."""
     mean, deviation = columns.mean(axis=0), columns.std(axis=0)
     used = np.flatnonzero(deviation > 1e-6)
     rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, used] / deviation[used]])
@@ -366,7 +366,7 @@ def _fit_laplace(columns: Floats, error: Floats) -> Floats:
 
 
 def find_conformal_quantile(ratio: Floats) -> float:
-    """Return the value below which nine in ten new ratios are, by conformal prediction.
+    """Return the value that nine in ten new ratios do not exceed, by conformal prediction.
 
     >>> find_conformal_quantile(np.arange(1.0, 20.0))
     18.0

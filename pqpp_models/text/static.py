@@ -1,14 +1,15 @@
 """The static predictor: word vectors and two small convolutions, in NumPy.
 
-It is distilled from a transformer and a collection of captions (see `pqpp train static`),
-and it estimates its own uncertainty and the distance of a prompt from its training.
+It is distilled from a transformer and a collection of captions (see `pqpp train static`). It
+estimates the uncertainty of its predictions, and the distance of a prompt to the training prompts.
 
-Prompts are split like by BERT's uncased tokenizer, without its library. Each word piece has one
-vector. Two convolutions over three neighbouring pieces represent short phrases; their mean and
+Prompts are tokenized as by BERT's uncased tokenizer, but without its library. Each word piece has
+one vector. Two convolutions over three neighbouring pieces represent short phrases; their mean and
 their maximum over the prompt, the mean of the vectors, and the number of pieces are the inputs of a
-hidden layer. Its outputs are the scores, and a point in a space where similar prompts are close. A
-deeper layer over the hidden one may add to the last scores, and so may one with a further input:
-how often captions of a collection have the same pieces and pairs of them (`PiecePairs`).
+hidden layer. The outputs are the scores, and an embedding in which similar prompts are close. A
+deeper layer over the hidden layer may add to the last scores, and so may a layer with a further
+input: how often captions of a collection contain the same pieces and pairs of pieces
+(`PiecePairs`).
 """
 
 import unicodedata
@@ -68,7 +69,7 @@ class WordPieces:
         self._pieces = lru_cache(_CACHE)(self._split_word)
 
     def encode(self, prompt: str) -> list[int]:
-        """Return the ids of a prompt's pieces; a blank prompt has one unknown piece."""
+        """Return the ids of a prompt's pieces; a prompt without text has one unknown piece."""
         numbers: list[int] = []
         for word in split_words(prompt):
             numbers += self._pieces(word)
@@ -77,7 +78,7 @@ class WordPieces:
         return numbers[: self.max_pieces] or [self._unknown]
 
     def find_unread_words(self, prompt: str) -> str:
-        """Return the end of a long prompt that is not read; empty if all is read.
+        """Return the end of a long prompt that is not read; empty if the whole prompt is read.
 
         >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_unread_words("a cat, a cat")
         ', a cat'
@@ -256,7 +257,7 @@ def _append_zeros(rows: NDArray[Any]) -> NDArray[Any]:
 def _find_neighbours(
     pieces: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the indices of the pieces before and after each one, -1 for none."""
+    """Return the indices of the pieces before and after each piece, or -1 if there is none."""
     before, after = np.roll(pieces, 1), np.roll(pieces, -1)
     before[ends[:-1]] = after[ends[1:] - 1] = -1
     return before, after
@@ -283,14 +284,14 @@ _MOST_TOLD = 12
 class StaticPredictor(CalibratedPredictor):
     """A predictor with a small convolutional network on word pieces.
 
-    Predictions are in each target's own units and range, and do not depend on the other prompts of
-    the call.
+    Predictions are in each target's own units and range. A prompt's prediction does not depend on
+    the other prompts of the call.
 
     Attributes:
         references: unit vectors of the training prompts as int8, for distances.
         targets: the targets, in the order of the network's first scores.
-        no_easier_with_more: targets whose score is the lowest of the prompt and its simpler
-            variants, so that asking for more never raises it.
+        no_easier_with_more: targets whose score is the lowest among the prompt and its simpler
+            variants, so that a more demanding prompt never scores higher.
         judged: the model that predicts `alignment`.
 
     >>> predictor = StaticPredictor.from_shipped("static")
@@ -316,7 +317,7 @@ class StaticPredictor(CalibratedPredictor):
         return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
-        """Return unit vectors in the space in which distances are measured.
+        """Return the embeddings by which distances are measured, as unit vectors.
 
         >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
         (1, 64)

@@ -1,4 +1,4 @@
-"""The text ensemble of a frozen encoder with a collection of captions and a fine-tuned encoder.
+"""The text ensemble: a model on a frozen encoder and captions, and a fine-tuned encoder.
 
 Its only input is the prompt. Its checkpoint contains vectors of the collection's captions and
 hashed counts of their words, but no text.
@@ -36,7 +36,8 @@ class TextEnsemblePredictor(CalibratedPredictor):
         tuned: the fine-tuned encoder with its head.
         model: kernel ridge and networks on the frozen encoder and the collection.
         calibration: as in `CalibratedPredictor`; also ``share``, the fine-tuned encoder's weight in
-            its targets, and ``tuned_mean`` and ``tuned_scale``, which standardise its outputs.
+            the targets that it predicts, and ``tuned_mean`` and ``tuned_scale``, which standardise
+            its outputs.
         targets: the targets, in the order of the model's first outputs.
     """
 

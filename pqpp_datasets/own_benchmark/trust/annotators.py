@@ -1,19 +1,20 @@
 """Each annotator's agreement with the others, and flags for unusual annotators.
 
 An annotator is compared with all others who rated the same images. Random or constant answers have
-an agreement of 0; the usual agreement of a study is the median over its annotators. An annotator
-whose agreement is below half of that is flagged if there are enough votes: the standard error must
-be at most a quarter of the usual agreement, so that both error rates are near 2%. With fewer
-votes, `undecided` is true.
+an expected agreement of 0; the usual agreement of a study is the median over its annotators. An
+annotator whose agreement is below half of the usual agreement is flagged if there are enough votes:
+the standard error must be at most a quarter of the usual agreement, so that false positive and
+false negative rates are near 2%. With fewer votes, `undecided` is true.
 
 Votes on pairs of images are compared with others' votes on the same pair, in either order, by kappa
-with quadratic weights; a tie is half-way. Flags are as above. An annotator who nearly always
-chooses the same side, unlike others, is also flagged, even without votes of others on the same
-pairs.
+with quadratic weights; a tie is half-way between the two choices. The rule for flags is the same.
+An annotator who, unlike others, nearly always chooses the same side is also flagged, even without
+votes of others on the same pairs.
 
-If many annotators answer at random, the plain mean of the others is mostly noise, and good
-annotators agree with it little more than bad ones. So the others' mean is also weighted by each
-annotator's correlation with it (negative ones as 0), computed iteratively from equal weights.
+If many annotators answer at random, the plain mean of the others' votes is mostly noise, and good
+annotators agree with it only a little more than bad ones. Therefore annotators are also compared
+with a weighted mean of the others' votes: an annotator's weight is their own correlation with such
+a mean (0 if negative), computed iteratively from equal weights.
 """
 
 from collections.abc import Iterable
@@ -47,7 +48,7 @@ class SharedVotes:
         annotator: Annotator of each vote, integers from 0.
         item: Image of each vote, integers from 0.
         group: Group of prompts of each vote, integers from 0; votes in a group may be correlated.
-        others: Number of other votes on the image.
+        others: Number of other votes on the image of each vote.
     """
 
     annotator: np.ndarray
@@ -57,7 +58,7 @@ class SharedVotes:
     annotators: int
 
     def sum_votes(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the summed weights (default: 1 each) of each annotator's votes, float64."""
+        """Return the sum of the weights (default: 1 each) of each annotator's votes, float64."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
     def average_other_votes(self, weights: np.ndarray) -> np.ndarray:
@@ -85,8 +86,8 @@ class SharedVotes:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the correlation of two values of each annotator's votes, and its standard error.
 
-        The correlation is 0 if only `value` is constant, and NaN if `other` is. Without
-        `with_errors`, which takes most of the time, errors are NaN.
+        The correlation is 0 if only `value` is constant, and NaN if `other` is. Errors, which take
+        most of the time, are NaN unless `with_errors` is set.
         """
         x, y = value, other
         # Constant values have a tiny deviation from rounding.
@@ -116,12 +117,12 @@ _Z99 = 2.33  # at most 1% of honest annotators are flagged
 
 @dataclass(frozen=True)
 class TrustedAgreement:
-    """Each annotator's agreement with trusted annotators; arrays have one entry per annotator.
+    """Each annotator's agreement with the weighted mean of the others; one entry per annotator.
 
     Attributes:
-        agreement: Correlation with the others' weighted mean, float64; NaN if unknown.
+        agreement: Correlation with the weighted mean of the others' votes, float64; NaN if unknown.
         error: Standard error of the correlation over prompts, float64.
-        usual: Median agreement, weighted by annotator; NaN if unknown.
+        usual: Median agreement, weighted by the annotators' weights; NaN if unknown.
     """
 
     agreement: np.ndarray
@@ -183,15 +184,15 @@ class Agreements:
     Attributes:
         measure: Measure of `agreement`: "kappa", "weighted kappa" (quadratic) or "correlation".
         votes: Number of votes, int64.
-        shared: Number of votes on images that others rated too, int64.
+        shared: Number of votes on images that others also rated, int64.
         agreement: Agreement with the others, -1 to 1, float64; 0 for constant votes if the others
             vary, NaN without shared votes or if all votes are equal.
         error: Standard error of the agreement over prompts, float64.
-        label: Most frequent value, the lowest of ties, float64.
+        label: Most frequent value (the lowest of several), float64.
         share: Share of votes with that value, float64.
         seconds: Median seconds per vote, float64, NaN if unknown; None without times.
         usual: Median agreement; NaN if unknown.
-        undecided: Whether there are too few votes to decide, bool.
+        undecided: Whether the annotator has too few votes for a decision, bool.
         reasons: Reasons for the flags; "" for annotators without one.
     """
 
@@ -240,12 +241,12 @@ def compare_annotators(
     annotators: int,
     seconds: np.ndarray | None = None,
 ) -> Agreements:
-    """Compare each annotator with the others, and flag those who agree less than half as usual.
+    """Compare each annotator with the others; flag those who agree less than half as much as usual.
 
-    Agreement on a nominal scale is Cohen's kappa, and on an ordinal scale kappa with quadratic
-    weights, of the annotator's votes with each vote of others on the same image; the comparisons on
-    an image have a total weight of 1. On an interval scale, or with more than 25 values, it is the
-    correlation with the mean of the others' votes on the image.
+    On a nominal scale, agreement is Cohen's kappa, and on an ordinal scale kappa with quadratic
+    weights, between the annotator's votes and each vote of others on the same image; an annotator's
+    comparisons on an image have a total weight of 1. On an interval scale, or with more than 25
+    distinct values, agreement is the correlation with the mean of the others' votes on the image.
 
     Args:
         annotator: Annotator of each vote, integers from 0, shape (votes,).
@@ -379,7 +380,7 @@ class PairAgreements:
 
     Attributes:
         shared: Each voter's agreement with the others; ignore its `label` and `share`.
-        first: Share of decided votes for the first image, float64.
+        first: Share of votes for the first image among those that are not ties, float64.
         ties: Share of ties, float64.
         reasons: Reasons for the flags; "" for voters without one.
     """
@@ -399,7 +400,7 @@ def compare_voters(
     annotators: int,
     seconds: np.ndarray | None = None,
 ) -> PairAgreements:
-    """Compare each voter on pairs of images with the others.
+    """Compare each voter's choices between pairs of images with the others' choices.
 
     Args:
         annotator: Voter of each vote, integers from 0, shape (votes,).
@@ -438,7 +439,7 @@ def compare_voters(
 
 
 def _flag_side_bias(taken: int, decided: int, all_taken: int, all_decided: int, voters: int) -> str:
-    """Return the reason if a voter favours one side, unlike the others; else ""."""
+    """Return the reason for a flag if a voter favours one side, unlike the others; else ""."""
     from scipy import stats
 
     which = "first" if 2 * taken >= decided else "second"

@@ -1,20 +1,21 @@
-"""Agreement and reliability of votes with intervals, for a study and for studies of other sizes.
+"""The agreement and reliability of votes, with intervals, in a study and in larger or smaller ones.
 
 A vote is modelled as a sum of effects: of the prompt (with a model), the image, the annotator (with
 the model), the annotator with the prompt, and a residual. Their variances are estimated by
 Henderson's method 1 ("Estimation of Variance and Covariance Components", Biometrics 9, 1953), for
 any assignment of annotators; if all annotators rated all images, it equals analysis of variance.
-Negative variances become 0. The reliability is the share of prompts in the variance of a prompt's
+Negative variances become 0. The reliability is the prompts' share of the variance of a prompt's
 mean vote. If all annotators rated (nearly) all prompts, their strictness does not change the order
-of prompts and is left out: then it is ICC(3,k) of Shrout and Fleiss, else ICC(2,k). If most prompts
-have one image, its effect is not separated from that of the prompt.
+of prompts and is left out. In this case, the reliability is ICC(3,k) of Shrout and Fleiss,
+otherwise ICC(2,k). If most prompts have one image, its effect is not separated from that of the
+prompt.
 
-The ICC's interval is a jackknife over prompts on the scale of log(1 - ICC); other intervals use
-derivatives with respect to prompts, on the scale of Fisher's z. The ICC's interval includes the
-sampling error of the annotators' strictness by chi-square (Zou and Donner, "Construction of
-Confidence Limits about Effect Measures", Statistics in Medicine 27, 2008). In simulations of 400
-studies each, with 30 to 80 prompts and 3 to 5 annotators or a crowd of 40, of equal or different
-strictness, 94 to 97% of the ICC's 95% intervals contained the true value.
+The ICC's interval is from a jackknife over prompts on the scale of log(1 - ICC); other intervals
+are from the influences of prompts, on the scale of Fisher's z. The ICC's interval includes the
+sampling error of the annotators' strictness, by the chi-square distribution (Zou and Donner,
+"Construction of Confidence Limits about Effect Measures", Statistics in Medicine 27, 2008). In
+simulations of 400 studies each, with 30 to 80 prompts and 3 to 5 annotators or a crowd of 40, of
+equal or different strictness, 94 to 97% of the ICC's 95% intervals contained the true value.
 """
 
 import itertools
@@ -52,15 +53,15 @@ class Agreement:
 
     Attributes:
         figures: Value and 95% interval of each measure, by name; unknown values are left out.
-        others: Value and interval of other reliabilities, such as that of one vote, by name.
+        others: Value and interval of further reliabilities, such as that of a single vote, by name.
         variances: Variance of each of `EFFECTS`, float64, shape (groups + 1, 5): for all votes,
             then without each group of prompts; 0 for effects that cannot be separated.
-        size: Harmonic means of the numbers of annotators, images and votes of each prompt with a
-            model.
+        size: Harmonic means, over pairs of a prompt and a model, of the numbers of annotators,
+            images and votes.
         prompts: Number of distinct pairs of a prompt and a model.
-        degrees_of_freedom: Those of the annotators' variance: the number of distinct pairs of an
-            annotator and a model, minus the number of models.
-        is_panel: Whether all annotators of a model rated (nearly) all its prompts.
+        degrees_of_freedom: Degrees of freedom of the annotators' variance: the number of distinct
+            pairs of an annotator and a model, minus the number of models.
+        is_panel: Whether all annotators of a model rated (nearly) all prompts of the model.
         is_shared: Whether prompts have votes of several annotators; otherwise reliability is
             undefined.
     """
@@ -92,8 +93,8 @@ class Agreement:
     def plan_studies(self, width: float) -> tuple[ResultTable, str]:
         """Return the reliability of studies of other sizes, and the number of prompts needed.
 
-        Row 1 is this study. The number of prompts per model is that for which the reliability's
-        interval has the given width (Feldt, "The Approximate Sampling Distribution of
+        Row 1 is this study. The number of prompts per model is the number for which the
+        reliability's interval has the given width (Feldt, "The Approximate Sampling Distribution of
         Kuder-Richardson Reliability Coefficient Twenty", Psychometrika 30, 1965).
 
         Args:
@@ -155,7 +156,7 @@ class Agreement:
 
 
 def plan_without_votes() -> tuple[list[ResultTable], list[str]]:
-    """Return tables of the reliability if votes agree as in published studies, and legends."""
+    """Return tables of the reliability that votes with the agreement of published studies have."""
     rows = list[dict[str, Any]]()
     for images, people in itertools.product(_IMAGES, _ANNOTATORS):
         rows.append({"images": images, "annotators": people})
@@ -183,7 +184,7 @@ def measure_agreement(
         prompt: Prompt of each vote, integers from 0, shape (votes,).
         model: Model of each vote, integers from 0.
         item: Image of each vote, integers from 0.
-        annotator: Annotator of each vote, integers from 0; a different one per vote if unknown.
+        annotator: Annotator of each vote, integers from 0; if unknown, a different number per vote.
         value: Value of each vote, float64.
         level: "nominal", "ordinal" or "interval".
 
@@ -261,7 +262,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a value and its 95% interval, given the influence of each vote or image on it."""
+    """Return a value and its 95% interval, given the influences of votes or images on it."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
     return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)
@@ -276,10 +277,10 @@ def estimate_variances(
     """Estimate the variances of additive effects and of the residual.
 
     Args:
-        value: Values, float64, shape (values,).
+        value: The values, float64, shape (values,).
         base: Fixed group of each value, whose mean is removed; integers from 0 without gaps.
-        levels: Level of each value, for each effect, as integers like `base`; all values of a level
-            are in one fixed group.
+        levels: For each effect, the level of each value, as integers like `base`; all values of a
+            level are in the same fixed group.
         group: Jackknife group of each value, as integers like `base`; None for no jackknife.
 
     Returns:

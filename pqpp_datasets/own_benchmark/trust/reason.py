@@ -5,7 +5,7 @@ from typing import Any, Self
 
 
 class Reason(str):
-    """An English text with its template and values, so that it can be translated.
+    """An English reason with its template and values, so that it can be translated.
 
     Args:
         text: The template, with placeholders such as `%(name)s`.

@@ -20,7 +20,8 @@ class VoteReliability:
     Attributes:
         level: The scale's level of measurement: "nominal", "ordinal" or "interval".
         agreement: Agreement of the votes; None without votes, or for scores instead of votes.
-        among: The noun in sentences: "annotators", or "votes" if annotators are unknown.
+        among: The noun in sentences on agreement: "annotators", or "votes" if annotators are
+            unknown.
     """
 
     level: str
@@ -29,7 +30,7 @@ class VoteReliability:
 
     @property
     def reliability(self) -> Estimate:
-        """Reliability of a prompt's mean vote with a model, and 95% interval; NaN if unknown."""
+        """Reliability of the mean vote on a prompt and model, with 95% interval; NaN if unknown."""
         if self.agreement is None or not self.agreement.is_shared:
             return math.nan, math.nan, math.nan
         return self.agreement.compute_reliability(self.agreement.size)

@@ -1,1 +1,1 @@
-"""People's votes: their files, their scale, and the table of them."""
+"""People's votes and preferences, and the scales of their labels."""

@@ -1,10 +1,10 @@
 """Strengths of models, and win rates of prompts, from preferences between two models' images.
 
-A row is one person's preference between two models' images of a prompt. A model's strength is that
-of the Bradley-Terry model over all rows, with an interval; a tie is half a win for each model. A
-prompt has too few comparisons for its own strengths: its target `<model>_rate` is the share of the
-model's comparisons on that prompt that it won, with ties as half. There is no mean over the models,
-as it would be 0.5 for all prompts.
+A row is one person's preference between two models' images of a prompt. A model's strength is its
+parameter in the Bradley-Terry model of all rows, with an interval; a tie is half a win for each
+model. A prompt has too few comparisons for separate strengths; its target `<model>_rate` is the
+share of the model's comparisons on the prompt that the model won, with ties as half. There is no
+mean over the models, as it would be the same for all prompts.
 """
 
 import itertools
@@ -47,7 +47,7 @@ class Preferences:
     Attributes:
         models: The models, in order of appearance.
         strength: Strength of each model, float64, natural logarithms with mean 0: the odds that a
-            model is preferred to another are the exponential of their difference.
+            model is preferred to another are the exponential of the difference of their strengths.
         low: Lower end of each strength's 95% interval, float64.
         high: Upper end of each strength's 95% interval, float64.
         comparisons: Number of comparisons of each model, int64.
@@ -60,8 +60,8 @@ class Preferences:
             `model_b`, `value` (1 for the first, -1 for the second, 0 for a tie), `counts` (whether
             it is counted) and, if known, `image_a`, `image_b`, `annotator` and `seconds`.
         agreements: Each annotator's agreement with others; None without annotators.
-        alpha: Krippendorff's alpha of counted preferences, with ties half-way, and its 95%
-            interval over prompts; NaN if no pair has two votes.
+        alpha: Krippendorff's alpha of counted preferences, with ties half-way between the choices,
+            and its 95% interval over prompts; NaN if no pair has two votes.
     """
 
     models: list[str]
@@ -97,7 +97,7 @@ class Preferences:
 
     @property
     def summary(self) -> str:
-        """One line about the agreement of voters, problems first."""
+        """One line about the agreement of voters; problems come first."""
         value, low, high = self.alpha
         if not value <= 1:
             return "Too few votes to estimate the agreement: no pair has two different votes"
@@ -119,7 +119,8 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
 
     Args:
         table: The preferences, with numbered prompts.
-        options: Meaning of labels, blank and repeated votes, `prior_wins` and `exclude`.
+        options: Only the options on labels, empty and repeated votes, `prior_wins` and `exclude`
+            are used.
 
     Raises:
         BenchmarkError: A choice is invalid, a model is compared with itself, an annotator chose
@@ -170,7 +171,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
 def _read_choices(
     table: LongTable, options: BuildOptions
 ) -> tuple[pd.DataFrame, np.ndarray, PairAgreements | None]:
-    """Return the choices, the index of each one's pair of images, and the voters' agreement."""
+    """Return the choices, the index of each choice's pair of images, and the voters' agreement."""
     # A pair is a prompt, two models and, if columns name them, two images, in any order. The column
     # `left` is the image displayed first, a or b; by default, a.
     rows = table.rows
@@ -222,7 +223,7 @@ def _read_choices(
 
 
 def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
-    """Return the scale of choices; add a note on the meaning of numbers."""
+    """Return the scale of choices; if it has numbers, add a note on their meaning."""
     missing = frozenset(map(fold_label, options.missing))
     if options.labels:
         scale = read_label_map(options.labels)
@@ -275,16 +276,16 @@ _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
 def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """Convert rankings to preferences between all pairs of models; equal ranks are ties.
 
-    A ranking has the rows of one annotator and prompt, or of one prompt without annotators. The row
-    number of a preference, for errors, is that of its second image.
+    A ranking consists of the rows of one annotator and prompt, or without annotators, of one
+    prompt. In error lines, the row of a preference is the row of its second image.
 
     Args:
         table: One row per ranked image: prompt, model and rank (lower is better).
         options: Only `blank` is used.
 
     Raises:
-        BenchmarkError: A rank is not a number from 0, a ranking has a model (and image) twice, or
-            no ranking has two models.
+        BenchmarkError: A rank is not a number of at least 0, a ranking contains a model (with the
+            same image) twice, or no ranking has two models.
     """
     rows = table.rows
     if options.blank == "refuse":

@@ -1,4 +1,4 @@
-"""The meaning of labels: named scales, ranges, and the user's own map."""
+"""The meaning of labels: named scales, ranges, and maps that the user writes."""
 
 import json
 import math
@@ -32,8 +32,8 @@ class Scale:
             the name of the file that maps labels.
         level: Level of measurement, as in `krippendorff_alpha`: "nominal", "ordinal" or "interval".
         aggregate: Default rule of `AGGREGATES` for the votes on an image.
-        words: Values of the allowed words, which are in lower case.
-        numbers: Allowed numbers from `low` to `high`: "whole", "any" or "none".
+        words: The value of each allowed word; words are in lower case.
+        numbers: Which numbers from `low` to `high` are allowed: "whole", "any" or "none".
         positives: Positive values; None for values above the middle of the range.
         missing: Labels of missing votes, in lower case.
     """
@@ -98,7 +98,7 @@ SCALES = {
 
 
 def fold_label(label: str) -> str:
-    """Normalise a label for comparison: lower case, no surrounding whitespace, 2.0 as 2.
+    """Normalise a label for comparison: lower case, no surrounding whitespace, 2 for 2.0.
 
     Example:
         >>> fold_label(" High relevance "), fold_label("-1.0")
@@ -174,8 +174,8 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     """Return the scale of a table's labels, and add a note on how it was found.
 
     Raises:
-        BenchmarkError: No scale or several scales fit the labels, or judgments are scores and
-            `scale` is not set.
+        BenchmarkError: No scale or several scales fit the labels, or judgments are scores of images
+            and `scale` is not set.
     """
     marks = frozenset(map(fold_label, options.missing))
     if options.labels:
@@ -246,7 +246,7 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
 
 
 def _suggest_range(labels: Iterable[str]) -> str:
-    """Return the first common range that contains all labels, else "LOW..HIGH"."""
+    """Return the first commonly used range that contains all labels, else "LOW..HIGH"."""
     for low, high in ((0, 1), (1, 3), (1, 4), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
         if not any(math.isnan(scale.parse_label(label)) for label in labels):
@@ -255,14 +255,14 @@ def _suggest_range(labels: Iterable[str]) -> str:
 
 
 def _guess_choice(text: str) -> float | str:
-    """Guess the choice that a label means: 1, -1, or 0 for a tie; "?" if it is unclear."""
+    """Guess the choice that a label means: 1 or -1, or 0 for a tie; "?" if it is unclear."""
     words = WORDS["choices"] | WORDS["number forms"]["place"]
     sides = {words[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in words}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 
 def _format_label_map(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
-    """Return the option `labels` with a JSON map of labels, ready to copy."""
+    """Return the option `labels` with a JSON map of labels, for the user to copy."""
     found = {label.strip(): meaning(label) for label in labels}
     return f"`labels` {shlex.quote(json.dumps(found, ensure_ascii=False))}"
 
@@ -270,13 +270,14 @@ def _format_label_map(labels: Iterable[str], meaning: Callable[[str], float | st
 def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
     """Return the value of each row's label, float64, NaN for a missing vote.
 
-    A note counts the missing votes. Invalid labels, and empty ones if refused, become error lines.
+    A note counts the missing votes. Invalid labels become error lines, and so do empty labels if
+    they are refused.
 
     Args:
         table: A table with the labels.
         role: The role of the labels.
         scale: The scale of the labels.
-        blank: "refuse" or "drop" empty labels.
+        blank: What to do with empty labels: "refuse" or "drop".
 
     Raises:
         BenchmarkError: No vote is left.

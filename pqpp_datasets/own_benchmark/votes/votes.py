@@ -17,7 +17,7 @@ _SHARED = 0.1
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes on generated images in the order of the file, without missing votes.
+    """Votes on generated images in the order of the file; missing votes are left out.
 
     Arrays have one entry per vote. An annotator has at most one vote per image.
 
@@ -31,8 +31,8 @@ class Votes:
             name.
         first: Index of the first vote on each item, int64, shape (items,).
         value: Value on `scale`, float64 without NaN.
-        control: Whether the annotator is a control member, bool.
-        reference: Whether the image is a reference image, bool.
+        control: Whether the vote is by a control member, bool.
+        reference: Whether the vote is on a reference image, bool.
         seconds: Seconds of the vote, float64, NaN if unknown; None without such a column.
         annotator_names: Names of the annotators; empty if unknown.
         scale: The scale of the values.
@@ -65,7 +65,7 @@ class Votes:
 
 
 def index_combinations(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of each row's combination of values, in sort order.
+    """Return each row's combination of values as an index in sort order.
 
     Returns:
         The index of each row's combination, int64, and the first row of each combination.
@@ -88,8 +88,8 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         value: Value of each row, float64, NaN if missing.
 
     Raises:
-        BenchmarkError: An annotator voted twice on an image or is a control member in some rows
-            only, or an image has two prompts or models.
+        BenchmarkError: An annotator voted twice on an image, or is a control member in only some
+            rows; or an image has two prompts or models.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     named = "annotator" in rows
@@ -131,7 +131,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 
 
 def _report_shared_images(table: LongTable, rows: Any) -> None:
-    """Add a note if a few images have several prompts or models; if many do, it is meant."""
+    """Add a note if a few images have several prompts or models; if many have, it is intended."""
     for role, codes in (("prompt", rows[NUMBER]), ("model", rows["model"].cat.codes)):
         number = codes.groupby(rows["image"], observed=True).nunique()
         names = number.index[number > 1]
@@ -149,9 +149,9 @@ def report_repeats(
     """Add an error line if rows have equal keys.
 
     Args:
-        keys: The rows to check, a subset of the table's, with the columns that together must be
-            distinct; the prompt or its index is the first column.
-        what: Text for a row, such as "this vote".
+        keys: The rows to check, a subset of the table's rows, with the columns whose combinations
+            must be distinct; the first column is the prompt or its index.
+        what: A name for a row in errors, such as "this vote".
     """
     if table.faults:  # empty cells are already an error line
         keys = keys[(keys != "").all(axis=1)]
@@ -172,7 +172,7 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repea
         table: The table, for notes and error lines.
         rows: Rows with a vote in `value`.
         keys: Columns that identify a vote, `NUMBER` first.
-        what: Text for a row, such as "this judgment".
+        what: A name for a row in errors, such as "this judgment".
         repeats: `BuildOptions.repeats`.
     """
     if repeats == "refuse":
@@ -193,7 +193,7 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repea
 
 
 def _list_annotator_notes(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
-    """Return a note if agreement cannot be checked or columns were read as annotators, else []."""
+    """Return notes if agreement cannot be checked, or if columns were read as annotators."""
     unknown = "their agreement cannot be checked"
     if options.has_scores:
         return [f"scores of images, not votes: {unknown}"]

@@ -1,7 +1,7 @@
 """VISTAR's scores, each a module of this folder, found by its name.
 
-A module contains a subclass of `VistarScore`; the parameters that the paper leaves open are under
-its name in `vistar_choices.yaml`, from which the card is made.
+Each module contains a subclass of `VistarScore`. The parameters that the paper leaves open are
+under the module's name in `vistar_choices.yaml`, from which the card is generated.
 """
 
 import importlib
@@ -42,14 +42,14 @@ def get_score_class(name: str) -> type[VistarScore]:
 
 
 def load_scores(options: Any) -> list[VistarScore]:
-    """Open the requested scores, which share vision models.
+    """Load the requested scores, which share vision models.
 
     Args:
         options: `pqpp_feedback.assessors.VistarOptions`.
 
     Returns:
-        The named scores; by default, all that need no language model, in the order of VISTAR's
-        table 3.
+        The requested scores; by default, all scores that need no language model, in the order of
+        VISTAR's table 3.
     """
     classes = [get_score_class(name) for name in options.only or list_scores()]
     if not options.only:

@@ -1,4 +1,4 @@
-"""Characters (CPA): how many people, in which posture, with which expression."""
+"""Characters (CPA): whether the number, postures and expressions of people are as requested."""
 
 import itertools
 import re
@@ -53,7 +53,7 @@ class Characters(VistarScore):
         return {"people": self.vision.find_people(image)}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the weighted mean of the matches that the prompt requires."""
+        """Return the weighted mean of the matches of all that the prompt requires."""
         people = [
             {"postures": find_posture(person["keypoints"]), "expressions": person.get("expression")}
             for person in evidence["people"]
@@ -70,7 +70,7 @@ class Characters(VistarScore):
 
 
 def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
-    """Return the shares of required postures and expressions found, under the best pairing.
+    """Return the shares of required postures and expressions that people have, in the best pairing.
 
     Example:
         >>> people = [{"postures": "sitting"}, {"postures": "standing"}]
@@ -112,13 +112,14 @@ def _split_words(picture: Picture, name: str) -> list[str]:
 
 
 def find_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
-    """Return a person's posture; None if shoulders, hips or legs are not visible.
+    """Return a person's posture; None if it cannot be determined.
 
-    Lengths are relative to the torso, as legs can be foreshortened.
+    Lengths are relative to the length of the torso, as legs can be foreshortened.
 
     Args:
-        keypoints: 17 of `x, y, confidence`, in pixels, y downwards, in COCO's order: nose, eyes,
-            ears, shoulders, elbows, wrists, hips, knees, ankles, the left before the right.
+        keypoints: 17 keypoints `x, y, confidence`, in pixels with y downwards, in COCO's order:
+            nose, eyes, ears, shoulders, elbows, wrists, hips, knees, ankles, the left one before
+            the right one.
 
     Example:
         >>> place = {5: (0, 0), 6: (2, 0), 11: (0, 5), 12: (2, 5)}

@@ -1,4 +1,4 @@
-"""Composed scenes (CSE): whether each panel shows its text, and all panels the same subject."""
+"""Composed scenes (CSE): whether panels show their texts, and all of them the same subject."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class ComposedScene(VistarScore):
         return f"the prompt lists no `{missing[0]}`" if missing else ""
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the panels, their similarities to each text, and their subjects' similarities."""
+        """Return the panels, their similarities to each text, and the subjects' similarities."""
         texts = parse_list(get_param(picture, "panels"))
         subject = str(get_param(picture, "subject"))
         how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
@@ -77,8 +77,8 @@ class ComposedScene(VistarScore):
 def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
     """Return how panels were found (`gutters`, `grid` or `none`), and their boxes.
 
-    Gutters are used if they give as many panels as the layout; without a layout, if they give as
-    many as the texts, or at least two.
+    Gutters are used if they separate as many panels as the layout has; without a layout, if they
+    separate as many panels as there are texts, or at least two.
 
     Example:
         >>> from PIL import Image
@@ -94,7 +94,7 @@ def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int
 
 
 def compute_coverage(similarity: Sequence[Sequence[float]]) -> float:
-    """Return the mean, over texts, of the most similar panel's cosine, scaled to [0, 1].
+    """Return the mean, over texts, of the cosine to the most similar panel, scaled to [0, 1].
 
     Args:
         similarity: Cosines, one row per panel and one column per text.
@@ -108,7 +108,7 @@ def compute_coverage(similarity: Sequence[Sequence[float]]) -> float:
 
 
 def compute_consistency(likeness: Sequence[Sequence[float]]) -> float | None:
-    """Return the mean cosine over pairs of found subjects; None for fewer than two.
+    """Return the mean cosine over pairs of found subjects; None for fewer than two subjects.
 
     Example:
         >>> round(compute_consistency([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]]), 4)
@@ -172,7 +172,7 @@ def split_at_gutters(image: NDArray[np.uint8]) -> list[Box]:
 
 
 def _find_runs(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
-    """Return start and end of each run of lines between gutters; short runs are dropped."""
+    """Return the start and end of each run of lines between gutters; short runs are dropped."""
     chosen = load_params("composed_scene")
     values = lines.astype(float)
     middle = np.median(values, axis=1, keepdims=True)

@@ -1,6 +1,6 @@
 """Geometry (GC): the worst of five cues.
 
-The paper's sixth, PaDiM's anomaly, needs images without flaws that the paper does not name.
+The paper's sixth cue, PaDiM's anomaly score, needs flawless images, which the paper does not name.
 """
 
 import math
@@ -70,7 +70,7 @@ def measure_cues(pixels: np.ndarray, depth: np.ndarray) -> dict[str, Any]:
 
 
 def scale_cues(evidence: Mapping[str, Any]) -> dict[str, float]:
-    """Return each cue scaled to [0, 1], 1 without a flaw.
+    """Return each cue, scaled to [0, 1]; 1 means no flaw.
 
     Example:
         >>> seen = {"normals": 0, "curvature": 0, "highlights": [1, 2], "contours": [0, 0]}
@@ -130,7 +130,7 @@ def measure_curvature(depth: Values) -> float:
 
 
 def _average_trimmed(values: Values) -> float:
-    """Return the mean without the largest values, which lie on the edges of objects."""
+    """Return the mean without the largest values, which are at the edges of objects."""
     return float(stats.trim1(values, load_params("geometry")["trimmed"], axis=None).mean())
 
 
@@ -163,7 +163,7 @@ def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray
 
     Args:
         mask: (height, width); pixels that touch at a corner are connected.
-        least: The smallest number of pixels.
+        least: The minimum number of pixels of a component.
 
     Example:
         >>> label_components(np.array([[1, 1, 0, 1]]), 2)

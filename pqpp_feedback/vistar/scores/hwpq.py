@@ -1,6 +1,6 @@
 """HWPQ: the weighted share of facts whose two questions a vision-language model answers correctly.
 
-A language model writes one questionnaire per prompt; it is checked, stored and never replaced.
+A language model writes one questionnaire per prompt, which is checked, stored and never replaced.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ class Questionnaires:
 
     Args:
         folder: The folder; created if missing.
-        writer: The model that writes missing ones; if None, missing ones are an error.
+        writer: The model that writes missing questionnaires; if None, they raise an error.
 
     Example:
         >>> import tempfile
@@ -73,7 +73,7 @@ class Questionnaires:
         """Return a prompt's questionnaire, writing it if missing.
 
         Raises:
-            FeedbackError: It is missing and there is no writer, or it is not usable.
+            FeedbackError: The questionnaire is missing and there is no writer, or it is not usable.
             ServiceError: The language model does not reply.
         """
         path = self.get_path(prompt)
@@ -104,10 +104,10 @@ class Questionnaires:
 
 
 def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:
-    """Let a language model write a questionnaire; return it and the number of attempts.
+    """Let a language model write a questionnaire; return it with the number of attempts.
 
-    Each new attempt includes the fault of the last reply. Weights must sum to 1 within 1e-3, and
-    are then normalised.
+    Each new request includes the problem of the last reply. The sum of the weights may differ from
+    1 by 1e-3, and is then normalised.
 
     Raises:
         FeedbackError: No attempt gave a usable questionnaire.
@@ -142,7 +142,8 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
     """Return a questionnaire with weights that sum to exactly 1.
 
     Raises:
-        BenchmarkError: It is invalid, or the sum of its weights is off by more than 1e-3.
+        BenchmarkError: The questionnaire is invalid, or the sum of its weights differs from 1 by
+            more than 1e-3.
 
     Example:
         >>> pair = {"node": "cat", "question_weight": 0.9995, "P": "A cat?", "N": "No cat?"}
@@ -190,7 +191,7 @@ class VoteCollector:
         self.chat, self.votes = chat, votes
 
     def collect(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
-        """Return the votes on each `positive` and `negative` question, None if unreadable.
+        """Return the votes on each `positive` and `negative` question; unreadable votes are None.
 
         Args:
             image: An RGB image (PIL).
@@ -217,7 +218,7 @@ class VoteCollector:
     def make_requests(
         self, image: Any, questions: Mapping[str, list]
     ) -> Iterator[tuple[str, int, list[int], Request]]:
-        """Yield side, seed, order of questions and first request of each vote."""
+        """Yield the side, seed, order of questions and first request of each vote."""
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
             # Shuffled, so that the first question is not always the same one.
@@ -265,11 +266,11 @@ _LIKELY = ["Is the thing that the prompt names there, as it says?"] * 12
 
 
 class HwpqScore(VistarScore):
-    """The score by hierarchical weighted questions, for VISTAR's abstract angles (section 3.4).
+    """The score from hierarchical weighted questions, for VISTAR's abstract angles (section 3.4).
 
     Args:
         questionnaires: The prompts' questionnaires; not needed to score stored evidence.
-        answers: Collects the answers; not needed to score stored evidence.
+        answers: The collector of answers; not needed to score stored evidence.
     """
 
     angle = "SF"
@@ -307,7 +308,7 @@ class HwpqScore(VistarScore):
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """Refuse a run that would exceed the budget, and prepare batched calls."""
+        """Raise an error if a run would exceed the budget, and prepare batched calls."""
         kept, answers = self._questionnaires, self._answers
         if not (kept and answers):
             return
@@ -337,12 +338,12 @@ class HwpqScore(VistarScore):
             answers.chat.prepare(estimate_requests([]))
 
     def get_notes(self) -> list[str]:
-        """Return the number and cost of calls."""
+        """Return a note on the number and cost of calls."""
         return [self._answers.chat.budget.describe_spending()] if self._answers else []
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The open parameters, the instruction's hash and the number of votes."""
+        """The open parameters of the paper, the instruction's hash and the number of votes."""
         votes = self._answers.votes if self._answers else None
         return {**super().settings, "instruction": hash_instruction(), "votes": votes}
 
@@ -377,6 +378,6 @@ class HwpqScore(VistarScore):
 
 
 def _get_majority(votes: list[bool | None]) -> bool | None:
-    """Return whether most readable votes are yes; None without any."""
+    """Return whether most readable votes are yes; None if no vote is readable."""
     known = [vote for vote in votes if vote is not None]
     return 2 * sum(known) > len(known) if known else None

@@ -21,7 +21,7 @@ _OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
 
 
 class Light(VistarScore):
-    """The angle between inferred and requested light direction, as in VISTAR's section 3.3.2.
+    """The agreement of inferred and requested light direction, as in VISTAR's section 3.3.2.
 
     Example:
         >>> from pathlib import Path
@@ -48,7 +48,7 @@ class Light(VistarScore):
         return {**shadows, "seen": seen}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return 1 minus the angle between inferred and requested direction over 90 degrees."""
+        """Return 1 - (angle between the inferred and the requested direction) / 90 degrees."""
         light, wanted = infer_direction(evidence), parse_light_direction(picture)
         if light is None:
             if not evidence["objects"]:
@@ -69,7 +69,7 @@ class Light(VistarScore):
 def infer_direction(evidence: Mapping[str, Any]) -> np.ndarray | None:
     """Return the unit vector to the light: the median of the objects' lines from shadow tip to top.
 
-    None if no object has such a line.
+    The result is None if no object has such a line.
 
     Example:
         >>> pair = {"top": [0, 1, 0], "tip": [1, 0, 0]}
@@ -118,10 +118,10 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
 
     Returns:
         dict: `objects`, the number of objects; `floor`, whether a floor was found; `shadows`, the
-        number of shadows; `pairs`, an object and its shadow each, with `top`, the point that casts
-        the shadow's end, and `tip`, that end: x to the right, y up from the floor, z towards the
-        viewer, in the unit of the depth; `pixels`, the shadow's size; `left_out`, why others were
-        not used.
+        number of shadows; `pairs`, one dict per object with its shadow: `top`, the point that casts
+        the end of the shadow, and `tip`, this end, with x to the right, y up from the floor and z
+        towards the viewer, in the unit of the depth; `pixels`, the shadow's size; `left_out`, the
+        reasons why other shadows were not used.
 
     Example:
         >>> image, depth = np.ones((32, 32, 3)), np.ones((32, 32))  # a wall, and no floor
@@ -157,7 +157,7 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
 
 
 def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
-    """Return unit normal and offset of the plane through most of the free pixels, or None."""
+    """Return the unit normal and offset of the plane through most of the free pixels, or None."""
     chosen, some, far = load_params("light"), points[free], depth[free]
     if len(some) < 3:
         return None
@@ -185,7 +185,7 @@ def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, fl
 
 
 def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
-    """Label the regions of the floor that are darker than most of it, and return their number.
+    """Label the regions that are darker than most of the floor; return labels and their number.
 
     Example:
         >>> image = np.ones((32, 32, 3))

@@ -1,4 +1,4 @@
-"""Penetration (PSC): whether solids intersect in depth if their masks meet."""
+"""Penetration (PSC): whether solids whose masks meet also intersect in depth."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ _FLATTEST = 1e-5  # of the mean depth; smaller differences are rounding
 
 
 class PenetrationScore(VistarScore):
-    """The strongest sign of one solid inside another, as in VISTAR's section 3.3.5.
+    """The lowest score of a pair of touching solids, as in VISTAR's section 3.3.5.
 
     Args:
-        vision: Finds objects and depth; not needed to score stored evidence.
+        vision: The models that find objects and depth; not needed to score stored evidence.
         weighting: `corrected`, which gives uncertain or short contacts little weight, or `printed`,
-            the paper's formula. The routine's name contains it.
+            the paper's formula. The routine's name contains the weighting.
 
     Example:
         >>> from pathlib import Path
@@ -72,7 +72,7 @@ class PenetrationScore(VistarScore):
 
 
 def score_pairs(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.float64]:
-    """Return the weighted score of each pair, low if one solid is inside another.
+    """Return the weighted score of each pair; it is low if one solid is inside the other.
 
     Args:
         pairs: The output of `find_contacts`.
@@ -107,11 +107,12 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         confidences: One per mask, in [0, 1].
 
     Returns:
-        list: One dict per touching pair: `objects`, the indices of both; `overlap`, each one's mean
-        depth in a ring around the line at which the surfaces meet; `outside`, each one's mean depth
-        elsewhere; `relief`, the sum of both standard deviations of depth; `contact`, the line's
-        length divided by the square root of the smaller area; `enclosed`, the share of the smaller
-        bounding box inside the larger one; `confidences`, those of both.
+        list: One dict per touching pair: `objects`, the indices of the two objects; `overlap`, each
+        object's mean depth in a ring around the line at which the surfaces meet; `outside`, each
+        object's mean depth elsewhere; `relief`, the sum of the two standard deviations of depth;
+        `contact`, the line's length divided by the square root of the smaller area; `enclosed`, the
+        share of the smaller bounding box inside the larger one; `confidences`, those of the two
+        masks.
 
     Example:
         >>> masks = np.zeros((2, 20, 20), bool)

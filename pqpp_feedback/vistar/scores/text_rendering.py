@@ -1,4 +1,4 @@
-"""Text rendering (TR): the text that the image shows, compared with the requested text."""
+"""Text rendering (TR): the similarity of the text in an image to the requested text."""
 
 import functools
 import math
@@ -132,7 +132,7 @@ def normalise_text(text: str) -> str:
 
 
 def find_match(read: str, wanted: str) -> str:
-    """Return the passage of a text that is most similar to the requested text.
+    """Return the passage of the read text that is most similar to the requested text.
 
     Example:
         >>> find_match("now grand canyn lodge", "grand canyon"), find_match("出口东门", "东门")
@@ -149,7 +149,7 @@ def find_match(read: str, wanted: str) -> str:
 
 
 def find_unknown_script(text: str, script: str) -> str:
-    """Return the script of the first letters that the reader of `script` does not know, or "".
+    """Return the script of the first letters that a reader of `script` cannot read, or "".
 
     Example:
         >>> find_unknown_script("Café 東京", "usual"), find_unknown_script("Кафе", "usual")
@@ -165,9 +165,10 @@ class TextRenderingScore(VistarScore):
 
     Args:
         vision: Not used.
-        read: Reads an image's pieces of text; default: RapidOCR with the package's models.
+        read: A function that reads an image's pieces of text; default: RapidOCR with the models of
+            its package.
         text_match: `whole`, as in the paper, compares all text in the image; `contained` compares
-            the most similar part. The routine's name contains the latter.
+            the most similar part, and is named in the routine's name.
         text_script: One of `SCRIPTS`; prompts in other scripts get a reason instead of a score.
 
     Example:
@@ -198,7 +199,7 @@ class TextRenderingScore(VistarScore):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The open parameters, and the differences from the paper."""
+        """The parameters that the paper leaves open, and the differences from the paper."""
         return {**super().settings, "match": self._match, "script": self._script}
 
     def _find_text(self, picture: Picture) -> str:
@@ -216,7 +217,7 @@ class TextRenderingScore(VistarScore):
         """Return the pieces of text that the image shows.
 
         Raises:
-            FeedbackError: The requested text has letters that the reader does not know.
+            FeedbackError: The requested text has letters that the reader cannot read.
         """
         if unread := find_unknown_script(self._find_text(picture), self._script):
             wrong = f"the requested text has {unread} letters, which the reader does not know"

@@ -1,1 +1,1 @@
-"""Checked inputs, and documents in the order of rank, which the ranking metrics share."""
+"""Code that the ranking metrics share: checked inputs, and documents in the order of rank."""

@@ -44,8 +44,9 @@ class Rules:
     """The rules of a ranking metric; see `ranking`.
 
     Attributes:
-        document_ids: Names, or a function from indices of queries to the names of their documents.
-        has_unjudged: Whether grades of NaN and -1 count as 0; otherwise they are an error.
+        document_ids: The names of the documents, or a function that returns them for given indices
+            of queries.
+        has_unjudged: Whether grades of NaN and -1 count as 0; otherwise they raise an error.
     """
 
     ties: str = "expected"
@@ -71,15 +72,15 @@ def get_parameters(function: Callable[..., Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RankingInputs:
-    """Checked inputs in one array library, which metrics also accept in place of scores.
+    """Checked inputs in one array library; metrics also accept them instead of `scores`.
 
     Attributes:
         xp: The library's namespace.
         scores: Floats, (queries, documents).
         relevance: Grades, same shape.
         missing: Grades of documents that were not retrieved, (queries, any number).
-        ties: How equal scores are ordered; "order" once ties were broken by document.
-        relevant: Returns whether each grade is that of a relevant document.
+        ties: The rule for equal scores; "order" if ties were already broken by document id.
+        relevant: A function that returns whether each grade is that of a relevant document.
         is_ranked: Whether documents are sorted by rank.
     """
 
@@ -123,7 +124,7 @@ def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs
 
     Args:
         scores: (queries, documents), sequences of rows of any lengths, or `RankingInputs`.
-        relevance: As `scores`.
+        relevance: The grades, in the form of `scores`.
         rules: The rules; those that need only scores and grades are applied here.
     """
     if isinstance(scores, RankingInputs):
@@ -170,7 +171,7 @@ def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs
 
 
 def _as_grades(xp, name, grades, may_be_unjudged):
-    """Return grades with 0 for missing judgments; raise if one is negative or not finite."""
+    """Return grades with 0 for missing judgments; raise for other negative or infinite grades."""
     if may_be_unjudged:
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
     _inputs.require_finite(name, grades)
@@ -196,7 +197,7 @@ def _as_unretrieved(xp, relevance, rules):
 
 
 def get_row_lengths(value: Any) -> list[int] | None:
-    """Return the lengths of rows; None for an array of numbers, or a value without rows."""
+    """Return the lengths of rows; None for an array of numbers, or if there are no rows."""
     if array_api_compat.is_array_api_obj(value) and str(value.dtype) != "object":
         return None
     try:
@@ -219,7 +220,7 @@ def pad_rows(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
 def break_ties_by_document(
     xp: ModuleType, scores: Array, document_ids: Values | Callable[[Integers], Values] | None
 ) -> Array:
-    """Return scores without ties: of tied documents, the one with the higher id ranks higher.
+    """Return scores without ties: among tied documents, a higher id gets a higher score.
 
     Text ids are compared byte by byte, as in trec_eval, and integer ids as numbers.
     """

@@ -27,13 +27,13 @@ def count_true(xp: ModuleType, mask: Array) -> Array:
 
 
 def divide(xp: ModuleType, part: Array, whole: Array) -> Array:
-    """Return the part divided by the whole, or 0 if the whole is 0; float64 (queries,)."""
+    """Return `part` divided by `whole`, or 0 if `whole` is 0; float64 (queries,)."""
     whole = xp.astype(whole, xp.float64)
     return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
 
 
 def sum_weighted_rows(xp: ModuleType, rows: Array, weights: Array) -> Array:
-    """Return the weighted sum of each row, float64 (queries,), independent of other rows."""
+    """Return the weighted sum of each row, float64 (queries,), unaffected by the other rows."""
     if array_api_compat.is_numpy_namespace(xp):
         return np.einsum("ij,j->i", rows, weights)
     return xp.vecdot(rows, weights[None, :])

@@ -13,12 +13,12 @@ from pqpp_metrics.functional._rankings.order import count_true, order_documents
 
 
 def get_expected_relevant(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Return how many relevant documents a random choice of `free` tied ones has on average."""
+    """Return the expected number of relevant documents among `free` randomly chosen tied ones."""
     return relevant * free / tied
 
 
 def get_chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Return the probability that a random choice of `free` tied documents has a relevant one."""
+    """Return the probability that `free` randomly chosen tied documents include a relevant one."""
     none = xp.ones_like(tied)
     for index in range(int(xp.max(free))):
         misses = xp.maximum(tied - relevant - index, xp.zeros_like(tied))
@@ -35,8 +35,9 @@ def count_relevant(
     """Return the number of relevant documents among the first k, float64 (queries,).
 
     Args:
-        k: One for all, or (queries,), at most the number of documents.
-        expected: Returns what documents tied at the k-th score add with ties="expected".
+        k: One rank for all queries, or (queries,); at most the number of documents.
+        expected: With ties="expected", a function that returns what the documents tied at the k-th
+            score add to the count.
     """
     xp, scores, is_relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
     k = min(k, scores.shape[1]) if isinstance(k, int) else k
@@ -69,7 +70,7 @@ def count_relevant(
 
 
 def _get_kth_largest(inputs, k):
-    """Return the k-th largest score of each row; k is one for all, or an array (queries,)."""
+    """Return the k-th largest score of each row; k is an integer or an array (queries,)."""
     xp, scores, documents = inputs.xp, inputs.scores, inputs.scores.shape[1]
     if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp) and not inputs.is_ranked:
         # A partition finds one order statistic without sorting the row.
@@ -81,14 +82,14 @@ def _get_kth_largest(inputs, k):
 
 
 class TieGroups(NamedTuple):
-    """For each rank of some queries, the group of equal scores that its document belongs to.
+    """For each rank of some queries, the group of tied documents at that rank.
 
     Attributes:
-        rows: The indices of these queries; all else is (queries, documents).
+        rows: The indices of these queries; the other arrays have the shape (queries, documents).
         size: The number of documents in the group.
-        start: The number of documents ranked before it.
+        start: The number of documents ranked before the group.
         gain: The group's total gain.
-        gain_before: The total gain of all documents before it.
+        gain_before: The total gain of the documents ranked before the group.
     """
 
     rows: Array
@@ -103,8 +104,8 @@ def get_ranked_gains(
 ) -> tuple[Array, TieGroups | None]:
     """Return gains by rank, float64 (queries, documents), and the tie groups, or None without ties.
 
-    `gain` maps grades to gains. Under "expected", each tied document should get the mean gain of
-    its tie, as `get_mean_gains` returns it.
+    `gain` is a function from grades to gains. With ties="expected", the gains of tied documents are
+    not yet averaged; `get_mean_gains` does that.
     """
     xp = inputs.xp
     scores, ranked = inputs.scores, xp.astype(gain(inputs.relevance), xp.float64)
@@ -134,7 +135,7 @@ def get_ranked_gains(
 
 
 def get_mean_gains(inputs: RankingInputs, gain: Callable[[Array], Array]) -> Array:
-    """Return gains by rank; with "expected", tied documents have the mean gain of the tie."""
+    """Return gains by rank; with ties="expected", a tied document has its group's mean gain."""
     ranked, tied = get_ranked_gains(inputs, gain)
     if tied is not None:
         ranked[tied.rows, :] = tied.gain / inputs.xp.astype(tied.size, inputs.xp.float64)

@@ -1,1 +1,1 @@
-"""Collections of captions, and models of prompt features from them."""
+"""Collections of captions, and models whose features come from them."""

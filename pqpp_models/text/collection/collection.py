@@ -1,11 +1,11 @@
 """Collections of captions, and the features of prompts from them.
 
-Retrieval is easier for queries that resemble more of the collection. A collection contains one unit
-vector per caption and layer of a text encoder, and hashes of its words, but no text. The first
-captions of a collection may be labelled: those of the training prompts.
+Retrieval is easier for queries that resemble more captions of the collection. A collection contains
+one unit vector per caption and layer of a text encoder, and hashes of the captions' words, but no
+text. The first captions are the training prompts, which may have labels.
 
-Query scope counts the captions that contain a query's words (He and Ounis, 2004). Coherence is the
-similarity among the captions nearest to a query (He et al., 2008).
+Query scope is the number of captions that contain words of a query (He and Ounis, 2004). Coherence
+is the similarity among the captions that are nearest to a query (He et al., 2008).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Postings:
 
     Attributes:
         words: the distinct hashes of content words, sorted.
-        starts: the position of each word's first caption in ``captions``, then the length of
-            ``captions``.
+        starts: the position of each word's first caption in ``captions``, and at the end the length
+            of ``captions``.
         captions: the indices of captions, grouped by word.
         keys: a hash of each caption, to find the caption that equals a prompt.
 
@@ -85,12 +85,12 @@ class Postings:
         return cls(words, starts, numbers.copy(), keys)
 
     def measure_scope(self, prompts: Sequence[str]) -> Singles:
-        """Return features of prompts from the number of captions with the same content words.
+        """Return features of prompts from the numbers of captions with the same content words.
 
-        They are the log counts of captions with all content words, all but one and all but two, and
-        with more than each of `SCOPE_SHARES` of their summed inverse document frequency; the shares
-        of that sum in the captions at `SCOPE_RANKS`; the sum itself; and its mean per word. The
-        prompt's own caption is excluded.
+        They are the log counts of captions with all content words, with all but one, with all but
+        two, and with more than each of `SCOPE_SHARES` of the words' summed inverse document
+        frequency; the shares of that sum in the captions at `SCOPE_RANKS`; the sum itself; and its
+        mean per word. A caption that equals the prompt is excluded.
         """
         rows = []
         for prompt in prompts:
@@ -182,7 +182,7 @@ class Collection:
 
     @property
     def last_layer(self) -> int:
-        """The last layer, which is used for distances."""
+        """The number of the last layer, whose vectors are used for distances."""
         return max(self.vectors)
 
     @property
@@ -212,7 +212,8 @@ class Collection:
             vectors: the output of `centre_and_normalise`.
             labels: labels of the labelled captions, shape ``(labelled, targets)``.
             layers: layers in which the nearest labelled captions are searched.
-            exclude_self: whether the prompts are captions of the collection.
+            exclude_self: whether the prompts are captions of the collection, and so are left out of
+                the word counts.
         """
         blocks = [self.measure_density(vectors)]
         for layer in layers:
@@ -226,7 +227,7 @@ class Collection:
         return np.concatenate(blocks, axis=1)
 
     def measure_density(self, vectors: Mapping[int, Singles]) -> Singles:
-        """Return the features of `summarise_density` in each layer."""
+        """Return the features of `summarise_density` for each layer."""
         blocks = []
         for layer, known in self.vectors.items():
             parts = []
@@ -259,7 +260,7 @@ def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Posting
 
 
 def compute_similarities(rows: Singles, references: Singles) -> Singles:
-    """Return the cosines between unit vectors and references; -1 if they are equal."""
+    """Return the cosines between unit vectors and references; -1 if they are (nearly) equal."""
     similarity = rows @ references.T
     similarity[similarity >= SAME] = -1
     return similarity
@@ -287,7 +288,7 @@ def summarise_density(similarity: Singles) -> Singles:
 
 
 def average_labels(rows: Singles, references: Singles, labels: Singles) -> Singles:
-    """Return the mean labels of each prompt's nearest captions, shape ``(prompts, targets)``."""
+    """Return weighted means of the labels of each prompt's nearest 3, 10 and 30 captions."""
     blocks = []
     for part in iterate_chunks(rows):
         index, values = _find_nearest(part, references, max(LABEL_NEIGHBOURS))
@@ -303,9 +304,9 @@ def average_labels(rows: Singles, references: Singles, labels: Singles) -> Singl
 def measure_coherence(rows: Singles, references: Singles) -> Singles:
     """Return features of prompts from the similarities among their nearest captions.
 
-    For each number of captions in `COHERENCE_NEIGHBOURS`, these are the mean cosine of pairs and
-    the standard deviation of the cosines to the prompt; the last feature is the length of the mean
-    vector. A caption that equals the prompt is excluded.
+    For each number of captions in `COHERENCE_NEIGHBOURS`, these are the mean cosine over pairs of
+    captions and the standard deviation of their cosines to the prompt; the last feature is the
+    length of the mean vector. A caption that equals the prompt is excluded.
 
     >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
     >>> features = measure_coherence(np.array([[0.6, 0.8, 0.0]], np.float32), known)

@@ -1,6 +1,6 @@
-"""Models of prompts from their vectors and a collection of captions.
+"""Models that predict targets from prompts' vectors and a collection of captions.
 
-The networks need only numpy; the text encoder, which is elsewhere, needs torch.
+This module needs only numpy; the text encoder needs torch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class KernelRidge:
     """Kernel ridge regression with a weighted sum of Gaussian kernels.
 
     Attributes:
-        weights: weight of each layer's kernel, and of the one named ``features``.
+        weights: weight of each layer's kernel, and of the kernel named ``features``.
         widths: factor of the squared distance in each kernel.
         points: training rows of each kernel.
         coefficients: shape ``(training rows, targets)``.
@@ -80,7 +80,7 @@ def apply_layers(rows: Singles, layers: Layers) -> Singles:
 
 @dataclass
 class CollectionModel:
-    """A model that predicts standardised targets from prompts, their encodings and a collection.
+    """A model that predicts standardised targets from prompts, their vectors and a collection.
 
     Attributes:
         labels: standardised targets of the labelled captions, for the features of neighbours.
@@ -112,9 +112,9 @@ class CollectionModel:
         return np.concatenate(parts).astype(np.float64)
 
     def to_tensors(self) -> tuple[dict[str, Any], Arrays]:
-        """Return a description for the configuration, and the arrays.
+        """Return the entries of the configuration, and the arrays.
 
-        Kernel points that are vectors of the collection are not stored twice.
+        Training rows of a kernel that are vectors of the collection are not stored twice.
         """
         arrays = self.collection.to_tensors() | {
             "labels": self.labels,

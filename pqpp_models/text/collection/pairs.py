@@ -1,4 +1,4 @@
-"""Counts of word pieces and of pairs of them in captions.
+"""Counts of word pieces, and of pairs of word pieces, in captions.
 
 A query whose words often occur together in captions has many matching images. Only hashed counts
 are saved, so captions cannot be reconstructed.
@@ -76,18 +76,18 @@ class PiecePairs:
         return self.scaling(np.concatenate(parts))
 
     def summarise(self, encoded: Sequence[Sequence[int]], exclude_self: bool = False) -> Singles:
-        """Return features of prompts from the counts of their pieces and pairs, as sums and means.
+        """Return features of prompts: sums and means over their distinct pieces and over pairs.
 
-        For pieces: 1, the log count, its square, the rarity, and whether the count is below each
-        threshold. For pairs: 1, the log count, its square, the pointwise mutual information, its
-        square and its positive part, the log share of the rarer piece's captions, the inverse
-        count, and whether the count reaches each threshold. A prompt without pieces or pairs has
-        zeros.
+        For pieces, the summands are 1, the log count, its square, the rarity, and whether the count
+        is below each threshold. For pairs, they are 1, the log count, its square, the pointwise
+        mutual information, its square and its positive part, the log share of the rarer piece's
+        captions that contain both pieces, the inverse count, and whether the count reaches each
+        threshold. A prompt without pieces or pairs has zeros.
 
         Args:
             encoded: ids of each prompt's word pieces.
-            exclude_self: whether the prompts are captions of the collection; then each is left out
-                of its own counts.
+            exclude_self: whether the prompts are captions of the collection; if so, each is left
+                out of the counts for itself.
         """
         rows, pieces, first, second, cells = self._find_pairs(encoded)
         counts = np.maximum(self.pieces[pieces] - float(exclude_self), 0)
@@ -107,7 +107,7 @@ class PiecePairs:
         return np.stack(found, axis=1).astype(np.float32)
 
     def _find_pairs(self, encoded: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], ...]:
-        """Return the prompt and id of each piece, and the positions and cell of each pair."""
+        """Return each piece's prompt and id, and each pair's two positions and hash."""
         rows = np.repeat(np.arange(len(encoded)), [len(some) for some in encoded])
         pieces = np.fromiter(chain.from_iterable(encoded), np.int64, len(rows))
         codes = np.unique(rows << 32 | pieces)

@@ -1,14 +1,14 @@
 """Detection of prompts that are not plain English.
 
 A predictor trained on English cannot read gibberish, other languages, remnants of code and texts
-without words. `KnownWords` detects them from the words of normalised texts. It contains hashes
-of words and the frequencies of three letters in a row, but no text.
+without words. `KnownWords` detects such prompts by their words. It contains hashes of words and the
+frequencies of letter trigrams, but no text.
 
-Two files contain words of four or more letters, in the form of `build_lexicon`: `wordnet.bin` those
-of WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent words of Google's web corpus
-from the package wordsegment (Apache-2.0), without misspellings of much more common words and with
-those of the lists in `pqpp_backbones/prompt`. The latter includes names, but also words of other
-languages.
+Two files contain words of four or more letters as the output of `build_lexicon`. `wordnet.bin` has
+the words of WordNet 3.0 (WordNet licence). `web.bin` has the 250,000 most frequent words of
+Google's web corpus from the package wordsegment (Apache-2.0), without misspellings of much more
+common words, and the words of the lists in `pqpp_backbones/prompt`; it includes names, but also
+words of other languages.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class WordReport(NamedTuple):
     Attributes:
         share: How well the words are known on average, from about 0 to 1.
         language: The language of the prompt; None for English.
-        odd_share: The share of the letters that are in unknown words unlike English.
-        unknown: The words in no word list.
+        odd_share: The share of the prompt's letters that are in unknown words unlike English.
+        unknown: The words that are in no word list.
     """
 
     share: float
@@ -202,7 +202,7 @@ class KnownWords:
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
     def _analyse_unknown_words(self, prompt: str) -> tuple[float, list[str], int]:
-        """Return the share of odd letters, the unknown words, and the number of names."""
+        """Return the share of odd letters, the unknown words, and the number of content words."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
         words = [_CONTRACTION.sub("", word) for part in parts for word in part.words]
@@ -240,7 +240,7 @@ class KnownWords:
         return total / weight if weight else 0.0
 
     def _score_part(self, part: str) -> tuple[float, float]:
-        """Return the weighted score of the text between two spaces, and its weight."""
+        """Return the weighted score and the weight of the text between two spaces."""
         tokens = _tokenize(part)
         if tokens.is_code:
             size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
@@ -338,7 +338,7 @@ def _hash_positions(word: str) -> list[int]:
 
 
 def _encode_trigrams(word: str) -> list[tuple[int, int, int]]:
-    """Return each letter and the two before it as numbers, padded at both ends."""
+    """Return the trigrams of a word, padded at both ends, with letters as numbers."""
     codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
     return list(zip(codes, codes[1:], codes[2:], strict=False))
 

@@ -24,11 +24,11 @@ _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
 def detect_language(text: str, is_english: bool = False) -> str | None:
     """Detect the language of text; None for English or an unknown language.
 
-    A language is detected from its script, or from function words and letters that outnumber those
-    of English. Quoted text does not count.
+    A language is detected from its script, or from its function words and letters if they outnumber
+    those of English. Quoted text is ignored.
 
     Args:
-        is_english: whether most words are English, so that text in Latin script is not examined.
+        is_english: whether most words are English; if so, text in Latin script is not examined.
 
     >>> [detect_language(t) for t in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
     ['German', 'Chinese', None]
@@ -61,8 +61,8 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
 def find_language_codes(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the ISO 639-1 codes of the languages of texts, the most common first.
 
-    A language counts if at least one in fifty sampled texts is in it. The result is empty if such a
-    language is unknown.
+    A language is listed if at least one in fifty sampled texts is in it. The result is empty if
+    such a language has no known code.
 
     >>> find_language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])
     ('en', 'de')

@@ -1,10 +1,10 @@
-"""Simpler variants of prompts, so that asking for more never raises a prediction.
+"""Simpler variants of prompts, so that a more demanding prompt never gets a higher prediction.
 
 Studies contain few prompts of each kind, so a network may predict that a longer list, a longer text
 to draw, or a position for each thing is easier. The lowest prediction among a prompt and its
 variants prevents this.
 
-Neither are more things easier to draw. The training data do not distinguish large numbers from
+The same applies to the number of things. The training data do not distinguish large numbers from
 small ones, so a network's prediction for "50 dogs" is arbitrary.
 """
 
@@ -55,7 +55,7 @@ _FLOCK = re.compile(r"\b(?:flock|herd|swarm|crowd|group|bunch)s? of\b")
 
 
 class ThingCount(NamedTuple):
-    """A count of things: the number, its start and end, and the position of the plural."""
+    """A count of things: the number, its start and end, and the start and end of the plural."""
 
     number: int
     start: int
@@ -67,8 +67,8 @@ class ThingCount(NamedTuple):
 def find_counts(text: str) -> tuple[ThingCount, ...]:
     """Return the counts of things in lower-case text, outside quotation marks.
 
-    A number is a count if a plural follows within a few words; "1" is one before any word. "one",
-    "a pair" and years are not counts.
+    A number is a count if a plural follows within a few words; "1" is a count before any word.
+    "one", "a pair" and years are not counts.
 
     >>> [(count.number, count.thing) for count in find_counts("3 red cats, bus 23, 5 metres")]
     [(3, (6, 10))]
@@ -111,7 +111,7 @@ _IDIOM = re.compile(r"(?:a |the )?(?:pair|couple|trio)")
 
 
 def _is_name_or_year(text: str, number: int, start: int, end: int) -> bool:
-    """Return whether a number is a year, or is in a name or word."""
+    """Return whether a number is a year, or part of a name or word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
     behind = text[end : end + 1]
@@ -123,7 +123,7 @@ def _is_name_or_year(text: str, number: int, start: int, end: int) -> bool:
 
 
 def _find_plural(text: str, end: int) -> tuple[int, int] | None:
-    """Return the position of the first plural within a few words after a number."""
+    """Return the start and end of the first plural within a few words after a number."""
     last = None
     if text.startswith(",", end):
         return None
@@ -238,8 +238,8 @@ def simplify_numbers(text: str) -> list[str]:
 def simplify_prompt(text: str) -> tuple[str, ...]:
     """Return up to 300 simpler variants of a prompt, and the prompt with plain numbers.
 
-    The variants combine lower counts, shorter lists and texts to draw, plain positions, and usual
-    colours.
+    The variants combine lower counts, shorter lists, shorter texts to draw, simpler positions and
+    usual colours.
 
     >>> simplify_prompt("a cat, a dog and a bird")
     ('a cat', 'a cat and a dog', 'a cat, a dog and a bird')
@@ -262,7 +262,7 @@ def _combine_variants(
 
 
 def shorten_lists(text: str) -> list[str]:
-    """Return variants with the first 1, 2, ... items of the first list."""
+    """Return variants in which the first list has only its first 1, 2, ... items."""
     match = _LIST.search(text) if ", " in text or " and " in text else None
     if match is None or any(q.start() < match.end() for q in QUOTED.finditer(text)):
         return [text]
@@ -302,7 +302,7 @@ def shorten_texts(text: str) -> list[str]:
 
 
 def simplify_positions(text: str) -> list[str]:
-    """Return variants with simpler positions, and the text itself; quoted text is unchanged.
+    """Return variants with simpler positions, then the text itself; quoted text is unchanged.
 
     >>> simplify_positions("a cat behind a sign that says 'Stand behind'")[0]
     "a cat near a sign that says 'Stand behind'"
@@ -317,7 +317,7 @@ def simplify_positions(text: str) -> list[str]:
 
 
 def restore_usual_colours(text: str) -> list[str]:
-    """Return variants in which things have their usual colours, and the text itself.
+    """Return variants in which things have their usual colours, then the text itself.
 
     >>> restore_usual_colours("a blue banana"), restore_usual_colours("a green banana")
     (['a yellow banana', 'a blue banana'], ['a green banana'])
@@ -331,10 +331,10 @@ def restore_usual_colours(text: str) -> list[str]:
 
 
 def compute_log_demand(text: str) -> float:
-    """Return the log of a prompt's demand, from its letters to draw and counts of things.
+    """Return the log of how much a prompt asks for: letters to draw, things, unusual colours.
 
-    Only letters above four count, and only the highest count of things, at most twelve. A flock
-    counts as two things and a couple as one, as in the ratings of four studies.
+    Up to four letters have no effect. Only the highest count of things is used, at most twelve;
+    without counts, a flock is two things. A couple is one thing, as in the ratings of four studies.
 
     >>> texts = ("'STOP'", "'four times 4 is 16'", "two cats", "two friends", "a herd of cows")
     >>> [round(compute_log_demand(text), 2) for text in texts]

@@ -1,7 +1,7 @@
 """Features of the difficulty of a prompt's words.
 
-The rarity of words, and whether two words occur in one caption, is from tables of hashed counts.
-They contain no words, so captions cannot be reconstructed.
+The rarity of words, and whether two words occur in the same caption, are looked up in hashed
+tables. The tables contain no words, so captions cannot be reconstructed.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class WordTables:
     def get_rarity(self, content: Sequence[str], exclude_self: bool = False) -> NDArray[np.float64]:
         """Return the log inverse document frequencies of words.
 
-        With ``exclude_self``, the words are those of a caption, which is not counted.
+        With ``exclude_self``, the words are those of a caption, and this caption is not counted.
         """
         counts = self._captions[[_hash_text(word, _TABLE_BITS) for word in content]]
         return np.log((self.size + 1) / (np.maximum(counts - exclude_self, 0) + 1))
@@ -138,7 +138,8 @@ def compute_difficulty(
 ) -> NDArray[np.float32]:
     """Return the `DIFFICULTY_FEATURES` of prompts, one row per prompt.
 
-    With ``exclude_self``, the prompts are captions of the collection, and do not count themselves.
+    With ``exclude_self``, the prompts are captions of the collection, and each is left out of the
+    counts for itself.
 
     >>> tables = WordTables.build(["a cat on a mat"])
     >>> row = compute_difficulty(["Two cats, no dog"], tables)[0]
@@ -150,7 +151,7 @@ def compute_difficulty(
 
 
 def compute_error_features(prompts: Sequence[str]) -> NDArray[np.float64]:
-    """Return features of prompts that the errors of predictions depend on, ``(prompts, 5)``.
+    """Return features of prompts that predict the size of errors, shape ``(prompts, 5)``.
 
     These are log(1 + words), the number of spatial words, whether there is a number, log(1 +
     characters), and whether there is text to draw.

@@ -1,4 +1,4 @@
-"""Features of prompts for ridge regression, and the heads that score them."""
+"""Features of prompts for ridge regression, and the heads that compute scores from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LENGTHS = range(2, 6)
 
 
 def find_words(prompt: str) -> list[str]:
-    """Split a normalised prompt into words; one without spaces is a single word.
+    """Split a normalised prompt into words, without punctuation except inner apostrophes.
 
     >>> find_words("a cat's hat")
     ['a', "cat's", 'hat']
@@ -44,7 +44,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     """Count the pieces of normalised prompts, hashed to columns.
 
     The first `HALF` columns are for words and pairs of adjacent words, the others for pieces of two
-    to five letters within a word. A count n becomes 1 + log n, with a sign from the hash.
+    to five characters of a word. A count n becomes 1 + log n, with a sign from the hash.
 
     Returns:
         A sparse float32 matrix of shape ``(prompts, 2 * HALF)``.
@@ -86,7 +86,7 @@ def _split_pieces(prompt: str) -> Iterator[tuple[str, bool]]:
 def compute_idf(counts: Any) -> Singles:
     """Return the inverse document frequency of each column, 0 for empty columns.
 
-    It is ``log((1 + prompts) / (1 + prompts that have it)) + 1``, as in scikit-learn.
+    It is ``log((1 + prompts) / (1 + prompts with a count in the column)) + 1``, as in scikit-learn.
     """
     having = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
     rarity = np.log((1 + counts.shape[0]) / (1 + having)) + 1
@@ -94,7 +94,7 @@ def compute_idf(counts: Any) -> Singles:
 
 
 def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
-    """Return TF-IDF, with the words and the pieces of each prompt scaled to length one."""
+    """Return TF-IDF, with each prompt's words and pieces separately scaled to length one."""
     from scipy.sparse import csr_array, diags_array, hstack
 
     weighed = csr_array(counts @ diags_array(rarity))
@@ -106,9 +106,9 @@ def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
 
 
 class SeenPieces:
-    """A detector of prompts that share no piece with the training prompts.
+    """A detector of prompts that have no piece in common with the training prompts.
 
-    It replaces `KnownWords` if most training prompts are not plain English.
+    It is used instead of `KnownWords` if most training prompts are not plain English.
     """
 
     def __init__(self, rarity: Singles) -> None:
@@ -135,12 +135,12 @@ class Features(NamedTuple):
     """Features of prompts, one row per prompt.
 
     Attributes:
-        points: unit vectors in the space of `static`.
+        points: the embeddings that `static` computes, as unit vectors.
         words: the output of `hash_words`.
         blocks: mean vectors of word pieces, the hidden layer, and the difficulty features.
         pieces: the output of `count_pieces`.
-        sentence: the sentence encoder's embeddings, None without one.
-        base: predictions of `static` for the base target, None without one.
+        sentence: the sentence encoder's embeddings, None without an encoder.
+        base: predictions of `static` for the base target, None without a base.
     """
 
     points: Singles
@@ -173,7 +173,7 @@ def compute_prompt_features(
     Args:
         network: the predictor `static`, whose network embeds the prompts.
         prompts: normalised prompts.
-        base: the network's target whose predictions the fit starts from.
+        base: the target of `static` whose predictions the fit starts from.
     """
     points, *layers = network.get_features(prompts)
     return Features(

@@ -1,8 +1,8 @@
 """Fit a ridge predictor to a user's prompts and scores.
 
-Duplicate prompts become one with their mean score. The form and ridge strength of the head are
-chosen for each target by leave-one-out errors. The reported figures are cross-validated: each fold
-is predicted, with `predict`, by a fit to the others.
+Duplicate prompts are merged, and their scores averaged. The form of the head and the ridge strength
+are chosen for each target by leave-one-out errors. The reported figures are cross-validated: each
+fold is predicted by a model that was fitted to the other folds.
 """
 
 import json
@@ -67,12 +67,12 @@ class TrainingPrompts(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadFitter:
-    """A trainer of ridge predictors with a fixed network.
+    """A trainer of ridge predictors on the features of a frozen network.
 
     Attributes:
         network: the predictor `static`.
         limits: the lowest and highest value of each target.
-        base: the network's target whose predictions the fit starts from.
+        base: the target of `static` whose predictions the fit starts from.
     """
 
     network: Any
@@ -141,7 +141,7 @@ class HeadFitter:
 def _fit_target(
     blocks: Kernels, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
-    """Return the weights, intercept and calibration of a target by name."""
+    """Return the weights, intercept and calibration for one target, by name."""
     rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
     column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
     column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
@@ -166,13 +166,13 @@ def cross_validate(
 ) -> dict[str, Any]:
     """Cross-validate a predictor, and compare its predictions with the scores.
 
-    For the correlations, the mean score of its training folds is subtracted from each prediction:
-    that mean is low if a fold's own scores are high, so without signal the pooled correlation would
-    be negative rather than 0.
+    For the correlations, the mean score of the training folds is subtracted from each prediction.
+    The training mean is low if the left-out fold's scores are high, so without the subtraction, the
+    correlation over all folds would be negative for a predictor without skill.
 
     Args:
         as_typed: the prompts as they were typed.
-        counted: which prompts count; the network was trained on the scores of the others.
+        counted: which prompts to evaluate on; the network was trained on the scores of the others.
         on_fold: called after each fold.
 
     Returns:
@@ -207,7 +207,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return three correlation coefficients and Spearman's interval; undefined ones are 0.
+    """Return three correlation coefficients and Spearman's interval; undefined values are 0.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}
@@ -247,19 +247,19 @@ def fit(
     """Fit a ridge predictor to prompts and their scores; this is deterministic.
 
     Args:
-        prompts: 20 to 30,000 distinct prompts, as for `Predictor.predict`. Prompts that
-            are read as the same text become one with the mean of their scores; blank ones are
+        prompts: 20 to 30,000 distinct prompts, as for `Predictor.predict`. Prompts that are equal
+            after normalisation are merged, and their scores averaged; prompts without text are
             skipped.
         scores: shape ``(prompts, targets)``, or ``(prompts,)`` for one target; a prompt with NaN is
             skipped for that target only.
-        targets: any names. Of several, those with fewer than 20 prompts or a single value are
-            skipped with a warning. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR and rates
+        targets: any names. If there are several, those with fewer than 20 prompts or a single value
+            are skipped with a warning. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR and rates
             (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1, and their predictions are too.
             Predictions of other targets may exceed the observed range by a tenth of it.
         data: a description of the data, for the configuration and the card.
         folds: number of folds of the cross-validation.
         progress: show a bar on standard error.
-        ids: the prompts' ids, with which the record of fitted rows identifies them.
+        ids: the prompts' ids, by which the record of fitted rows identifies them.
         limits: lowest and highest value of each target whose name does not imply them.
         encoder: the `static` whose network is used, or the name or folder of a sentence encoder to
             use with `static-train`, like "sentence-transformers/all-MiniLM-L6-v2". The encoder

@@ -1,9 +1,9 @@
 """The forms of ridge predictors: TF-IDF, network layers, kernels of embeddings, and all of these.
 
-Each form is kernel ridge regression. Its kernel is that of one block, or, for the stack, the sum of
-all. For up to `MOST_LANDMARKS` prompts the kernel is exact; for more, it is Nyström's approximation
-with that many landmarks. If a fit starts from a network's predictions, each form learns the
-differences from them, and so shrinks to them instead of to a constant.
+Each form is kernel ridge regression. Its kernel is the kernel of one block of features, or, for the
+stack, the sum of all of them. For up to `MOST_LANDMARKS` prompts the kernel is exact; for more, it
+is Nyström's approximation with that many landmarks. If a fit starts from a network's predictions,
+each form learns the differences from them, and so shrinks to them instead of to a constant.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class FormFit(NamedTuple):
 
     Attributes:
         weights: by block, shape ``(columns, targets)``.
-        ridge: intercepts, strengths and left-out predictions.
+        ridge: intercepts, strengths and leave-one-out predictions.
     """
 
     weights: Mapping[str, Floats]
@@ -192,10 +192,10 @@ class Kernels:
 
 
 def choose_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
-    """Return the name of the best form for a target.
+    """Choose a form for a target, and return its name.
 
-    It is the stack, unless another form's mean squared leave-one-out error is lower by more than
-    two standard errors.
+    The stack is chosen, unless another form's mean squared leave-one-out error is lower by more
+    than two standard errors.
     """
     true = goals[:, target]
     errors = {form: (fit.ridge.left_out[:, target] - true) ** 2 for form, fit in fitted.items()}

@@ -1,7 +1,7 @@
 """The ridge predictor, which `pqpp fit` fits to a user's scores.
 
-It is linear in the network's layers, the features of difficulty, hashed words, and TF-IDF, and has
-radial kernels of embeddings. The fit chooses one of these, or all, for each target.
+Its features are the network's layers, the difficulty of the words, hashed words, TF-IDF, and
+Gaussian kernels of embeddings. The fit chooses one of these blocks, or all, for each target.
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ _UNLIKE = "no word in common with the prompts it was fitted to"
 
 @dataclass(eq=False, repr=False)
 class RidgePredictor(CalibratedPredictor):
-    """A predictor of any targets by ridge regression; see `pqpp_models.text.ridge.fitting.fit`.
+    """A ridge regression for any targets; `pqpp_models.text.ridge.fitting.fit` fits it.
 
     Predictions are in each target's own units and within its limits.
 
@@ -88,13 +88,13 @@ class RidgePredictor(CalibratedPredictor):
         standardisation: standardisation of all columns but the hashed words.
         weights: shape ``(columns, targets)``, the hashed words' columns first.
         intercept: one per target.
-        references: int8 points of the training prompts, for distances.
+        references: embeddings of the training prompts as int8, for distances.
         limits: the lowest and highest value of each target, in order.
         pieces: the TF-IDF head.
         neighbours: the kernel heads on embeddings, by `embedding` and `sentence`.
         base: the target of the encoder that scores start from, scaled by ``base_slope``.
-        reads_any_language: whether most training prompts are not plain English, so that all prompts
-            with a piece in common with them are read.
+        reads_any_language: whether most training prompts are not plain English; then a prompt is
+            readable if it has a piece in common with the training prompts.
     """
 
     encoder: Any
@@ -235,7 +235,7 @@ class RidgePredictor(CalibratedPredictor):
 
 
 def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
-    """Check that target names are distinct, and have no commas or outer spaces.
+    """Check that target names are distinct, and have no commas and no spaces at the ends.
 
     Raises:
         PredictorError: a name is not allowed.

@@ -1,4 +1,4 @@
-"""Read prompts with scores, to fit a predictor to."""
+"""Read prompts with scores, to which a predictor can be fitted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ def read_score_table(
 
     Args:
         dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
-        targets: The columns of scores; default: all targets of a dataset.
+        targets: The columns of scores; default: all targets of the dataset.
         split: The split; default: `train`, or the only split.
 
     Raises:

@@ -1,6 +1,6 @@
 """Training data of the text predictors, and evaluation on held-out data.
 
-The texts are rows, captions and prompts of studies, which are encoded once. Held-out data are a
+All texts (rows, captions and prompts of studies) are encoded once. The held-out data are a
 validation split and studies.
 """
 
@@ -78,12 +78,12 @@ def evaluate_study(study: Study, predicted: Floats) -> dict[str, Any]:
     """Evaluate predictions on a held-out study.
 
     Args:
-        predicted: one value per prompt.
+        predicted: one prediction per prompt.
 
     Returns:
-        ``prompts``, their number; ``spearman`` with its 95% ``interval``; ``within_tasks``, the
-        mean over groups, if any; and Spearman's coefficient of `score_brevity`. None if all
-        predictions are equal.
+        ``prompts``, the number of prompts; ``spearman`` with its 95% ``interval``;
+        ``within_tasks``, the mean coefficient over the groups, if there are any; and Spearman's
+        coefficient of `score_brevity`. Undefined coefficients are None.
     """
     prompts = list(study.prompts)
 
@@ -103,7 +103,7 @@ def evaluate_study(study: Study, predicted: Floats) -> dict[str, Any]:
 
 
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Format the rows of `evaluate_study` as a table, with means over the studies.
+    """Format outputs of `evaluate_study` as a table, with the means over the studies.
 
     >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "a": 0.5}
     >>> print(format_studies({"mine": row}))
@@ -137,7 +137,8 @@ class TextData:
     """The training and validation data of a recipe.
 
     Args:
-        learns_studies: whether the studies of `alignment` are needed even if no folder is named.
+        learns_studies: whether the studies of `alignment` are needed even if the recipe names no
+            folder of them.
 
     Attributes:
         train, validation: rows that have all targets, with normalised prompts.
@@ -185,7 +186,7 @@ class TextData:
     ) -> dict[str, Any]:
         """Evaluate a predictor on the validation split and on held-out studies.
 
-        Existing results on studies are kept.
+        If the predictor already has results on studies, these are returned for the studies.
         """
         validation = self.validation
         assert predictor.record.rows is not None
@@ -206,7 +207,7 @@ class TextData:
 
 
 def read_training_values(recipe: TextRecipe, train: Rows) -> Floats:
-    """Return the values to fit: the targets and, for PQPP, the log number of relevant images."""
+    """Return the values to fit: the targets and, for PQPP, the log count of relevant images."""
     from datasets import load_dataset
 
     is_pqpp = recipe.dataset == "pqpp" and recipe.subset in (None, "pqpp", "pqpp-v1.0")
@@ -224,13 +225,13 @@ def read_captions(path: str, skip: Iterable[str]) -> list[str]:
 
     Args:
         path: a text file with one caption per line, or a table with a column ``caption``.
-        skip: the prompts; captions are compared with them by their words, in lower case.
+        skip: the prompts to leave out; captions are compared with them by lower-case words.
     """
     return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), skip)
 
 
 def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[str]:
-    """Return the distinct captions in order, leaving out blank ones and those in `skip`.
+    """Return the distinct captions in order, without empty ones and those in `skip`.
 
     Captions are compared by their words, in lower case.
 
@@ -267,7 +268,7 @@ def read_parti_prompts(path: str) -> list[str]:
 def make_up_prompts(
     captions: Sequence[str], names: Sequence[str], count: int, seed: int
 ) -> list[str]:
-    """Make up prompts that are not captions, for a teacher to label.
+    """Generate prompts that are not captions, for a teacher to label.
 
     A third are pieces of captions, a third captions with words replaced by names, a third sequences
     of words and names; most are in lower case and without a full stop.

@@ -1,10 +1,11 @@
-"""A model of several studies with different people, generators, questions and scales.
+"""A model fitted to several studies with different raters, generators, questions and scales.
 
-People's score of a prompt is the sum of a study's level, slopes common to all studies, and slopes
-of the study; ridge regression shrinks the last two (partial pooling), so that a large study does
-not outweigh the small ones. Features that correlate with length in one study must not make all long
-prompts hard, so that correlation is removed, and length has its own effect, the mean of the
-studies' effects. The penalty is not chosen: slopes are means over weak to strong penalties.
+People's score of a prompt is modelled by an intercept of the study, slopes that all studies share,
+and slopes of the study; ridge regression shrinks both sets of slopes (partial pooling), so that a
+large study does not outweigh the small ones. Features that correlate with length in one study must
+not make all long prompts hard, so this correlation is removed, and the effect of length is fitted
+separately, as the mean of the studies' effects. No penalty is selected: slopes are averaged over
+weak to strong penalties.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ class StudyFeatures:
     Attributes:
         blocks: blocks of features, each with the same weight.
         lengths: the output of `compute_lengths`.
-        goals: people's scores as normal scores.
+        goals: people's scores, converted to normal scores.
     """
 
     blocks: list[Floats]

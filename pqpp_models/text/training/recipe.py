@@ -36,8 +36,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     """Settings shared by the trainers of text predictors.
 
     A published predictor is fitted with the final settings and ``train_split: train+validation``.
-    Its validation scores would be on training data, so its card shows those of a predictor that was
-    fitted on the train split only.
+    The validation split is then training data, so the card shows the scores of a predictor that was
+    fitted to the train split only.
 
     Attributes:
         train_only: With train+validation: folder of the predictor fitted to train only, whose
@@ -121,7 +121,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
     def describe_training(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
-        """Return the training data and settings for the configuration and the card."""
+        """Describe the training data and settings, for the configuration and the card."""
         # A card names a folder without its path.
         dataset, encoder = (
             Path(name).resolve().name if Path(name).is_dir() else name
@@ -169,7 +169,7 @@ class StaticRecipe(TextRecipe):
     pairs: PairSettings = option(PairSettings(), "the layer over pairs of word pieces")
 
     def __post_init__(self) -> None:
-        """Pass the number format to the groups of settings, and check the studies."""
+        """Pass the number format to the groups of settings, and check the names of the studies."""
         super().__post_init__()
         for name in ("tuned_on_targets", "tuned_on_sources", "student"):
             settings = getattr(self, name)
@@ -198,6 +198,6 @@ class EnsembleRecipe(TextRecipe):
 
     @property
     def tuned_targets(self) -> list[str]:
-        """The targets of the fine-tuned encoder, which are those of generation."""
+        """The generation targets, which the fine-tuned encoder predicts."""
         generation = [name for name in self.targets if get_measure(name).task == "generation"]
         return generation or self.targets

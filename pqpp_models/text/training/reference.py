@@ -18,7 +18,7 @@ _DIGITS = 4
 def make_reference(
     predictor: Any, captions: Sequence[str], people: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return the verdict reference, an entry of a predictor's configuration.
+    """Return the reference for verdicts, an entry of a predictor's configuration.
 
     Args:
         predictor: A predictor of texts.
@@ -27,7 +27,7 @@ def make_reference(
     target = choose_main_targets(predictor)[0]
 
     def compute_quantiles(groups: Iterable[Sequence[str]]) -> list[float]:
-        """Return 101 quantiles of predictions, with the same weight for each group."""
+        """Return 101 quantiles of predictions for prompts, with equal weight for each group."""
         values = [predictor.predict(list(prompts), target)[:, 0] for prompts in groups]
         weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
         every = np.concatenate(values)

@@ -30,7 +30,7 @@ class SourceSettings(TuneSettings):
     """Settings for tuning the encoder on the studies.
 
     Attributes:
-        max_per_source: rows per study and epoch at most, so that no study dominates.
+        max_per_source: maximum number of rows per study and epoch, so that no study dominates.
         trained_layers: number of the encoder's top layers that are trained.
     """
 
@@ -43,7 +43,7 @@ class EnsembleTuning(TuneSettings):
     """Settings of the fine-tuned encoder in an ensemble.
 
     Attributes:
-        share: its weight in the targets of generation.
+        share: the encoder's weight in the predictions of generation targets.
     """
 
     share: float = 0.35
@@ -57,11 +57,12 @@ class FitSettings:
         kernel_layers: the encoder's layers for kernels, networks and the search for nearest
             training prompts.
         kernel_width: factor of the squared distance of unit vectors.
-        feature_weight: weight of the features' kernel; a layer's is 1.
+        feature_weight: weight of the features' kernel; a layer's kernel has weight 1.
         feature_width: factor of the squared distance of features.
         ridge: strength of the penalty.
-        rank_share: weight of the Gaussian rank in a target; the rest is its standardised value.
-        networks: number of networks, each trained on all folds of the rows but one.
+        rank_share: weight of a target's normal score in the fitted value; the rest is the weight of
+            its standardised value.
+        networks: number of networks and of folds; each network is trained on all folds but one.
         hidden_size: units of a network's first hidden layer; the second has half as many.
         learning_rate: the peak, after warming up over a tenth of the steps.
     """
@@ -88,12 +89,14 @@ class DistilSettings(Options):
 
     Attributes:
         piece_size: dimensions of a word piece's vector.
-        point_size: dimensions of a prompt's point.
-        deeper_size: units of the layer over the hidden one, trained last with all else frozen.
+        point_size: dimensions of a prompt's embedding.
+        deeper_size: units of the layer over the hidden layer, which is trained last, with all other
+            layers frozen.
         deeper_dropout: dropout of that layer's inputs and units.
         true_share: weight of a training prompt's true scores; the rest is the teacher's out-of-fold
             prediction.
-        point_weight: weight of the points' loss, one minus the cosine to the teacher's points.
+        point_weight: weight of the embeddings' loss, one minus the cosine to the teacher's
+            embeddings.
         first_weight: weight of the squared error of the first score; that of the others is 1.
         learning_rate: the peak, after warming up over a twentieth of the steps.
         weight_decay: AdamW's weight decay, on matrices only.

@@ -1,8 +1,9 @@
 """The studies for `alignment`: prompts, and people's ratings of their images.
 
-PQPP's HBPP also penalises unrealistic images; these studies asked whether an image shows what the
-prompt says. Each has its own generators, question and scale, so that only the order of the prompts
-within one study is learned. The level is from GenAI-Bench (see `read_match_shares`).
+PQPP's HBPP also penalises unrealistic images; these studies asked only whether an image shows what
+the prompt says. Each study has its own generators, question and scale, so that only the order of
+the prompts within a study is learned. The mean prediction is set by GenAI-Bench (see
+`read_match_shares`).
 """
 
 import math
@@ -76,9 +77,9 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
 
 
 def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
-    """Return the share of people who say that the images of new generators match each prompt.
+    """Return each prompt's share of ratings that say that a new generator's image matches it.
 
-    They gave the rating 4 or 5 to the `NEWEST_GENERATORS` in GenAI-Bench.
+    These are the ratings of 4 or 5 for images of the `NEWEST_GENERATORS` in GenAI-Bench.
 
     Args:
         data_dir: as for `read_studies`.
@@ -211,7 +212,7 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
 
 
 def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
-    """Return the other studies, without the prompts that a left-out study contains."""
+    """Return the studies that are not left out, without the prompts of the left-out studies."""
     left_out = [name for name in left_out if name in studies]
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
     others = {name: study for name, study in studies.items() if name not in left_out}

@@ -1,13 +1,12 @@
-"""Train teachers on scores, and a student network on the labels of the teachers.
+"""Train teachers on scores, and a student network on the teachers' predictions.
 
-The teachers are an encoder, tuned on targets and then on studies, and a model of a collection. The
-second is fitted in numpy and torch: kernel ridge regression, and small networks with dropout. In
-one regression on all rows the large sources would dominate, so the encoder first learns what makes
-a prompt hard from PQPP's nine targets, and then, with a head of its own, the order of the prompts
-within each source.
+One teacher is an encoder, fine-tuned on targets and then on studies; the other is a
+`CollectionModel`, which combines kernel ridge regression with small networks. In a single
+regression on all rows, the large studies would dominate, so the encoder first learns from PQPP's
+nine targets what makes a prompt hard, and then, with a new head, the order of the prompts within
+each study.
 
-The training loop of small networks is here too, with its batches, learning rate schedule and
-checks.
+This module also contains the training loop, with its batches, learning rate schedule and checks.
 """
 
 import math
@@ -73,7 +72,7 @@ def run_adamw(
         make_batches: a function that returns the batches of an epoch.
         factor: a function that returns the learning rate factor of a step.
         settings: has ``epochs``, ``learning_rate`` (the peak) and ``weight_decay``.
-        option: the option of the learning rate, for the error if training diverges.
+        option: the name of the learning rate's option, for the error if training diverges.
         bar: the name of the progress bar; None for no bar.
         largest_gradient: the norm to which gradients are clipped; None for no clipping.
 
@@ -146,7 +145,7 @@ def fine_tune(
         model: a model with a `backbone` and a `head`, like `BertForPerformancePrediction`.
         labels: shape ``(prompts, targets)``, 0 to 1, NaN if unknown.
         seed: the seed for the order of the rows.
-        name: the name of the settings in the recipe.
+        name: the name of the settings in the recipe, for the error if training diverges.
         sample: a function that returns the rows of an epoch; default: all rows.
     """
     groups = [
@@ -272,8 +271,8 @@ class FittedModel:
     """A fitted model with out-of-fold predictions of the training rows.
 
     Attributes:
-        left_out: predictions of each training row by models fitted without it.
-        goals: the fitted values: targets, standardised and partly ranked.
+        left_out: predictions of each training row by models that were fitted without it.
+        goals: the values to fit: weighted means of targets' standardised values and normal scores.
     """
 
     model: CollectionModel
@@ -291,7 +290,7 @@ def fit_collection_model(
     """Fit a model to the labelled captions of a collection.
 
     Args:
-        collection: captions; the training prompts come first.
+        collection: the captions, of which the training prompts are first.
         targets: shape ``(prompts, targets)``.
         seed: seed of the networks and of their folds.
     """
@@ -391,7 +390,7 @@ class StaticModule(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the scores and points of prompts."""
+        """Return the scores and embeddings of prompts."""
         mask = attention_mask.float().unsqueeze(1)
         vectors = self.dropout(self.pieces(input_ids)).transpose(1, 2) * mask
         phrases = torch.relu(self.first(vectors)) * mask
@@ -403,7 +402,7 @@ class StaticModule(nn.Module):
         return self.scores(hidden), self.point(hidden)
 
     def to_static(self, kept: slice) -> StaticNetwork:
-        """Convert to a `StaticNetwork` with only some of the scores."""
+        """Convert to a `StaticNetwork` that has only the scores in the slice `kept`."""
         codes, scales = quantise(self.pieces.weight.detach().numpy())
         weights: dict[str, NDArray[np.float16]] = {}
         for name in LINEAR:
@@ -418,7 +417,7 @@ class StaticModule(nn.Module):
 
 
 def make_initial_vectors(embeddings: Singles, size: int) -> torch.Tensor:
-    """Return the principal components of a transformer's word embeddings as initial vectors."""
+    """Return initial word vectors: the principal components of a transformer's word embeddings."""
     centred = embeddings - embeddings.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     vectors = centred @ directions[:, ::-1][:, :size]
@@ -501,8 +500,8 @@ def add_deeper_layer(
         network: the network; if it already has such a layer, that layer is replaced.
         encoded: ids of the prompts' word pieces.
         goals: target values of the last scores, shape ``(prompts, scores)``.
-        pairs: further input of the layer, if it is one of `PAIRED`; its captions come first among
-            the prompts.
+        pairs: further input of the layer, if it is one of `PAIRED`; the captions that it counts are
+            the first of the prompts.
     """
     torch.manual_seed(seed)
     names = DEEPER if pairs is None else PAIRED

@@ -1,7 +1,8 @@
 """Train the text predictors.
 
-The text ensemble combines kernel ridge, networks and a fine-tuned encoder. For the static
-predictor, teachers label texts, a student network is trained on the labels, and is then calibrated.
+The text ensemble combines kernel ridge regression, networks and a fine-tuned encoder. For the
+static predictor, teachers label texts, and a student network is trained on the labels and then
+calibrated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -158,7 +159,7 @@ class StaticTraining:
 
     @cached_property
     def teacher(self) -> FittedModel:
-        """The teacher for PQPP's targets; it is not trained on the studies of `alignment`."""
+        """The teacher for PQPP's targets, which is not trained on the studies of `alignment`."""
         data, n = self.data, len(self.data.train)
         # Evenly spaced captions, since all of them take much longer and add little.
         members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
@@ -202,7 +203,7 @@ class StaticTraining:
         return goals
 
     def train_network(self) -> StaticNetwork:
-        """Train the network on the teachers' scores, and then its further layers."""
+        """Train the network on the teachers' scores, then train its further layers."""
         recipe, data, settings = self.recipe, self.data, self.recipe.student
         states = data.encoded[max(recipe.layers)]
         unit_states = states / np.linalg.norm(states, axis=1)[:, None]
@@ -238,7 +239,7 @@ class StaticTraining:
         return add_deeper_layer(network, self.numbers, labels, settings, self.seed, pairs)
 
     def build_predictor(self) -> StaticPredictor:
-        """Train, and return the calibrated predictor."""
+        """Train the network, and return the calibrated predictor."""
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
         points = network(self.numbers[: len(prompts)])[1]
@@ -273,7 +274,7 @@ class StaticTraining:
 def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFeatures:
     """Return the features of a study's prompts, from the network of a predictor.
 
-    They are those of `compute_features`, and how plain and how garbled each prompt is.
+    They are the features of `compute_features`, `rate_garbled`, and 1 minus `rate_known`.
     """
     texts, known = [normalise_prompt(prompt) for prompt in study.prompts], predictor.known_words
     assert known is not None
@@ -290,9 +291,9 @@ def cross_predict_studies(
 ) -> tuple[dict[str, Floats], dict[str, Any]]:
     """Predict each study from the others, without the prompts that they share.
 
-    The models use the network of `static-train`, which was trained on no study. Garbled prompts
-    score one standard deviation below the mean, and prompts in other languages the mean. A single
-    study is predicted from itself.
+    The models use the network of `static-train`, which was trained on no study. Garbled prompts get
+    a score one standard deviation below the mean, and prompts in other languages the mean. If there
+    is only one study, it is predicted from itself.
 
     Returns:
         The predictions, and their rank correlations with each study.
@@ -316,7 +317,7 @@ def cross_predict_studies(
 
 
 def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
-    """Evaluate, on each study, a model that was fitted to the other studies."""
+    """Evaluate each study's predictions by a model that was fitted to the other studies."""
     rows = cross_predict_studies(read_studies(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}
@@ -327,10 +328,11 @@ def fit_alignment(
 ) -> dict[str, Any]:
     """Fit `alignment`, the first target of a predictor, to studies.
 
-    The calibration uses cross-predictions of the studies. The verdict reference is also set.
+    The calibration uses predictions of each study by models fitted to the others. The reference for
+    verdicts is also set.
 
     Returns:
-        The correlations of the cross-predictions by study.
+        The correlations of these predictions with people's scores, by study.
     """
     judged = {name: compute_study_features(predictor, study) for name, study in sources.items()}
     predictor.judged = pool_studies(judged)
@@ -365,7 +367,7 @@ def fit_alignment(
 
 
 def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
-    """Refit only `alignment` of the predictor `network`, save it, and return its scores."""
+    """Refit only `alignment` of the recipe's `network`, save it, and return its evaluation."""
     recipe.check_output_dir(StaticPredictor.name)
     assert recipe.network is not None
     predictor = Predictor.from_pretrained(recipe.network)
