@@ -304,7 +304,7 @@ class JsonLines(Format):
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:
-                    raise FileError(f"{self.locate(row)}: expected a JSON object of columns")
+                    raise FileError(f"{self.locate(row)}: expected an object; correct the record")
                 records[row] = {self.plain: record}
         taken = self._select(list(dict.fromkeys(name for record in records for name in record)))
         check_size(8 * len(taken) * len(records), self.path, self.source.get_limit())

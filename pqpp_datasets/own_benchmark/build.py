@@ -121,10 +121,10 @@ def build_benchmark(
     inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
     files = {kind: found for kind, paths in inputs.items() if (found := _list_files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
-        wanted = "set judgments, preferences, rankings, or both runs and relevance"
+        wanted = "set `judgments`, `preferences`, `rankings`, or `runs` and `relevance`"
         raise BenchmarkError(f"missing input; {wanted}")
     if {"preferences", "rankings"} <= files.keys():
-        raise BenchmarkError("preferences and rankings define the same targets; set only one")
+        raise BenchmarkError("`preferences` and `rankings` define the same targets; set only one")
     paths = [path for some in files.values() for _, path in some]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
     identities = table = make_identity_table(prompts)

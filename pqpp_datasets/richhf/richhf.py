@@ -156,7 +156,7 @@ def _get_only_value(where: str, example: Mapping[str, list], name: str, kind: ty
         raise file_error(where, f"missing feature {name}, found {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise file_error(where, f"{name} is {str(values)[:40]}, expected 1 {kind.__name__} value")
+        raise file_error(where, f"{name} is {str(values)[:40]}, expected 1 value ({kind.__name__})")
     return values[0]
 
 

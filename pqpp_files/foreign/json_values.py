@@ -69,7 +69,7 @@ def read_bounded(
 
 def parse_json(
     content: str | bytes,
-    name: str = "a text",
+    name: str = "the text",
     error: type[PqppError] = FileError,
     remedy: str = "copy or write the file again",
     **hooks: Any,

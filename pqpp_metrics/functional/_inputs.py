@@ -134,7 +134,7 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
 
 
 def as_texts(name: str, value: Any) -> list[str]:
-    texts = as_entries(name, value, "texts")
+    texts = as_entries(name, value, "strings")
     if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
         raise MetricInputError(f"`{name}` must contain only strings; got {', '.join(others)}")
     return texts

@@ -287,8 +287,8 @@ def join_by_prompt(
     key = next((name for name in KEYS if name in table and name in rows), None)
     if key is None:
         raise PredictorError(
-            f"{table_name} has no column {' or '.join(k for k in KEYS if k in rows)} (columns: "
-            f"{', '.join(table)}); add one"
+            f"{table_name} has no column {' or '.join(repr(k) for k in KEYS if k in rows)} "
+            f"(columns: {', '.join(table)}); add one"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]

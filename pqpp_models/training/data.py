@@ -143,7 +143,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name} of {split} must be numeric, not {feature}")
+        raise PqppError(f"column {name!r} of {split} must be numeric, not {feature}")
     return column
 
 
