@@ -209,7 +209,9 @@ class SeparatedValues(Format):
                 if not width:
                     width = len(record)
                 elif record and len(record) != width:
-                    fault = f"line {line}: expected {width} cells, got {len(record)}"
+                    fault = (
+                        f"line {line}: expected {width} cell{'s' * (width > 1)}, got {len(record)}"
+                    )
                     quoted = f"put cells that contain a {SEPARATORS[separator]} in quotes"
                     remedy = quoted if len(record) > width else "complete the row"
                     raise FileError(f"{self.path}, {fault}; {remedy}")

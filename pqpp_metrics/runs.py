@@ -399,7 +399,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
             remedy = "add the documents, or set `missing` to zero or drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
-        raise MetricInputError("the run and the judgments share no query; check the query ids")
+        raise MetricInputError("the run and judgments have no query in common; check query ids")
     if missing == "zero" and unjudged:
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])

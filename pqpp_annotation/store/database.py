@@ -216,7 +216,7 @@ def _fill_database(
         with store.begin_write(lock=True) as db:
             StudyTable.metadata.create_all(db.connection())
             if db.scalar(select(StudyRow)):
-                raise AnnotationError(f"{store.name} contains a study; set another database")
+                raise AnnotationError(f"{store.name} contains a study; choose another database")
             db.add(StudyRow(config=study.to_config()))
         add_items(store, items, images)
 

@@ -214,7 +214,7 @@ def _score_prompts(
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
             came = f"`from_format` files contain {' and '.join(sorted(kinds))}"
-            raise BenchmarkError(f"{foreign[0].path}: {came}; set only one file of votes")
+            raise BenchmarkError(f"{foreign[0].path}: {came}; give only one file of votes")
         del opened["judgments"]
         opened[kinds.pop()] = [(None, file) for file in foreign]
         if options.scale is None and options.labels is None:

@@ -216,7 +216,7 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
         return np.empty((0, 2))
     pairs = as_floats(name, points, ndim=2, finite=False)
     if pairs.shape[1] != 2:
-        raise shape_error(name, pairs, "must have shape (points, 2), a row and a column each")
+        raise shape_error(name, pairs, "must have shape (points, 2): row and column")
     inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
     if not inside.all():
         outside = pairs[~inside.all(axis=1)][0].tolist()

@@ -203,7 +203,7 @@ def test_json_numbers_are_unchanged(tmp_path):
     with pytest.raises(FileError, match="line 2: column 'y' is a list, expected one"):
         read_columns(path, ["x", "y"])
     path.write_text('{"n": 1' + "0" * 400 + "}\n")
-    with pytest.raises(FileError, match="line 1: n is 1000"):
+    with pytest.raises(FileError, match="line 1: column 'n' is 1000"):
         read_table(path).numbers("n")
 
 
@@ -250,7 +250,7 @@ def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
     with pytest.raises(FileError, match=r"line 2: not UTF-8 .*`encoding`"):
         read_columns(tmp_path / "c.csv", ["prompt"], encoding="utf-8")
     (tmp_path / "c.csv").write_bytes(b"prompt\na\n\x81\n")
-    with pytest.raises(FileError, match=r"c\.csv, line 3: not cp1252 .*--encoding"):
+    with pytest.raises(FileError, match=r"c\.csv, line 3: not cp1252 .*`encoding`"):
         read_columns(tmp_path / "c.csv", ["prompt"], encoding="cp1252")
 
 

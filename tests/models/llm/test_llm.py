@@ -113,7 +113,7 @@ def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatc
     bench += ["--format", "json"]
     monkeypatch.setenv("PQPP_CHAT_URL", server.url)
     monkeypatch.setenv("PQPP_MAX_CALLS", "3")
-    assert main(bench) == 2 and "calls are needed" in capsys.readouterr().err
+    assert main(bench) == 2 and "calls needed" in capsys.readouterr().err
     monkeypatch.setenv("PQPP_MAX_CALLS", "4")
     assert main(bench) == 0
     rows = json.loads(capsys.readouterr().out)
