@@ -209,12 +209,10 @@ class SeparatedValues(Format):
                 if not width:
                     width = len(record)
                 elif record and len(record) != width:
-                    fault = (
-                        f"line {line}: expected {width} cell{'s' * (width > 1)}, got {len(record)}"
-                    )
+                    fault = f"expected {width} cell{'s' * (width > 1)}, got {len(record)}"
                     quoted = f"put cells that contain a {SEPARATORS[separator]} in quotes"
                     remedy = quoted if len(record) > width else "complete the row"
-                    raise FileError(f"{self.path}, {fault}; {remedy}")
+                    raise FileError(f"{self.path}, line {line}: {fault}; {remedy}")
                 elif not any(record):
                     waiting += [(line, record or [""])] if record or width == 1 else []
                     line = reader.line_num + above + 1

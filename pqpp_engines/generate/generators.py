@@ -127,9 +127,7 @@ class CommandGenerator(Generator):
                 raise EngineError(f"`command` wrote no image in {self.seconds:g} s", True) from None
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
-                    raise EngineError(
-                        f"cannot run `command` {words[0]:.80} ({error.strerror})"
-                    ) from None
+                    raise EngineError(f"cannot run {words[0]:.80} ({error.strerror})") from None
                 fault = "the prompt is too long for `command`, or contains a NUL character"
                 raise EngineError(fault, True) from None
             said = done.stderr.decode("utf-8", "replace").strip() or "no error output"
