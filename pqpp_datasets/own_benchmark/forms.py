@@ -373,7 +373,7 @@ def _refuse_missing(
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):
             remedy = f"set `from_format` {tool}"
-    what = f"missing column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+    what = f"missing column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
     there = f"(columns: {', '.join(names)[:200] or 'none'})"
     table.faults.insert(0, f"{table.name}: {what} {there}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):
