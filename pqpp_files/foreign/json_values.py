@@ -173,8 +173,7 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line += content.count(b"\n", 0, error.start)
-        fault = f"line {line}: not UTF-8 ({error.reason})"
-        raise FileError(f"{name}, {fault}; convert the file to UTF-8") from None
+        raise FileError(f"{name}, line {line}: not UTF-8 ({error.reason}); save as UTF-8") from None
 
 
 def refuse_constant(name: str) -> None:

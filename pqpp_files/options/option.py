@@ -279,4 +279,5 @@ def check_path(name: str, kind: str, value: str) -> None:
     if not is_there:
         raise PqppError(f"`{name}`: no such {wanted} {quote(value)}; check the path")
     if is_folder == (wanted == "file"):
-        raise PqppError(f"`{name}` is {quote(value)}, not a {wanted}; name a {wanted}")
+        other = "folder" if is_folder else "file"
+        raise PqppError(f"`{name}` is {quote(value)}, a {other}; name a {wanted}")
