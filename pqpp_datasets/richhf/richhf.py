@@ -207,7 +207,7 @@ def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes |
     with reraise(f"{path} is not a Parquet file", "download the file again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
-            raise BenchmarkError(f"{path}: missing column {min(lacking)}; use Pick-a-Pic v1")
+            raise BenchmarkError(f"{path}: missing column {min(lacking)!r}; use Pick-a-Pic v1")
         for group in range(file.num_row_groups):
             # Images are nearly all of the bytes, so only those of wanted uids are read.
             table = file.read_row_group(group, columns=["caption", *_UIDS])
