@@ -163,7 +163,7 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     """
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise AnnotationError(f"{folder} is not an empty folder; choose another with --output")
+        raise AnnotationError(f"{folder} is not empty, or is a file; choose another `output`")
     with atomic_folder(folder, ()) as new:
         labels = _write_demo_images(new, seed)
         paths = (new / "study.yaml", new / "prompts.csv", new / "images")

@@ -69,7 +69,7 @@ class OnePredictor(Group):
     def __post_init__(self) -> None:
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise PqppError(f"expected one `predictor`, got {count + 1}; use pqpp bench to compare")
+            raise PqppError(f"expected one `predictor`, got {count + 1}; compare with `pqpp bench`")
 
 
 class Predictors(Group):

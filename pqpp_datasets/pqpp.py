@@ -45,7 +45,7 @@ def find_image_root(image_dir: str | Path) -> Path:
     """Return the folder of the images: `images/` in `image_dir` if it exists, else `image_dir`."""
     root = expand(image_dir).absolute()
     if not root.is_dir():
-        raise BenchmarkError(f"image_dir={str(image_dir)!r} is not a folder; set the unpacked one")
+        raise BenchmarkError(f"image_dir={str(image_dir)!r} is not a folder; unpack the archive")
     return root / "images" if (root / "images").is_dir() else root
 
 

@@ -48,7 +48,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
     if (distinct := len(np.unique(points, axis=0))) < count:
-        raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct; lower count")
+        raise BenchmarkError(f"count must be at most {distinct} (distinct embeddings); got {count}")
     faiss = require_faiss()
     # Few points per centre are intended here: no subsampling, and no warning.
     limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}

@@ -142,7 +142,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
             read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
-        what = f"column {name} is {table[name][row][:80]!r}, expected {columns[name].describe()}"
+        what = f"column {name!r} is {table[name][row][:80]!r}, expected {columns[name].describe()}"
         raise file_error(table.locate(row), what)
     return pa.table(read)
 

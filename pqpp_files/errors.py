@@ -39,7 +39,7 @@ def describe(error: BaseException, named: bool = True) -> str:
         'OSError'
     """
     kind, text = type(error).__name__, " ".join(str(error).split())[:300]
-    return text if text and not named else f"{kind}: {text}" if text else kind
+    return f"{kind}: {text}" if text and (named or kind == "KeyError") else text or kind
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -128,7 +128,7 @@ class Table:
         return numbers
 
     def _make_cell_error(self, name: str, row: int, needed: str) -> FileError:
-        fault = f"{name} is {self[name][row]!r:.60}, expected {needed}"
+        fault = f"column {name!r} is {self[name][row]!r:.60}, expected {needed}"
         return FileError(f"{self.locate(row)}: {fault}; correct the cell")
 
 
@@ -232,7 +232,7 @@ def read_columns(
         row = next((n for n, cell in enumerate(column) if isinstance(cell, list | dict)), None)
         if row is not None:
             kind = "a list" if isinstance(column[row], list) else "an object"
-            fault = f"{name} is {kind}, expected text or a number; give each value its own row"
+            fault = f"column {name!r} is {kind}, expected one value; give each value its own row"
             raise FileError(f"{source.locate(row)}: {fault}")
     return table, source.names
 
@@ -240,7 +240,7 @@ def read_columns(
 def _make_column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
-    came = f"{where}: no column {', '.join(map(repr, missing))}"
+    came = f"{where}: no column {' or '.join(map(repr, missing))}"
     return FileError(f"{came} (columns: {known}); {remedy}")
 
 

@@ -209,10 +209,10 @@ class SeparatedValues(Format):
                 if not width:
                     width = len(record)
                 elif record and len(record) != width:
-                    fault = f"line {line}: expected {width} cells, got {len(record)}"
+                    fault = f"expected {width} cell{'s' * (width > 1)}, got {len(record)}"
                     quoted = f"put cells that contain a {SEPARATORS[separator]} in quotes"
                     remedy = quoted if len(record) > width else "complete the row"
-                    raise FileError(f"{self.path}, {fault}; {remedy}")
+                    raise FileError(f"{self.path}, line {line}: {fault}; {remedy}")
                 elif not any(record):
                     waiting += [(line, record or [""])] if record or width == 1 else []
                     line = reader.line_num + above + 1
@@ -304,7 +304,7 @@ class JsonLines(Format):
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:
-                    raise FileError(f"{self.locate(row)}: expected a JSON object of columns")
+                    raise FileError(f"{self.locate(row)}: expected an object; correct the record")
                 records[row] = {self.plain: record}
         taken = self._select(list(dict.fromkeys(name for record in records for name in record)))
         check_size(8 * len(taken) * len(records), self.path, self.source.get_limit())

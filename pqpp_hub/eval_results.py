@@ -245,7 +245,7 @@ def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
     except Exception as refusal:
         reason = describe_error(refusal, "read")
         if isinstance(refusal, errors.HfHubHTTPError) and get_commit(dataset) is not None:
-            reason = "has no leaderboard on the Hub; list the models with --models"
+            reason = "has no leaderboard on the Hub; list the models with `models`"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
     return sorted({(r.model_id, r.pull_request) for r in ranked}, key=lambda p: (p[0], p[1] or 0))
 

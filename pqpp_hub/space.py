@@ -135,7 +135,7 @@ def serve_page(
             )
         except (OSError, OverflowError):
             where = f"{host or 'this machine'}, port {port or 7860}"
-            remedy = "choose another address with --host and --port"
+            remedy = "choose another `host` or `port`"
             raise HubError(f"the page cannot be served on {where}; {remedy}") from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
         sys.stderr.flush()

@@ -110,8 +110,8 @@ def _read_inputs(
     from pqpp_metrics.forms import RANKINGS
 
     names = metric.get_input_names()
-    wrong = [f"{name} is not an input" for name in files if name not in names]
-    wrong += [f"{name} is missing" for name in names if name not in files]
+    wrong = [f"`{name}` is not an input" for name in files if name not in names]
+    wrong += [f"`{name}` is missing" for name in names if name not in files]
     if wrong:
         plain = ("predictions", "references")
         ways = [f"`{n}` FILE" if n in plain else f"`input` {n}=FILE" for n in names]

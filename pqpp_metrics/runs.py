@@ -199,7 +199,7 @@ def _read_rows(
         lines.append(number)
         # Words after the last column of qrels are an error, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            raise MetricInputError(f"{locate(-1)}: expected {line_form!r}; got {len(words)} words")
+            raise MetricInputError(f"{locate(-1)}: expected fields {line_form!r}; got {len(words)}")
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
         )
@@ -399,7 +399,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
             remedy = "add the documents, or set `missing` to zero or drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
-        raise MetricInputError("run and judgments have no query in common; check the query ids")
+        raise MetricInputError("the run and judgments have no query in common; check query ids")
     if missing == "zero" and unjudged:
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])
@@ -570,7 +570,7 @@ def _compute_by_ir_measures(names, run, qrels, queries):
         try:
             found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except CalledProcessError:
-            raise MetricInputError(f"{name} failed; its query ids must be integers") from None
+            raise MetricInputError(f"{name} failed; check that query ids are integers") from None
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}

@@ -264,7 +264,7 @@ def _match_rows(
     for file, name, own in zip(files, names, texts, strict=True):
         if alone := [text for text in own if text not in common]:
             some = ", ".join(map(_shorten, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
-            notes.append(f"{file.path} has {len(alone):,} {name} that other files lack ({some})")
+            notes.append(f"{file.path} has {name!r} that other files lack, {len(alone):,} ({some})")
     if notes and missing != "drop":
         wanted = "add the rows, or set `missing` to drop (zero is for TREC files)"
         raise MetricInputError(f"{'; '.join(notes)}; {wanted}")

@@ -127,7 +127,7 @@ def load_dataset_rows(
         raise BenchmarkError(f"{dataset} has no prompts; add at least one row")
     for number, prompt in enumerate(rows["prompt"][:], 1):
         if not isinstance(prompt, str):
-            fault = f"{column} must be text; got {prompt!r}"
+            fault = f"{column!r} must be text; got {prompt!r}"
             raise BenchmarkError(f"`dataset` {dataset}, row {number}: {fault}")
     return rows, split
 

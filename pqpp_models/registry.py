@@ -126,7 +126,7 @@ def unknown_predictor_error(name: str) -> PredictorError:
     hint = did_you_mean(name, list_predictors(), otherwise)
     if name in GROUPS:
         known = " or ".join(GROUPS[name][:3])
-        return PredictorError(f"{name} is a group of predictors; choose one of them, like {known}")
+        return PredictorError(f"{name!r} is a group of predictors; choose one, such as {known}")
     return PredictorError(f"no predictor, folder or Hub repository {name!r}; {hint}")
 
 

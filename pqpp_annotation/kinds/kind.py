@@ -24,7 +24,7 @@ JUDGED = ("work", "control")
 Fields = Mapping[str, Any]
 """An answer, settings or details of an item, by name."""
 
-_TYPES = {str: "a non-empty text", int: "an integer", bool: "true or false", dict: "a mapping"}
+_TYPES = {str: "non-empty text", int: "an integer", bool: "true or false", dict: "a mapping"}
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class TaskKind(ABC):
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
         raise AnnotationError(
-            f"items of kind {self.name} have no right answers; clear `training` and `check`"
+            f"items of kind {self.name} have no right answers; clear 'training' and 'check'"
         )
 
     def is_right(self, value: Fields, expected: Fields) -> bool:

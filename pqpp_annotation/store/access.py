@@ -55,7 +55,7 @@ def make_links(
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
         allowed = f"expected 1 to {_MOST} links, valid for up to 3650 days"
-        raise AnnotationError(f"{allowed}; got {count} links for {days:g} days")
+        raise AnnotationError(f"{allowed}; got links: {count}, days: {days:g}")
     check_role(role)
     if is_shared and role != "annotator":
         raise AnnotationError(f"shared links are for annotators; remove the role {role!r}")

@@ -188,7 +188,7 @@ def create_store(
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
-        raise AnnotationError(f"{path} already exists; choose another database, or use --add")
+        raise AnnotationError(f"{path} already exists; choose another database, or use `add`")
     with atomic_write(path, is_secret=True) as temp_path:
         _fill_database(make_sqlite_url(temp_path), study, items, images)
 
@@ -216,7 +216,7 @@ def _fill_database(
         with store.begin_write(lock=True) as db:
             StudyTable.metadata.create_all(db.connection())
             if db.scalar(select(StudyRow)):
-                raise AnnotationError(f"{store.name} contains a study; set another database")
+                raise AnnotationError(f"{store.name} contains a study; choose another database")
             db.add(StudyRow(config=study.to_config()))
         add_items(store, items, images)
 

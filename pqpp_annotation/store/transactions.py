@@ -183,7 +183,7 @@ class Store:
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
-            raise AnnotationError("a number or text is too large for the database", 403) from None
+            raise AnnotationError("a number or text is too large; use a smaller one", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = describe(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):

@@ -161,15 +161,15 @@ def _read_rows(study: Study, table: Table, locate: _Locator) -> list[dict[str, s
             row["prompt_id"] = f"p-{hash_parts([row['prompt']])[:12]}"
         for name in ("prompt", "image", "prompt_id"):
             if not row[name].strip():
-                raise AnnotationError(f"{locate(row)}: {name} is empty; fill in the cell")
+                raise AnnotationError(f"{locate(row)}: {name!r} is empty; fill in the cell")
         if len(row["prompt"]) > _MOST_CHARACTERS:
             what = f"prompt has more than {_MOST_CHARACTERS:,} characters; shorten the prompt"
             raise AnnotationError(f"{locate(row)}: {what}")
         for name, cell in row.items():
             if "\0" in cell:
-                raise AnnotationError(f"{locate(row)}: remove the NUL character from {name}")
+                raise AnnotationError(f"{locate(row)}: remove the NUL character from {name!r}")
             if name in _FLAGS and cell.strip().lower() not in FLAGS:
-                raise AnnotationError(f"{locate(row)}: {name} must be yes or no; got {cell!r:.40}")
+                raise AnnotationError(f"{locate(row)}: {name!r} is {cell!r:.40}; write yes or no")
         rows.append(row)
     return rows
 
@@ -257,7 +257,7 @@ def make_study(
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
-            raise AnnotationError(f"{path} already exists; choose another file, or use --add")
+            raise AnnotationError(f"{path} already exists; choose another file, or use `add`")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         required = {"name": name, "kind": kind, "database": f"{name}.db"}

@@ -87,7 +87,7 @@ def write_prompt_table(rows: Any, folder: Path, table: Path, image_column: str =
     import datasets
 
     if image_column not in rows.column_names:
-        hint = f"choose it with --image-column (columns: {', '.join(rows.column_names)[:200]})"
+        hint = f"set `image_column` (columns: {', '.join(rows.column_names)[:200]})"
         raise AnnotationError(f"no column {image_column!r} in the dataset; {hint}")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:

@@ -158,9 +158,9 @@ def serve(
             serves the study, or only one of certificate and key is set.
     """
     if (certificate is None) != (key is None):
-        raise AnnotationError("--certificate and --key: set both or neither")
+        raise AnnotationError("`certificate` and `key` belong together; set both or neither")
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", url):
-        raise AnnotationError(f"--url must be like https://example.org/study; got {url!r:.80}")
+        raise AnnotationError(f"`url` must be like https://example.org/study; got {url!r:.80}")
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
     with contextlib.ExitStack() as held:
@@ -172,7 +172,7 @@ def serve(
             listener = socket.create_server((host, port), family=family, backlog=2048)
         except (OSError, OverflowError) as error:
             said = getattr(error, "strerror", None) or str(error)
-            line = f"{host}, port {port}: {said}; set another --host or --port"
+            line = f"{host}, port {port}: {said}; choose another `host` or `port`"
             raise AnnotationError(line) from None
         held.enter_context(listener)
         secret = read_secret(Path(path).resolve().parent, study.name)

@@ -184,7 +184,7 @@ class Budget:
         >>> budget = Budget(max_calls=2)
         >>> budget.check_calls([0.0] * 3)
         Traceback (most recent call last):
-        pqpp_backbones.errors.ServiceError: 3 calls are needed, but 2 are left; raise ...
+        pqpp_backbones.errors.ServiceError: calls needed: 3, left: 2; raise ...
     """
 
     max_calls: int | None = None
@@ -246,11 +246,11 @@ class Budget:
         """Check that calls stay within the budget; the caller must have locked the ledger."""
         left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
         if calls > left:
-            raise ServiceError(f"{calls} calls are needed, but {left} are left; raise `max_calls`")
+            raise ServiceError(f"calls needed: {calls}, left: {left}; raise `max_calls`")
         money = math.inf if self.max_cost is None else self.max_cost - self.ledger.spent
         if cost > money + 1e-12:
             raise ServiceError(
-                f"{calls} calls may cost {cost:.4g}, but {money:.4g} is left; raise `max_cost`"
+                f"the calls may cost {cost:.4g}, but {money:.4g} is left; raise `max_cost`"
             )
 
 

@@ -49,7 +49,7 @@ def export(
     if untaken := [name for name in options if name not in taken]:
         allowed = ", ".join(sorted(taken)) or "none"
         names = ", ".join(configs)
-        raise BenchmarkError(f"unknown option {untaken[0]} of {names}; choose from: {allowed}")
+        raise BenchmarkError(f"no option {untaken[0]!r} of {names} (options: {allowed}); remove it")
     register()
     with replace_folder(Path(folder), (), True) as temp_path:
         files, rows, releases = {}, {}, {}

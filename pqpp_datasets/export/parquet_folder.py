@@ -175,7 +175,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise BenchmarkError(f"{folder} was not written by `pqpp build` or `pqpp datasets export`")
+        raise BenchmarkError(f"{folder} has no {MARK}; choose a folder that pqpp wrote")
     paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     for name in names:  # a link would publish another file

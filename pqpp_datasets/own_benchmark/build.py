@@ -121,10 +121,10 @@ def build_benchmark(
     inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
     files = {kind: found for kind, paths in inputs.items() if (found := _list_files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
-        wanted = "set judgments, preferences, rankings, or both runs and relevance"
+        wanted = "set `judgments`, `preferences`, `rankings`, or `runs` and `relevance`"
         raise BenchmarkError(f"missing input; {wanted}")
     if {"preferences", "rankings"} <= files.keys():
-        raise BenchmarkError("preferences and rankings define the same targets; set only one")
+        raise BenchmarkError("`preferences` and `rankings` define the same targets; set only one")
     paths = [path for some in files.values() for _, path in some]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
     identities = table = make_identity_table(prompts)
@@ -214,7 +214,7 @@ def _score_prompts(
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
             came = f"`from_format` files contain {' and '.join(sorted(kinds))}"
-            raise BenchmarkError(f"{foreign[0].path}: {came}; set only one file of votes")
+            raise BenchmarkError(f"{foreign[0].path}: {came}; give only one file of votes")
         del opened["judgments"]
         opened[kinds.pop()] = [(None, file) for file in foreign]
         if options.scale is None and options.labels is None:

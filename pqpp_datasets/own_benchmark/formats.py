@@ -167,7 +167,7 @@ def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]
     if len(images) != len(judgments):
-        what = f"expected {len(images)} judgments, one per image, got {len(judgments)}"
+        what = f"expected one judgment per image ({len(images)}), got {len(judgments)}"
         raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {what}; correct the record")
     return list(zip(images, judgments, strict=True))
 

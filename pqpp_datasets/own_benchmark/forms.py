@@ -96,7 +96,7 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
         called[role] = question
     else:
         there = f"several questions ({', '.join(questions)})" if questions else "no answers"
-        remedy = "select one with `columns` label=NAME, choice=NAME or rank=NAME"
+        remedy = "name the column with `columns` label=NAME, choice=NAME or rank=NAME"
         remedy += f", or all with `questions` {','.join(questions)}" if questions else ""
         raise BenchmarkError(f"{path}: {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
@@ -226,7 +226,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         column = options.get_columns("judgments").get("label", "")
         if column.lower() in _RANKS:
             fix = f"set `columns` rank={column} if 1 is the best, else label={column}"
-            raise BenchmarkError(f"{path}: column {column} can be a rank or a label; {fix}")
+            raise BenchmarkError(f"{path}: column {column!r} can be a rank or a label; {fix}")
         needed[0] = "image" if options.images else which
         if options.annotators or options.models or options.questions:
             table = _read_wide_table(kind, path, needed[0], options)
@@ -252,7 +252,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         if f"model{side}" not in table.rows or kind == "judgments":
             role = f"image{side}"
             if role not in table.rows:
-                what = f"`model_pattern` needs the column {role}; set `columns` {role}=COLUMN"
+                what = f"`model_pattern` needs the column {role!r}; set `columns` {role}=COLUMN"
                 raise BenchmarkError(f"{table.name}: {what}")
             images = table.rows[role].cat
             models = [options.find_model(image) for image in images.categories]
@@ -321,7 +321,7 @@ def _read_table(
             try:
                 codes_of_cells = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
             except TypeError:
-                raise BenchmarkError(f"{path}: {name} is a list; give text or numbers") from None
+                raise BenchmarkError(f"{path}: {name!r} is a list; give text or numbers") from None
             codes = np.fromiter(map(codes_of_cells.__getitem__, cells[name]), np.int32)
             columns[role] = make_column(codes, [*map(_to_text, codes_of_cells)])
     row = np.array(cells[ROW]) if ROW in cells else None  # if lists became rows
@@ -373,7 +373,7 @@ def _refuse_missing(
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):
             remedy = f"set `from_format` {tool}"
-    what = f"missing column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+    what = f"missing column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
     there = f"(columns: {', '.join(names)[:200] or 'none'})"
     table.faults.insert(0, f"{table.name}: {what} {there}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):

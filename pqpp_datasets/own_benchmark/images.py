@@ -191,4 +191,4 @@ def _refuse_outside_files(folder: Path, root: Path) -> None:
         facts = parse_yaml(block[2] if block else text * (path.suffix == ".yaml"), str(path))
         listed = facts.get("configs") if isinstance(facts, dict) else None
         if _IS_ELSEWHERE.search(json.dumps(listed, default=str)):
-            raise BenchmarkError(f"{path} lists files elsewhere; copy the files into its folder")
+            raise BenchmarkError(f"{path} lists files outside its folder; copy them into it")

@@ -96,7 +96,7 @@ class LongTable:
         """Add an error line about invalid cells, with the first invalid value and `allowed`."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
-            self.add_fault(role, rows, f"{self.get_column(role, rows[0])} is {cell}, {allowed}")
+            self.add_fault(role, rows, f"{self.get_column(role, rows[0])!r} is {cell}, {allowed}")
 
     def raise_faults(self) -> None:
         """Raise the first ten error lines, if there are any.
@@ -120,7 +120,7 @@ class LongTable:
         """Add an error line about empty cells of a role."""
         rows = self.find_rows(role, (not text.strip() for text in self.rows[role].cat.categories))
         if len(rows):
-            self.add_fault(role, rows, f"{self.get_column(role, rows[0])} is empty; {remedy}")
+            self.add_fault(role, rows, f"{self.get_column(role, rows[0])!r} is empty; {remedy}")
 
     def parse_values(
         self, role: str, parse: Callable[[str], float | None], allowed: str

@@ -156,7 +156,7 @@ def _get_only_value(where: str, example: Mapping[str, list], name: str, kind: ty
         raise file_error(where, f"missing feature {name}, found {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise file_error(where, f"{name} is {str(values)[:40]}, expected 1 {kind.__name__} value")
+        raise file_error(where, f"{name} is {str(values)[:40]}, expected 1 value ({kind.__name__})")
     return values[0]
 
 
@@ -207,7 +207,7 @@ def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes |
     with reraise(f"{path} is not a Parquet file", "download the file again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
-            raise BenchmarkError(f"{path}: missing column {min(lacking)}; use Pick-a-Pic v1")
+            raise BenchmarkError(f"{path}: missing column {min(lacking)!r}; use Pick-a-Pic v1")
         for group in range(file.num_row_groups):
             # Images are nearly all of the bytes, so only those of wanted uids are read.
             table = file.read_row_group(group, columns=["caption", *_UIDS])

@@ -221,7 +221,7 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     try:
         note = dict(parse_json(store.read(_get_metadata_path(name))))
     except (OSError, TypeError, ValueError):
-        raise EngineError(f"{store}/{name} has a damaged JSON file; remove both files") from None
+        raise EngineError(f"the JSON file of {store}/{name} is damaged; remove both") from None
     if lacking := set(_LISTED) - set(note):
         wrong = f"the JSON file of {store}/{name} has no {min(lacking)!r}"
         raise EngineError(f"{wrong}; move images of other programs to another folder")
@@ -235,7 +235,7 @@ def _reuse_image(store: ShardStore, generator: Generator, image: ImageRequest) -
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
         if note.get(key) != value:
             what = f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}"
-            raise EngineError(f"{what}; name another folder or another --model-name")
+            raise EngineError(f"{what}; choose another folder or `model_name`")
     return note
 
 

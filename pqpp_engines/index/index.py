@@ -106,7 +106,7 @@ class Index:
         vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             how = f"embed the queries with {self.config['model'] or 'the model of the index'}"
-            raise EngineError(f"queries are {vectors.shape}, not (n, {self.config['size']}); {how}")
+            raise EngineError(f"query shape {vectors.shape}, not (n, {self.config['size']}); {how}")
         k = min(k, len(self))
         with reraise(f"{self.folder}: a damaged index", "build it again", EngineError):
             scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
@@ -191,7 +191,7 @@ def build_index(
         wanted = "(items, size) or (items, vectors, size), with no dimension of 0"
         raise EngineError(f"embeddings must have shape {wanted}; got {shape}")
     if len(ids) != len(embeddings):
-        raise EngineError(f"expected {len(embeddings)} ids, one for each item; got {len(ids)}")
+        raise EngineError(f"expected one id per item ({len(embeddings)}); got {len(ids)}")
     recall, probes = 1.0, 0
     with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process

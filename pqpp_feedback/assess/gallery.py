@@ -76,7 +76,7 @@ def render_gallery(
         inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
         shown[name] = next(inside, None)
     if not any(shown.values()):
-        raise FeedbackError(f"{root} has none of the {len(images)} images; choose another folder")
+        raise FeedbackError(f"{root} has none of the assessed images; choose another folder")
     answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
     cards = []
     for name, some in images.items():

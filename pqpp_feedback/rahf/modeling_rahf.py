@@ -336,7 +336,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             attention_mask = None if attention_mask is None else attention_mask[:, None]
         batch, tasks, _ = input_ids.shape
         if task_ids is None and tasks != len(TASK_STRINGS):
-            raise FeedbackError(f"`input_ids` has {tasks} task(s) per image; set `task_ids`")
+            raise FeedbackError(f"got {tasks} of {len(TASK_STRINGS)} tasks; set `task_ids`")
         task = torch.arange(tasks).repeat(batch) if task_ids is None else task_ids.flatten()
         task = task.to(input_ids.device)
         mask = None if attention_mask is None else attention_mask.flatten(0, 1)

@@ -80,7 +80,7 @@ class RahfProcessor(ProcessorMixin):
         """
         words = self.encode_words(prompt)
         if len(labels) != len(words):
-            expected = f"expected {len(words)} labels, one for each word of {prompt!r:.80}"
+            expected = f"expected one label for each word of {prompt!r:.80} ({len(words)})"
             raise FeedbackError(f"{expected}; got {len(labels)}")
         tokens: list[int] = []
         for word, label in zip(words, labels, strict=True):

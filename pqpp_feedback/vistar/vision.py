@@ -164,7 +164,7 @@ class Vision:
             near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
             values = 1 / (near + load_params("vision")["far_nearness"])
         if not np.ptp(values) > 1e-5 * values.mean():
-            raise FeedbackError("the depth model predicts one distance for the whole image")
+            raise FeedbackError("the depth model predicts the same distance for all pixels")
         return values
 
     def compare(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:

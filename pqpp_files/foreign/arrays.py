@@ -37,7 +37,7 @@ def load_array(
     """
     import numpy as np
 
-    remedy = "write one array with numpy.save"
+    remedy = "write one array of numbers with numpy.save"
     with reraise(f"{path}: {fault}", remedy, error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
         array = np.lib.format.open_memmap(_require_regular_file(path), mode="r")

@@ -69,7 +69,7 @@ def read_bounded(
 
 def parse_json(
     content: str | bytes,
-    name: str = "a text",
+    name: str = "the text",
     error: type[PqppError] = FileError,
     remedy: str = "copy or write the file again",
     **hooks: Any,
@@ -173,8 +173,7 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line += content.count(b"\n", 0, error.start)
-        fault = f"line {line}: not UTF-8 ({error.reason})"
-        raise FileError(f"{name}, {fault}; convert the file to UTF-8") from None
+        raise FileError(f"{name}, line {line}: not UTF-8 ({error.reason}); save as UTF-8") from None
 
 
 def refuse_constant(name: str) -> None:

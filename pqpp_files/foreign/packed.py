@@ -47,7 +47,8 @@ def check_size(size: int, name: str, max_bytes: int) -> None:
         FileError: The size exceeds the limit.
     """
     if size > max_bytes:
-        raise FileError(f"{name} takes more than {max_bytes:,} bytes in memory; raise --max-bytes")
+        remedy = "raise --max-bytes or PQPP_MAX_BYTES"
+        raise FileError(f"{name} takes more than {max_bytes:,} bytes in memory; {remedy}")
 
 
 def read_limited(file: BinaryIO, max_bytes: int) -> bytes:

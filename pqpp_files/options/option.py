@@ -265,7 +265,6 @@ def check_path(name: str, kind: str, value: str) -> None:
     """
     from pqpp_files.open_input import is_input
 
-    text = f"`{name}` is {quote(value)}"
     if kind == "output":
         try:
             return check_output_folder(value)
@@ -280,4 +279,5 @@ def check_path(name: str, kind: str, value: str) -> None:
     if not is_there:
         raise PqppError(f"`{name}`: no such {wanted} {quote(value)}; check the path")
     if is_folder == (wanted == "file"):
-        raise PqppError(f"{text}, a {'folder' if is_folder else 'file'}; name a {wanted}")
+        other = "folder" if is_folder else "file"
+        raise PqppError(f"`{name}` is {quote(value)}, a {other}; name a {wanted}")

@@ -15,7 +15,7 @@ from pqpp_files.options.flags import add_options, strip_none
 from pqpp_files.options.option import Options, find_option, get_fields, quote, split_items
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
-_WORDS = {int: "a whole number", float: "a number", str: "a quoted text", bool: "true or false"}
+_WORDS = {int: "a whole number", float: "a number", str: "a quoted string", bool: "true or false"}
 
 
 def parse_recipe(

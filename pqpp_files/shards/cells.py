@@ -104,7 +104,7 @@ def replace_invalid_utf8(table: pa.Table) -> pa.Table:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
             if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-                raise FileError(f"column {name!r} is damaged ({error}); mend the column") from None
+                raise FileError(f"column {name!r} is damaged ({error}); write it again") from None
             cells = _to_list(column)
             valid = [c.decode("utf-8", "replace") if isinstance(c, bytes) else c for c in cells]
             table = table.set_column(index, name, pa.array(valid, column.type))

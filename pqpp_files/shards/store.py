@@ -53,7 +53,7 @@ class ShardStore:
                 repository, in which each output would be a commit.
         """
         if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
-            remedy = "write to a folder, then run hf upload-large-folder"
+            remedy = "write to a folder, then run `hf upload-large-folder`"
             raise FileError(f"each shard would be a commit to {self.url}; {remedy}")
         if self.is_local:
             return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])

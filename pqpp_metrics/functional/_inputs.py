@@ -135,7 +135,7 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
 
 
 def as_texts(name: str, value: Any) -> list[str]:
-    texts = as_entries(name, value, "texts")
+    texts = as_entries(name, value, "strings")
     if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
         raise MetricInputError(f"`{name}` must contain only strings; got {', '.join(others)}")
     return texts
@@ -217,7 +217,7 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
         return np.empty((0, 2))
     pairs = as_floats(name, points, ndim=2, finite=False)
     if pairs.shape[1] != 2:
-        raise shape_error(name, pairs, "must have shape (points, 2), a row and a column each")
+        raise shape_error(name, pairs, "must have shape (points, 2): row and column")
     inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
     if not inside.all():
         outside = pairs[~inside.all(axis=1)][0].tolist()

@@ -397,7 +397,7 @@ def bradley_terry(
     wins = as_floats("wins", wins, ndim=2)
     models = len(wins)
     if wins.shape != (models, models) or models < 2:
-        raise shape_error("wins", wins, "must have a row and a column for each of 2 or more models")
+        raise shape_error("wins", wins, "must be a square matrix with at least 2 models")
     if (wins < 0).any() or np.diagonal(wins).any():
         raise MetricInputError("`wins` must not be negative, and must be 0 on the diagonal")
     confidence = require_between("confidence", confidence, 0, 1)

@@ -64,7 +64,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     for index, pair in enumerate(zip(predictions, references, strict=True)):
         are_texts = [isinstance(side, str) for side in pair]
         if are_texts[0] != are_texts[1]:
-            raise MetricInputError(f"sample {index} has text on one side and labels on the other")
+            raise MetricInputError(f"sample {index} pairs text with labels; use only one of them")
         if are_texts[0]:
             left, right = (
                 Counter(

@@ -54,7 +54,7 @@ def match_rate(
     table = _categories.to_label_array("groups", groups)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or table.size == 0 or len(table) != len(hits):
-        raise _inputs.shape_error("groups", table, f"must have {len(hits)} rows, one per image")
+        raise _inputs.shape_error("groups", table, f"must have one row per image ({len(hits)})")
     columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
     names = _as_group_names(group_names, len(columns))
     codes: Integers = np.zeros(len(hits), dtype=np.intp)

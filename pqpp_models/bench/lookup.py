@@ -159,7 +159,7 @@ class FunctionPredictor(Predictor):
             raise
         except Exception as error:  # a user's function may raise anything
             raise PredictorError(
-                f"{self.title} failed on {len(rows)} prompts ({describe(error)}); fix the function"
+                f"{self.title} failed on the prompts ({describe(error)}); fix the function"
             ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)
@@ -168,8 +168,8 @@ class FunctionPredictor(Predictor):
         if values.size != len(rows):
             raise PredictorError(
                 f"{self.title} returned {type(answer).__name__} of shape "
-                f"{np.shape(answer) if np.ndim(answer) else ()} for {len(rows)} prompts; return "
-                "one number per prompt"
+                f"{np.shape(answer) if np.ndim(answer) else ()}; return one number per prompt "
+                f"({len(rows)})"
             )
         return values.reshape(-1, 1)
 
@@ -287,8 +287,8 @@ def join_by_prompt(
     key = next((name for name in KEYS if name in table and name in rows), None)
     if key is None:
         raise PredictorError(
-            f"{table_name} has no column {' or '.join(k for k in KEYS if k in rows)} (columns: "
-            f"{', '.join(table)}); add one"
+            f"{table_name} has no column {' or '.join(repr(k) for k in KEYS if k in rows)} "
+            f"(columns: {', '.join(table)}); add one"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]

@@ -64,7 +64,7 @@ class BertPredictorConfig(PredictorConfig):
         assert self.targets is not None
         if self.target_weights is not None and len(self.target_weights) != len(self.targets):
             raise ValueError(
-                f"`target_weights` must have {len(self.targets)} values, one per target; got "
+                f"`target_weights` must have one value per target ({len(self.targets)}); got "
                 f"{len(self.target_weights)}"
             )
         self.id2label = dict(enumerate(self.targets))

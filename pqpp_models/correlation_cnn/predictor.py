@@ -111,8 +111,8 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
             raise PredictorError(f"{where} has an array of shape {matrices.shape}; use {_ALLOWED}")
         if len(matrices) != channels:
-            needed = f"the predictor needs {channels}, one per channel"
-            raise PredictorError(f"{where} has {len(matrices)} matrices; {needed}")
+            wanted = f"must have one matrix per channel ({channels})"
+            raise PredictorError(f"{where} {wanted}; got {len(matrices)}")
         if not np.isfinite(matrices).all():
             raise PredictorError(f"{where} contains NaN or infinity; remove the row")
         stacked[index] = pad_or_crop(matrices, size)

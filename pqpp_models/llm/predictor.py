@@ -123,7 +123,7 @@ class LlmPredictor(Predictor):
         known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
-                f"{few[0]} needs scores for at least {FEWEST} prompts; got {known[few[0]].sum()}"
+                f"{few[0]!r} needs scores for at least {FEWEST} prompts; got {known[few[0]].sum()}"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
@@ -140,7 +140,7 @@ class LlmPredictor(Predictor):
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
                 raise PredictorError(
-                    f"{chat.name} gave {len(levels)} ratings of {target}; use another model"
+                    f"{chat.name} gave fewer than 2 ratings of {target!r}; use another model"
                 )
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])

@@ -37,7 +37,7 @@ def _guard_reading(resource: str) -> Iterator[None]:
             yield
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
             if refused := _REFUSED.search(str(error)):
-                line = f"NLTK refuses {resource!r} in {refused[1]}, where others can change files"
+                line = f"NLTK refuses {resource!r} in {refused[1]}, which others can write to"
                 raise PredictorError(f"{line}; run: chmod -R go-w '{refused[1]}'") from None
             reason = f"cannot be read ({type(error).__name__}); delete {resource!r}"
             if isinstance(error, LookupError):

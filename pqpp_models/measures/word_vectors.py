@@ -37,7 +37,7 @@ class WordVectors:
         array = np.asarray(vectors, dtype=np.float32)
         if array.ndim != 2 or len(array) != len(words) or array.size == 0:
             raise PredictorError(
-                f"`vectors` must be a non-empty matrix with one row per word ({len(words)} words); "
+                f"`vectors` must be a non-empty matrix with one row per word ({len(words)}); "
                 f"got the shape {array.shape}"
             )
         if not np.isfinite(array).all():

@@ -87,7 +87,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
-        named, there = " or ".join(missing), ", ".join(table.column_names)
+        named, there = " or ".join(map(repr, missing)), ", ".join(table.column_names)
         raise PqppError(f"{recipe.dataset}, {split}: no column {named} (columns: {there}); add it")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _find_targets(table, recipe.targets, split, limits)
@@ -143,7 +143,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name} of {split} must be numeric, not {feature}")
+        raise PqppError(f"column {name!r} of {split} must be numeric, not {feature}")
     return column
 
 

@@ -73,7 +73,7 @@ def test_hwpq_respects_the_limits_of_an_endpoint(folder, tmp_path, capsys, monke
         command += ["--questionnaires", str(kept / "q"), "--ledger", str(kept / "a")]
         # 1 questionnaire, and 2 images that can be opened, 2 x 3 each.
         assert main([*command, "--max-calls", "12"]) == 2
-        assert "13 calls are needed, but 12 are left" in capsys.readouterr().err
+        assert "calls needed: 13, left: 12" in capsys.readouterr().err
         assert server.asked == []
         assert main([*command, "--max-calls", "13", "--prices", "1,2", "--max-cost", "9"]) == 0
         told = capsys.readouterr().err

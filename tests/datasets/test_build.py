@@ -176,8 +176,8 @@ def test_folder_loads_and_reports(tmp_path, cache):
 
 
 FAULTS = {
-    "label": ([("A", "1", "m", "a", "3", "")], r"row 2: label is '3', expected one of 2, 1, 0, -1"),
-    "control": ([("A", "1", "m", "a", "2", "maybe")], "row 2: control is 'maybe', expected one of"),
+    "label": ([("A", "1", "m", "a", "3", "")], r"row 2: 'label' is '3', expected one of 2, 1, 0"),
+    "control": ([("A", "1", "m", "a", "2", "maybe")], "row 2: 'control' is 'maybe', expected one"),
     "twice": (
         [("A", "1", "m", "a", 2, "")] * 2,
         r"row 3: this .* \('A', 'm', '1', 'a'\) is also in",
@@ -186,7 +186,7 @@ FAULTS = {
         [("A", "1", "m", "a", 2, "yes"), ("A", "2", "m", "a", 2, "no")],
         "row 3: 'a' is a control member in other rows",
     ),
-    "empty": ([("A", "1", "m", "a", 2, ""), ("A", None, "m", "b", 2, "")], "row 3: image is empty"),
+    "empty": ([("A", "1", "m", "a", 2, ""), ("A", None, "m", "b", 2, "")], "3: 'image' is empty"),
 }
 
 

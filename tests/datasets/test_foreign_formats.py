@@ -182,7 +182,7 @@ def test_imagereward(tmp_path):
     path.write_text(json.dumps(records))
     expected = shares(pd.DataFrame(rows, columns=["prompt", "a", "b", "person", "share"]))
     compare(build(path, from_format="imagereward", model_pattern="^([^/]+)/"), expected, "rate")
-    with pytest.raises(BenchmarkError, match=r"missing column model .*`model_pattern` REGEX"):
+    with pytest.raises(BenchmarkError, match=r"missing column 'model' .*`model_pattern` REGEX"):
         build(path, from_format="imagereward")
 
     votes = voted(7, people=("one",), high=7)
@@ -275,7 +275,7 @@ def test_dotted_paths_of_plain_tables(tmp_path):
     for file in (path, tmp_path / "votes.parquet"):
         compare(build(file, columns=columns, scale="1..5"), means(votes))
     with pytest.raises(
-        BenchmarkError, match=r"missing column data\.txet .columns: data, who\.am, answer"
+        BenchmarkError, match=r"missing column 'data\.txet' .columns: data, who\.am, answer"
     ):
         build(path, columns={**columns, "prompt": "data.txet"}, scale="1..5")
 
@@ -293,7 +293,7 @@ def test_what_is_refused(tmp_path):
     for name, content, expected in (
         ("argilla", [{"fields": {"prompt": "a"}, "responses": {"x": said, "y": said}}], "x, y"),
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], "taskAnswers is not JSON"),
-        ("argilla", [{"fields": {"prompt": ["a"]}, "responses": {"x": said}}], "prompt is a list"),
+        ("argilla", [{"fields": {"prompt": ["a"]}, "responses": {"x": said}}], "prompt' is a list"),
         ("label-studio", two, "record 2: q: expected one answer"),
     ):
         path.write_text(json.dumps(content))

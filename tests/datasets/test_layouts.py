@@ -17,7 +17,7 @@ def test_a_column_a_model(tmp_path):
     assert scores(built, "flux-2_rating") == {"A": 1.5, "B": None}
     assert [t.model for t in built.targets] == ["sdxl", "Flux 2", None]
     assert "1 blank vote left out" in built.notes
-    with pytest.raises(BenchmarkError, match=r"v\.csv, row 4: Flux 2 is empty; .*`blank` to drop"):
+    with pytest.raises(BenchmarkError, match=r"v\.csv, row 4: 'Flux 2' is empty; .*`blank` to"):
         build(path, models=["sdxl", "Flux 2"], scale="likert5")
     with pytest.raises(BenchmarkError, match="set only one"):
         BuildOptions(models=["sdxl"], model="m")
@@ -30,7 +30,7 @@ def test_the_model_in_the_name_of_an_image(tmp_path):
     path = write(tmp_path / "v.csv", *lines, header="prompt,image,annotator,label")
     built = build(path, model_pattern="([^/_]+)_[0-9]", scale="likert5")
     assert scores(built, "sd-1.5_rating") == {"A": 3.0} and scores(built, "x_rating") == {"A": 5.0}
-    with pytest.raises(BenchmarkError, match=r"row 4: image is 'out/x_0\.png', which `model_pat"):
+    with pytest.raises(BenchmarkError, match=r"row 4: 'image' is 'out/x_0\.png', which `model_pat"):
         build(path, model_pattern="sd", scale="likert5")
     with pytest.raises(BenchmarkError, match="not a regular expression"):
         build(path, model_pattern="(", scale="likert5")

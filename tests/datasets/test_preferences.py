@@ -113,11 +113,11 @@ def test_a_benchmark_of_preferences(tmp_path):
 def test_what_is_refused_of_preferences(tmp_path):
     path = tmp_path / "v.csv"
     for rows, options, expected in (
-        (["A,m,m,a,x"], {}, r"row 2: model_b is 'm', the same as model_a"),
+        (["A,m,m,a,x"], {}, r"row 2: 'model_b' is 'm', the same as model_a"),
         (
             ["A,m,n,better,x"],
             {},
-            r"row 2: choice is 'better', expected one of a, .* `missing`=better",
+            r"row 2: 'choice' is 'better', expected one of a, .* `missing`=better",
         ),
         (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 3: this choice .* row 2; .* `repeats` to first"),
     ):
@@ -146,7 +146,7 @@ def test_the_chosen_model_may_be_named(tmp_path):
     assert names.preferences.strength.tolist() == sides.preferences.strength.tolist()
     assert scores(names, "m_rate") == scores(sides, "m_rate") == {"A": 0.5, "B": 0.5, "C": 0.0}
     path = write(tmp_path / "v.csv", "A,m,n,m,x", "A,n,o,m,x", header=HEADER)
-    with pytest.raises(BenchmarkError, match=r"row 3: choice is 'm', expected one of a"):
+    with pytest.raises(BenchmarkError, match=r"row 3: 'choice' is 'm', expected one of a"):
         build(preferences=path)
     # A word of the scale keeps its meaning where a model has it for a name.
     path = write(tmp_path / "v.csv", "A,m,a,a,x", "A,m,a,b,y", "B,m,a,m,x", header=HEADER)

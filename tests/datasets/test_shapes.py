@@ -181,8 +181,8 @@ def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
     words = ["build", str(path), "--scale", "likert5", "--output", str(tmp_path / "mine")]
     assert main(words) == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 3 and "missing column model (columns" in said
-    assert "row 9: annotator is empty" in said and "row 9: label is '9'" in said
+    assert said.count("\n") == 3 and "missing column 'model' (columns" in said
+    assert "row 9: 'annotator' is empty" in said and "row 9: 'label' is '9'" in said
     marks = re.search(r"--missing-labels=\S+", said)[0]
     votes = votes.assign(annotator=ROWS["annotator"]).rename(columns={"label": "score"})
     votes.replace({"score": {9: 5}}).drop(columns="fit").to_csv(path, index=False)

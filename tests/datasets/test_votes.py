@@ -45,8 +45,8 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
     [
         (["1", "2"], "labels 1, 2 fit pqpp and likert5; set `scale`"),
         (["1", "2", "3", "4"], "labels 1, 2, 3, 4 fit likert5 and 1..4; set `scale`"),
-        (["1", "7"], "row 3: label is '7', and labels 1, 7 fit none of pqpp, yes-no,"),
-        (["1", "5", "3", "33", "4"], r"row 5: label is '33', and labels .* `missing`=33 if"),
+        (["1", "7"], "row 3: 'label' is '7', and labels 1, 7 fit none of pqpp, yes-no,"),
+        (["1", "5", "3", "33", "4"], r"row 5: 'label' is '33', and labels .* `missing`=33 if"),
         (["good", "bad"], 'bad, good fit likert5 and others; .*"good": '),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_column_an_annotator(tmp_path):
         "scale": "yes-no",
         "missing": ["-1"],
     }
-    with pytest.raises(BenchmarkError, match=r"row 4: r2 is empty; .* `blank` to drop"):
+    with pytest.raises(BenchmarkError, match=r"row 4: 'r2' is empty; .* `blank` to drop"):
         build(path, **options)
     built = build(path, **options, blank="drop")
     assert scores(built, "sd-2.1_rate") == {"A": 0.5, "B": 0.0}
@@ -145,7 +145,7 @@ def test_a_column_an_annotator(tmp_path):
         "4 votes marked as missing (-1) left out",
         "annotators: 3 columns, each counted as one person",
     )
-    with pytest.raises(BenchmarkError, match=r"missing column r4 .columns: image, caption"):
+    with pytest.raises(BenchmarkError, match=r"missing column 'r4' .columns: image, caption"):
         build(path, **{**options, "annotators": ["r1", "r4"]})
 
 
@@ -162,9 +162,9 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
     assert f"{prompts}: skipped 1 of 3 rows that are not in {votes}" in built.notes
     assert {prompts, images, votes} == set(built.inputs)
     for path, line, expected in (
-        (votes, "3.png,2", r"row 4: image is '3\.png', not found in .*i\.csv"),
-        (images, "1.png,7,SD", r"i\.csv, row 4: image is '1\.png', the same as in row 2"),
-        (prompts, "7,D,x", r"p\.csv, row 5: id is '7', the same as in row 3"),
+        (votes, "3.png,2", r"row 4: 'image' is '3\.png', not found in .*i\.csv"),
+        (images, "1.png,7,SD", r"i\.csv, row 4: 'image' is '1\.png', the same as in row 2"),
+        (prompts, "7,D,x", r"p\.csv, row 5: 'id' is '7', the same as in row 3"),
     ):
         before = path.read_text()
         path.write_text(before + line + "\n")
@@ -176,7 +176,7 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
 def test_lists_of_votes(tmp_path):
     path = tmp_path / "v.json"
     path.write_text('[{"prompt": "A", "model": "m", "image": "i", "label": [5, "", 1]}]')
-    with pytest.raises(BenchmarkError, match=r"v\.json, record 1: label is empty"):
+    with pytest.raises(BenchmarkError, match=r"v\.json, record 1: 'label' is empty"):
         build(path, scale="likert5")
     built = build(path, scale="likert5", blank="drop")
     assert scores(built, "m_rating") == {"A": 3.0}
@@ -352,7 +352,7 @@ def test_prompts_that_look_alike_are_one(tmp_path, name):
 
 def test_same_text_with_ids_of_their_own(tmp_path):
     path = write(tmp_path / "v.csv", *SAME_TEXT, header=HEADER + ",prompt_id")
-    with pytest.raises(BenchmarkError, match=r"row 3: prompt_id is '2', .* `same_text` to keep"):
+    with pytest.raises(BenchmarkError, match=r"row 3: 'prompt_id' is '2', .* `same_text` to keep"):
         build(path, scale="likert5")
     for seed in range(5):
         built = build(path, scale="likert5", same_text="keep", seed=seed)

@@ -104,7 +104,7 @@ def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_pa
                  str(tmp_path / "out.csv")]  # fmt: skip
         assert main([*words, "--max-calls", "2"]) == 2
         error = capsys.readouterr().err
-        assert "1 calls are needed, but 0 are left" in error
+        assert "calls needed: 1, left: 0" in error
         assert "later prompts are unchanged" in error
         assert len((tmp_path / "kept.jsonl").read_text().splitlines()) == 1
         assert len((tmp_path / "out.csv").read_text().splitlines()) == 3

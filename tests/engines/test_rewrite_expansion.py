@@ -25,7 +25,7 @@ def test_a_model_in_this_process_writes_within_its_limits(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "(unchanged)" in out and "3 calls" in err
     assert main([*words, "2"]) == 2
-    assert "1 calls are needed, but 0 are left" in capsys.readouterr().err
+    assert "calls needed: 1, left: 0" in capsys.readouterr().err
     assert main([*words[:-1], "--predictor", str(tmp_path / "writer")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 

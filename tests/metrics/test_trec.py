@@ -61,7 +61,7 @@ def test_standard_input(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", stream)
     assert lines_of(read_run("-")) == lines_of(read_run(write(tmp_path, "run", RUN)))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q Q0 d 1 2")))
-    with pytest.raises(MetricInputError, match=r"standard input, line 1: .* got 5 words"):
+    with pytest.raises(MetricInputError, match=r"standard input, line 1: .* got 5"):
         read_run("-")
     (tmp_path / "r.gz").write_bytes(gzip.compress(RUN.encode())[:-9])
     with pytest.raises(FileError, match=r"r\.gz is a damaged gzip file"):
@@ -72,9 +72,9 @@ def test_standard_input(tmp_path, monkeypatch):
     ("read", "text", "words"),
     [
         (read_run, "", "is empty"),
-        (read_run, "q Q0 d1 1 3 t\n\n# one\nq Q0 d2 2 3\n", "line 4: .* got 5 words"),
+        (read_run, "q Q0 d1 1 3 t\n\n# one\nq Q0 d2 2 3\n", "line 4: .* got 5"),
         (read_run, "q Q0 d1 1 NA t\n", "line 1: the score .* got 'NA'"),
-        (read_qrels, "q 0 d1 1 extra\n", "line 1: .* got 5 words"),
+        (read_qrels, "q 0 d1 1 extra\n", "line 1: .* got 5"),
         (read_qrels, "q 0 d1 inf\n", "line 1: the relevance .* got 'inf'"),
         (read_qrels, "q 0 d1 1_0\n", "line 1: the relevance .* got '1_0'"),
     ],

@@ -67,7 +67,7 @@ def test_similarities_and_embeddings_are_the_same():
     [
         ({}, "has no similarities"),
         ({"similarities": np.zeros((2, 3))}, "of shape"),
-        ({"similarities": np.zeros((2, 4, 4))}, "has 2 matrices"),
+        ({"similarities": np.zeros((2, 4, 4))}, "per channel .1.; got 2"),
         ({"similarities": [[1.0, float("nan")], [0.0, 1.0]]}, "NaN or infinity"),
         ({"similarities": [[1.0], [0.0, 1.0]]}, "ragged"),
         ({"embeddings": [["a"]]}, "ragged or non-numeric"),

@@ -44,7 +44,7 @@ def test_a_predictor_of_ones_own(monkeypatch):
         ("statik", "did you mean 'static'"),
         (
             "linguistic",
-            "is a group of predictors; choose one of them, like n_synsets or n_words or mean",
+            "is a group of predictors; choose one, such as n_synsets or n_words or mean",
         ),
         ("", "pqpp models list"),
     ],

@@ -93,7 +93,7 @@ def test_listed_benchmarks_tell_their_targets_before_they_are_read():
 @pytest.mark.parametrize(
     ("columns", "targets", "said"),
     [
-        ({}, ["glide_hbpp"], "no column glide_hbpp .columns: prompt"),
+        ({}, ["glide_hbpp"], "no column 'glide_hbpp' .columns: prompt"),
         ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"must be from 1 to 5; .* from 7 to 7"),
     ],
 )

@@ -206,8 +206,8 @@ GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
         ({}, {"train_split": "train[:0]"}, r'"train\[:0\]" corresponds to no data.*choose another'),
         ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 is missing"),
         ({"prompt": [3, 4]}, {}, "the prompt at index 0 is 3, not a string"),
-        ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train must be numeric, not string"),
-        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "mean_hbpp of train must be numeric"),
+        ({"mean_hbpp": ["good", "bad"]}, {}, "'mean_hbpp' of train must be numeric, not string"),
+        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "'mean_hbpp' of train must be numeric"),
     ],
 )
 def test_datasets_that_cannot_be_learned_from(script, recipe, tmp_path, rows, more, message):

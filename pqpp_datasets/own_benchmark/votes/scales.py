@@ -310,5 +310,5 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role
-        raise BenchmarkError(f"{table.name}: no {noun}s ({'; '.join(notes)}); add {noun}s")
+        raise BenchmarkError("; ".join([f"{table.name}: no {noun}s", *notes, f"add {noun}s"]))
     return values[codes]

@@ -101,7 +101,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         outside = rows.index[people.cat.codes.isin(both) & ~control]
         if len(outside):
             fault = f"{people[outside[0]]!r:.60} is a control member in other rows, but not here"
-            table.add_fault("annotator", outside, f"{fault}; set control in all their rows")
+            table.add_fault("annotator", outside, f"{fault}; set 'control' in all their rows")
     _report_shared_images(table, rows[rows["model"] != options.reference_model])
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]

@@ -80,10 +80,10 @@ class Questionnaires:
         if path.is_file():
             try:
                 entry = read_json(path)
-                if entry["prompt"] != prompt:
+                if entry.get("prompt") != prompt:
                     raise ValueError("the file is for another prompt")
-                validate_questionnaire(entry["questionnaire"])
-            except (ValueError, KeyError, TypeError) as error:
+                validate_questionnaire(entry.get("questionnaire"))
+            except (ValueError, AttributeError) as error:
                 wrong = f"{path} is not a usable questionnaire ({str(error)[:120]})"
                 raise FeedbackError(f"{wrong}; remove the file and run again") from None
             return entry["questionnaire"]
@@ -159,7 +159,7 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
             levels.append({**questionnaire[name], "questions": questions})
         levels = _normalise(levels, "level_weight", "the four levels")
     except (TypeError, KeyError) as error:
-        raise BenchmarkError(f"the reply has another form than requested ({error!r:.60})") from None
+        raise BenchmarkError(f"the reply lacks the requested form ({error!r:.60})") from None
     checked = {**questionnaire, **dict(zip(LEVELS, levels, strict=True))}
     validate_questionnaire(checked)
     return checked

@@ -393,7 +393,7 @@ def _choose_limits(
             )
         elif known.min() == known.max():
             left_out.append(
-                f"target {target!r} is {known[0]:g} for every prompt; use scores that differ"
+                f"target {target!r} is {known[0]:g} for every prompt; choose another target"
             )
         else:
             low, high = float(known.min()), float(known.max())

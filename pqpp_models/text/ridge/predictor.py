@@ -246,7 +246,7 @@ def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
     for name in targets:
         if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
             raise PredictorError(
-                f"a target must be text without commas or outer spaces, not empty; got {name!r:.60}"
+                f"a target must be non-empty text without commas or outer spaces; got {name!r:.60}"
             )
     if not targets or len(set(targets)) < len(targets):
         raise PredictorError(f"`targets` must be one or more different names; got {list(targets)}")

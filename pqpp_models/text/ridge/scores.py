@@ -77,7 +77,7 @@ def read_score_table(
     names = _choose_columns(dataset, targets, rows.column_names, drop_single_means(declared))
     kinds = {name: getattr(rows.features[name], "dtype", "list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
-        fault = f"column {others[0]} must be numeric, not {kinds[others[0]]}"
+        fault = f"column {others[0]!r} must be numeric, not {kinds[others[0]]}"
         raise PredictorError(f"`dataset` {dataset}: {fault}; choose other columns with `targets`")
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     limits = {n: ends for n in names if n in declared and (ends := declared[n].limits)}

@@ -77,8 +77,8 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"url": "study.example"}, r"--url must be like .*; got 'study\.example'"),
-        ({"url": "https://a.example/a b"}, r"--url must be like .*a b'"),
+        ({"url": "study.example"}, r"`url` must be like .*; got 'study\.example'"),
+        ({"url": "https://a.example/a b"}, r"`url` must be like .*a b'"),
     ],
 )
 def test_what_cannot_be_served_is_told(tmp_path, port, options, said):

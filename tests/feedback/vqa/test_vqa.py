@@ -43,7 +43,7 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         words += ["--chat-url", server.url]
         words += ["--chat-model", "m", "--ledger", str(tmp_path / "calls"), "--output", str(out)]
         assert main([*words, "--max-calls", "2"]) == 2
-        assert "3 calls are needed, but 2 are left" in capsys.readouterr().err
+        assert "calls needed: 3, left: 2" in capsys.readouterr().err
         assert server.asked == []
         server.answer = lambda body: completion("Yes", tops)
         server.faults = [None, None, (400, "no", "content_policy_violation")]
@@ -73,7 +73,7 @@ def test_a_plan_subtracts_the_answers_about_its_own_images_alone(folder, tmp_pat
             Image.new("RGB", (9, 9), "blue").save(path)
         words += ["--output", str(tmp_path / "b.parquet"), "--max-calls"]
         assert main([*words, "4"]) == 2 and len(server.asked) == 3
-        assert "2 calls are needed, but 1 are left" in capsys.readouterr().err
+        assert "calls needed: 2, left: 1" in capsys.readouterr().err
         assert main([*words, "5"]) == 0 and len(server.asked) == 5
 
 

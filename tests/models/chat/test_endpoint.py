@@ -85,7 +85,7 @@ def test_limits_are_held_to(server):
     one.prepare([Request("Hi")] * 3)
     server.faults = [500, 500]  # tries that fail are calls too
     one.ask(Request("Hi"))
-    with pytest.raises(ServiceError, match="1 calls are needed, but 0 are left"):
+    with pytest.raises(ServiceError, match="calls needed: 1, left: 0"):
         one.ask(Request("Hi"))
     assert len(server.asked) == 3 and "3 calls" in budget.describe_spending()
 

@@ -205,11 +205,11 @@ def test_a_plan_subtracts_the_replies_to_its_own_questions_alone(server, tmp_pat
     server.faults, mine = [FINE] * 3, [Request(f"mine {n}", max_tokens=8) for n in range(3)]
     for other in range(3):
         one.ask(Request(f"another job's {other}", max_tokens=8))
-    with pytest.raises(ServiceError, match="3 calls are needed, but 2 are left"):
+    with pytest.raises(ServiceError, match="calls needed: 3, left: 2"):
         one.prepare(mine)
     server.faults = [FINE]
     one.ask(mine[0])
-    with pytest.raises(ServiceError, match="2 calls are needed, but 1 are left"):
+    with pytest.raises(ServiceError, match="calls needed: 2, left: 1"):
         one.prepare(mine)
     one.prepare(mine[:2])
 

@@ -89,7 +89,7 @@ def test_examples_spread_and_are_near_and_never_the_prompt_itself(server):
 
 
 def test_money_is_known_before_and_no_reply_is_paid_twice(server, tmp_path):
-    with pytest.raises(ServiceError, match="30 calls are needed, but 29 are left"):
+    with pytest.raises(ServiceError, match="calls needed: 30, left: 29"):
         fitted(server, max_calls=29)
     assert not server.asked
     fitted(server, max_calls=30, ledger=Ledger(tmp_path / "calls"))
@@ -113,7 +113,7 @@ def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatc
     bench += ["--format", "json"]
     monkeypatch.setenv("PQPP_CHAT_URL", server.url)
     monkeypatch.setenv("PQPP_MAX_CALLS", "3")
-    assert main(bench) == 2 and "calls are needed" in capsys.readouterr().err
+    assert main(bench) == 2 and "calls needed" in capsys.readouterr().err
     monkeypatch.setenv("PQPP_MAX_CALLS", "4")
     assert main(bench) == 0
     rows = json.loads(capsys.readouterr().out)
