@@ -66,7 +66,7 @@ class Preference(TaskKind):
         """Swap `a` and `b` if image names and ids have different orders."""
         if sorted(ids) == sorted(ids, key=ids.__getitem__):
             return dict(value)
-        return {key: _OTHER.get(said, said) for key, said in value.items()}
+        return {key: _OTHER.get(str(said), said) for key, said in value.items()}
 
     def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
         """Swap `a` and `b` if image names and ids have different orders."""

@@ -18,7 +18,7 @@ def test_answers():
     for choice in ("a", "b", "tie"):
         assert answer_error(KIND, {"choice": choice}, shown(1, 2), {}) is None
         assert answer_error(KIND, {"choice": choice, "left": "b"}, shown(1, 2), {}) is None
-    assert answer_error(KIND, {"choice": "left"}, shown(1, 2), {})
+    assert answer_error(KIND, KIND.answer_from_page({"choice": []}, {"x": 2, "y": 1}), shown(1), {})
     assert answer_error(KIND, {"choice": "a", "left": "tie"}, shown(1, 2), {})
     assert answer_error(KIND, {"choice": "tie"}, shown(1, 2), {"tie": False})
     assert [KIND.get_label({"choice": one}) for one in ("a", "tie", "b")] == [1, 0, -1]
