@@ -60,10 +60,10 @@ class Rewrite(
 
     Without --entailment, candidates are only ranked: `best` is the first with a predicted gain, and
     `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. A rewrite that
-    changes a count or the word order is rejected, and one that loses a negation unless --entailment
-    confirms it ("a dog without a leash" as "a dog that runs free"). Phrases like "please give me a
-    picture of" may be dropped. Files keep the other columns of --file. --keep writes all candidates
-    in order, with added and lost words and the reason for each rejection.
+    changes a count or the word order is rejected. So is one that loses a negation, unless
+    --entailment confirms it ("a dog without a leash" as "a dog that runs free"). Phrases like
+    "please give me a picture of" may be dropped. Files keep the other columns of --file. --keep
+    writes all candidates in order, with added and lost words and the reason for each rejection.
 
     For retrieval, rewrites are expanded queries: use a target such as mean_p10.
 

@@ -226,7 +226,9 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
-                raise file_error(path, f"prompt {odd[0][0][:60]!r} does not match {paths[0]}")
+                raise file_error(
+                    path, f"prompt {odd[0][0][:60]!r} has another id in {paths[0]}, or none"
+                )
             rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])

@@ -52,7 +52,7 @@ class _Array(list):
     def __setstate__(self, state):
         _, shape, dtype, fortran, content = state
         if fortran and len(shape) > 1:
-            raise pickle.UnpicklingError("arrays in column order are not supported")
+            raise pickle.UnpicklingError("arrays in Fortran order are not supported")
         self[:] = _Dtype.read(dtype, content, shape)
 
 

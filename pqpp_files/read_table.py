@@ -80,7 +80,7 @@ class Table:
         return usual
 
     def locate(self, row: int) -> str:
-        """Return the file and line of a row, counted from 0: `votes.csv, line 12`."""
+        """Return the file and line of the row at a 0-based index, such as `votes.csv, line 12`."""
         return self._source.locate(row)
 
     def texts(self, name: str) -> list[str]:

@@ -100,7 +100,7 @@ def _flatten(cell: Any) -> Any:
 
 
 def _to_excel(cell: Any) -> Any:
-    """Return a cell as in CSV, with numbers that Excel would round as text and NaN as None."""
+    """Return a cell as in CSV, but NaN as None, and a number that Excel would round as text."""
     cell = _flatten(cell)
     if isinstance(cell, str) and len(cell.encode("utf-16-le")) > 2 * _MOST_LETTERS:
         raise ValueError(f"a cell has over {_MOST_LETTERS:,} characters")

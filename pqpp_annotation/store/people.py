@@ -266,7 +266,7 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
 
 @writes
 def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
-    """Save a person's first answers to the survey, in the order of its questions.
+    """Save answers to the survey, in the order of its questions; keep earlier answers.
 
     Raises:
         AnnotationError: An answer is missing, too long, or not one of the choices.

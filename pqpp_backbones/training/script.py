@@ -76,7 +76,7 @@ def explain_crash() -> Iterator[None]:
         if find_full_disk_errno(error):
             named, said = getattr(error, "filename", None), getattr(error, "strerror", None)
             where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
-            raise ModelError(f"{where}; resume with `resume_from_checkpoint` last") from error
+            raise ModelError(f"{where}; free space and resume from checkpoint `last`") from error
         raise  # a bug, which must be visible
 
 

@@ -230,7 +230,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
         options: Only `k` and `min_relevant_votes` are used.
 
     Raises:
-        BenchmarkError: A result or vote is duplicate, or a vote is invalid.
+        BenchmarkError: A result or vote is duplicated, or a vote is invalid.
     """
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 

@@ -106,5 +106,5 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
 def _require_regular_file(path: str | os.PathLike[str]) -> Path:
     """Return a path if it is a regular file, since reading a pipe would block."""
     if not Path(path).is_file():
-        raise FileNotFoundError("no such file")
+        raise FileNotFoundError("no such regular file")
     return Path(path)

@@ -69,8 +69,9 @@ def option(
             `name` (a local folder, or the name of a Hub repository or the like); an `output`
             folder to write, or an `output file`.
         endings: Allowed endings of an output file.
-        holds: File types that an output may replace, as in `refuse_other_file_type`: the one that
-            matches its ending, else the first; default: text.
+        holds: Types of existing files that an output may overwrite, as in
+            `refuse_other_file_type`. If one matches the output's ending, only this one; else the
+            first. Default: text.
         metavar: The text after the flag in `--help`.
         also: Aliases of the option.
         word: True for a positional argument; "too" for a positional argument and a flag.

@@ -205,13 +205,13 @@ class TablePredictor(FunctionPredictor):
 
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="write FILE:COLUMN")
-        super().__init__(self._find_rows, f"{path}:{column}")
+        super().__init__(self._look_up_predictions, f"{path}:{column}")
         keys = [name for name in KEYS if name in table.columns]
         self.columns: dict[str, Sequence] = {name: table.texts(name) for name in keys}
         self.columns["predicted"] = table.numbers(column)
         self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.title)
 
-    def _find_rows(self, rows: list[Any]) -> Any:
+    def _look_up_predictions(self, rows: list[Any]) -> Any:
         there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
         values = join_by_prompt(self.columns, there, ["predicted"], self.title)["predicted"]
         if missing := values.count(None):
@@ -296,6 +296,6 @@ def join_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"{table_name} has no {key} of this split with a value; use a table of this split"
+            f"{table_name} has no value for any {key} of this split; use a table of this split"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

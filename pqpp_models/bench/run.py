@@ -146,7 +146,7 @@ def bench_split(
 ) -> BenchRun:
     """Correlate predictions with true values for one of the paper's tables.
 
-    On other data than PQPP, a predictor without a target may use another one (`find_stand_in`).
+    On data other than PQPP, a predictor that lacks a target may use another (`find_stand_in`).
 
     Args:
         targets: Columns of true values.

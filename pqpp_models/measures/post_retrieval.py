@@ -177,8 +177,8 @@ def autocorrelation(
     """Spatial autocorrelation: whether similar documents have similar scores.
 
     Pearson's correlation, over the top k, of each document's score with the mean of its neighbours'
-    scores, weighted by cosine. Neighbours are the most similar others of the top k with a cosine
-    above 0.
+    scores, weighted by cosine. A document's neighbours are the most similar of the others, if
+    their cosine is above 0.
 
     Args:
         embeddings: embeddings of the documents, shape ``(documents, dimensions)``.

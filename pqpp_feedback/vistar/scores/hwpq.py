@@ -50,7 +50,7 @@ class Questionnaires:
 
     Args:
         folder: The folder; created if missing.
-        writer: The model that writes missing questionnaires; if None, they raise an error.
+        writer: The model that writes missing questionnaires; if None, a missing one is an error.
 
     Example:
         >>> import tempfile

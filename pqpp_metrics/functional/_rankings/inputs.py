@@ -46,7 +46,8 @@ class Rules:
     Attributes:
         document_ids: The names of the documents, or a function that returns them for given indices
             of queries.
-        has_unjudged: Whether grades of NaN and -1 count as 0; otherwise they raise an error.
+        has_unjudged: Whether NaN and -1 count as grade 0; otherwise they raise an error, unless
+            `judged_only`.
     """
 
     ties: str = "expected"

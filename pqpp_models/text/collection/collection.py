@@ -65,7 +65,7 @@ class Postings:
 
     def __post_init__(self) -> None:
         if len(self.starts) != len(self.words) + 1 or self.starts[-1] != len(self.captions):
-            raise ValueError("the postings' arrays do not match")
+            raise ValueError("the arrays of the postings have inconsistent lengths")
         if len(self.captions) and self.captions.max() >= len(self.keys):
             raise ValueError("the postings refer to a caption that does not exist")
 

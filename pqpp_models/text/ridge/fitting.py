@@ -401,8 +401,8 @@ def _choose_limits(
             limits = limits_of.get(target) or find_range(target) or (low - margin, high + margin)
             if low < limits[0] or high > limits[1]:
                 raise PredictorError(
-                    f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
-                    f"{limits[0]:g} to {limits[1]:g}; rescale the scores, or rename the target"
+                    f"target {target!r} has scores from {low:g} to {high:g}, but its "
+                    f"measure is {limits[0]:g} to {limits[1]:g}; rescale them, or rename the target"
                 )
             ranges[target] = limits
     if not ranges:
