@@ -89,7 +89,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 
     Raises:
         BenchmarkError: An annotator voted twice on an image, or is a control member in only some
-            rows; or an image has two prompts or models.
+            rows.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     named = "annotator" in rows
