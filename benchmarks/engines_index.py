@@ -154,7 +154,7 @@ def measure_index(data: Collection, factory: str) -> list[Row]:
         on_disk = sum(path.stat().st_size for path in Path(f"{folder}/index").iterdir())
         print(
             f"  {factory}: {built:.1f} CPU-s, {on_disk / 1e6:.4g} MB, "
-            f"{index.config['probes']} cells looked at, recall told {index.config['recall_at_10']}"
+            f"{index.config['probes']} cells searched, recall {index.config['recall_at_10']}"
         )
         each = on_disk / len(data.images)
         name = f"pqpp {factory}"

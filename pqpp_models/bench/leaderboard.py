@@ -251,7 +251,7 @@ class LeaderboardResults:
     def render_page(self) -> str:
         """Render a self-contained HTML page with the ranking and the table."""
         how = "recomputed" if self.run.predictions else "as reported by their repositories"
-        order = "The tables have the highest mean of Kendall's τ over all columns first."
+        order = "Tables are sorted by the mean of Kendall's τ over all columns, highest first."
         lines = [f"Results {how}. {order}", *(f"{line}." for line in self.notes)]
         title = (
             f"Leaderboard of {self.dataset}: {self.run.split.config}, {self.run.split.name} split"
