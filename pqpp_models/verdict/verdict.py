@@ -136,7 +136,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
 
     def __str__(self) -> str:
         """Return one line per prompt, with its sentence."""
-        return "\n".join(escape_controls(f"{one.prompt}: {one.sentence}") for one in self)
+        return "\n".join(escape_controls(f"{one.prompt} | {one.sentence}") for one in self)
 
     def as_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `PromptVerdict.as_record`, one row per prompt."""

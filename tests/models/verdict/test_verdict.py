@@ -123,7 +123,7 @@ def test_a_notebook_shows_a_table_and_runs_nothing():
     assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
     found = verdict(["nine cats", "a dog", "an astornaut rides a horse"])
     assert found[2].sentence.endswith("unknown word: astornaut")
-    assert str(found).startswith("nine cats: hard: counts nine things\na dog: "), str(found)
+    assert str(found).startswith("nine cats | hard: counts nine things\na dog | "), str(found)
     table = found.as_table()[:2]
     assert list(table.columns) == ["prompt", *VERDICT_COLUMNS] and table["skill"][0] == "count"
 
