@@ -47,7 +47,7 @@ def make_status_box() -> Any:
     """Return an empty gradio `HTML` for messages, which screen readers announce."""
     import gradio
 
-    return gradio.HTML(elem_id="said", js_on_load="element.setAttribute('aria-live', 'polite');")
+    return gradio.HTML(elem_id="status", js_on_load="element.setAttribute('aria-live', 'polite');")
 
 
 def add_message(

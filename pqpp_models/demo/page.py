@@ -45,7 +45,13 @@ _INFO = (
 )
 _FILE = """<label>Or open a file; it stays in this browser:
 <input type="file" id="file" accept=".csv,.tsv,.txt"></label>"""
-_EXAMPLE = "a man riding a wave on a surfboard\ntwo men in suits juggle seven oranges"
+_EXAMPLES = [
+    "a man riding a wave on a surfboard",
+    "two men in suits juggle seven oranges",
+    "a cat to the left of a dog on a sofa",
+    'a shop sign that says "OPEN"',
+    "the silence after an argument",
+]
 
 
 def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
@@ -75,9 +81,8 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
 
     with make_blocks("pqpp: how well will this prompt do?") as page:
         gradio.Markdown(_ABOUT.format(name=predictor.title))
-        box = gradio.Textbox(
-            label="Prompts", info=_INFO, placeholder=_EXAMPLE, lines=3, max_lines=12, elem_id="box"
-        )
+        box = gradio.Textbox(label="Prompts", info=_INFO, lines=3, max_lines=12, elem_id="box")
+        examples = gradio.Examples([[prompt] for prompt in _EXAMPLES], box, elem_id="examples")
         gradio.HTML(_FILE, elem_id="open")
         target = gradio.Radio(
             [(describe_target(name), name) for name in choices],
@@ -86,30 +91,37 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
             elem_id="explain",
         )
         with gradio.Row():
-            button = gradio.Button("Predict", variant="primary", elem_id="ask")
+            button = gradio.Button("Predict", variant="primary", elem_id="predict")
             link = gradio.Button("Copy the link to these prompts", elem_id="link")
-        said = make_status_box()
+        status = make_status_box()
         answer = gradio.HTML(elem_id="answer")
         gradio.on(
             [button.click, box.submit],
             render,
             [box, target],
-            [answer, said],
-            js="(text, target) => window.pqpp.hold(text, target)",
+            [answer, status],
+            js="(text, target) => window.pqpp.writeLink(text, target)",
             show_progress="minimal",
-            show_progress_on=[said],
+            show_progress_on=[status],
             api_name="predict",
         )
-        link.click(None, None, said, js="() => window.pqpp.copy()", api_visibility="private")
+        examples.load_input_event.then(
+            None,
+            None,
+            None,
+            js="() => document.querySelector('#predict').click()",
+            api_visibility="private",
+        )
+        link.click(None, None, status, js="() => window.pqpp.copyLink()", api_visibility="private")
         page.load(
-            None, None, [box, target], js="() => window.pqpp.held()", api_visibility="private"
+            None, None, [box, target], js="() => window.pqpp.readLink()", api_visibility="private"
         ).then(
             render_if_opened,
             [box, target],
-            [answer, said],
+            [answer, status],
             js="(text, target) => [window.pqpp.opened ? text : null, target]",
             show_progress="minimal",
-            show_progress_on=[said],
+            show_progress_on=[status],
             api_visibility="private",
         )
     return page

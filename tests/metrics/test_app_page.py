@@ -23,7 +23,7 @@ def test_it_is_no_barrier_and_asks_nobody(visitor, tmp_path):
         empty = [one for one in barriers(page) if not any(own in one for own in GRADIOS)]
         assert not empty, "\n".join(empty)
         compute.click()
-        page.wait_for_selector("#said [role=status]")
+        page.wait_for_selector("#status [role=status]")
         found = barriers(page)
         assert not found, "\n".join(found)
         assert served.asked_outside == []

@@ -48,14 +48,14 @@ def test_keys_alone_get_an_answer(served, visitor):
     page.keyboard.type(TWO[0])
     for _ in range(10):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.id") == "ask":
+        if page.evaluate("document.activeElement.id") == "predict":
             break
     page.keyboard.press("Enter")
     found = numbers(answered(page))
     static = Predictor.from_pretrained("static")
     expected = dict(zip(static.targets, static.predict([TWO[0]])[0].tolist(), strict=True))
     assert found == {name: pytest.approx(value, abs=5.1e-4) for name, value in expected.items()}
-    page.wait_for_selector("#said [aria-live=polite] > [role=status]")  # read aloud
+    page.wait_for_selector("#status [aria-live=polite] > [role=status]")  # read aloud
     # Gradio's own words are translated.
     page.wait_for_function("() => !document.body.innerText.includes('common.')")
 
@@ -65,7 +65,7 @@ def test_a_link_holds_the_prompts_and_is_kept_from_the_server(served, visitor):
     page = person.open(served.url)
     page.locator("#box textarea").fill("\n".join(TWO))
     page.get_by_label("mean_hbpp").check()
-    page.click("#ask")
+    page.click("#predict")
     answered(page, 2)
     assert page.url == link(served.url, *TWO, more="&explain=mean_hbpp")
     page.click("#link")
@@ -89,7 +89,7 @@ def test_who_types_at_once_is_not_interrupted(served, visitor):
     page.wait_for_load_state("networkidle")
     assert page.locator("#box textarea").input_value() == TWO[0]
     assert page.locator("#answer .card").count() == 0
-    page.click("#ask")
+    page.click("#predict")
     answered(page)
 
 
@@ -109,7 +109,7 @@ def test_a_file_becomes_a_table_to_sort_a_link_and_a_file(served, visitor, tmp_p
     page = visitor().open(served.url)
     page.set_input_files("#file", tmp_path / "mine.csv")
     page.wait_for_function("document.querySelector('#box textarea').value.includes('60 dogs')")
-    page.click("#ask")
+    page.click("#predict")
     page.get_by_role("heading", name="60 prompts").wait_for()
     with page.expect_download() as download:
         page.click("#answer .as-csv")
@@ -132,9 +132,9 @@ def test_a_file_becomes_a_table_to_sort_a_link_and_a_file(served, visitor, tmp_p
 
 
 def refused(page, url):
-    page.wait_for_selector("#ask")
-    page.click("#ask")
-    page.wait_for_selector("#said [role=alert]")
+    page.wait_for_selector("#predict")
+    page.click("#predict")
+    page.wait_for_selector("#status [role=alert]")
 
 
 def side_by_side(page, url):
@@ -152,13 +152,13 @@ def side_by_side(page, url):
 
 def listed(page, url):
     page.locator("#box textarea").fill("\n".join(["a red cat", "qwx zzyv 77"] * 30))
-    page.click("#ask")
+    page.click("#predict")
     page.get_by_role("heading", name="60 prompts").wait_for()
 
 
 @pytest.mark.daily
 @pytest.mark.parametrize(
-    "shown", [lambda page, url: page.wait_for_selector("#ask"), refused, side_by_side, listed]
+    "shown", [lambda page, url: page.wait_for_selector("#predict"), refused, side_by_side, listed]
 )
 def test_it_is_no_barrier(served, visitor, shown):
     page = visitor().open(served.url)
@@ -190,10 +190,10 @@ def test_a_space_neither_logs_nor_keeps_what_is_typed(visitor, tmp_path):
         page = visitor().open(link(served.url, SECRET))
         answered(page)
         page.locator("#box textarea").fill("\n".join([SECRET] * 9 + ["x" * 1001]))
-        page.click("#ask")
-        page.wait_for_selector("#said [role=alert]")
+        page.click("#predict")
+        page.wait_for_selector("#status [role=alert]")
         page.locator("#box textarea").fill("\n".join([SECRET] * 9))
-        page.click("#ask")
+        page.click("#predict")
         page.get_by_text("9 prompts").first.wait_for()
         send_malformed(served.url)
         said = served.stop()
@@ -211,3 +211,10 @@ def test_it_answers_after_a_pause_in_typing(served, visitor):
     answered(page, 1)
     page.locator("#box textarea").press_sequentially(" on a table\na cat")
     answered(page, 2)
+
+
+def test_an_example_is_predicted_on_a_click(served, visitor):
+    page = visitor().open(served.url)
+    page.locator("#examples").get_by_role("button", name="silence").click()
+    assert "silence" in answered(page).locator("h2").inner_text()
+    assert "silence" in page.url
