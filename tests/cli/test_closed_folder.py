@@ -11,8 +11,7 @@ import pytest
 def test_a_folder_without_permission_is_one_line(tmp_path):
     closed, sealed = tmp_path / "closed", tmp_path / "images" / "sealed"
     closed.mkdir(mode=0o555)
-    sealed.parent.mkdir()
-    sealed.mkdir(mode=0)
+    sealed.mkdir(mode=0, parents=True)
     # Root may read and write anywhere, but for this.
     user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     if user and not shutil.which("setpriv"):
