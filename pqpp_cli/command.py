@@ -115,7 +115,7 @@ class Group(Options):
         Raises:
             PqppError: None, or more than one, is set.
         """
-        given = [f"`{name}`" for name in names if getattr(self, name)]
+        given = [f"`{name}`" for name in names if getattr(self, name) not in (None, "", ())]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
             raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")

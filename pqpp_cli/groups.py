@@ -69,8 +69,8 @@ class OnePredictor(Group):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if count := (self.predictor or "").count(","):
-            raise PqppError(f"expected one `predictor`, got {count + 1}; compare with `pqpp bench`")
+        if "," in (self.predictor or ""):
+            raise PqppError(f"`predictor` is {self.predictor}; compare several with `pqpp bench`")
 
 
 class Predictors(Group):

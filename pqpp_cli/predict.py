@@ -96,8 +96,9 @@ class Predict(
         super().__post_init__()
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "explain", "format")
-        if (count := sum(map(bool, (self.prompts, self.file, self.dataset)))) > 1:
-            raise PqppError(f"give only one of `prompts`, `file` and `dataset`; got {count}")
+        given = [f"`{name}`" for name in ("prompts", "file", "dataset") if getattr(self, name)]
+        if len(given) > 1:
+            raise PqppError(f"give only one of {' and '.join(given)}")
 
     def run(self) -> None:
         """Print or write the predictions."""

@@ -71,9 +71,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
             known = ", ".join(dict.fromkeys(sources)) or "none"
-            raise PqppError(
-                f"`source` must be a source of {split} ({known}); got {recipe.source!r}"
-            )
+            raise PqppError(f"`source` must be one of {known}; got {recipe.source!r}")
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -143,7 +141,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name!r} of {split} must be numeric, not {feature}")
+        raise PqppError(f"column {name!r} of {split} must be numeric, not {feature}; remove it")
     return column
 
 

@@ -325,7 +325,7 @@ FAULTS = {
     "empty.txt": (b"", "is empty"),
     "empty.jsonl": (b"\n", "has no columns"),
     "no column.json": (b"[{}, {}]", "has no columns; give a table"),
-    "number.json": (b"1", "expected a JSON list"),
+    "number.json": (b"1", "has no rows"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
     "cut.json": (b'[1,\n{"a": 2', "line 2: not JSON .*column"),
     "surplus.jsonl": (b'{"a": 1}\n\n{"a": 2} 3\n', "line 3: not JSON .Extra data, col"),
