@@ -10,12 +10,15 @@ from pqpp_datasets.target_columns import ALIGNMENT, get_measure, is_mean
 from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.prompts import COLUMN, parse_prompts, to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
-from pqpp_models.verdict.reliability import explain_no_verdict
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from pqpp_backbones.prompt.prompt import Prompt
+
+_MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 
 
 def predict(
@@ -100,7 +103,7 @@ def predict_columns(
     if unread == "empty":
         answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
         if ALIGNMENT in chosen and REFERENCE in predictor.details:
-            whys = [explain_no_verdict(predictor, prompt) for prompt in parse_prompts(rows)]
+            whys = [explain_unreliable(predictor, prompt) for prompt in parse_prompts(rows)]
             answer.values[[*map(bool, whys)], chosen.index(ALIGNMENT)] = math.nan
     texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
     columns: dict[str, Sequence[Any]] = {"prompt": texts, **_to_columns(chosen, answer.values)}
@@ -111,6 +114,30 @@ def predict_columns(
         columns["out_of_domain"] = answer.out_of_domain.tolist()
         columns["ignored"] = answer.ignored
     return columns
+
+
+def explain_unreliable(predictor: Predictor, prompt: Prompt) -> str:
+    """Explain why the `alignment` of a prompt is not reliable; empty if it is.
+
+    `benchmarks/verdicts.md` has the measurements.
+    """
+    unknown = find_unknown_words(predictor, prompt)
+    if prompt.is_tag_list:
+        kind = "tag lists"
+    elif len(prompt.content.split()) > _MOST_WORDS:
+        kind = f"prompts of more than {_MOST_WORDS} words"
+    elif len(unknown) > _MOST_UNKNOWN:
+        kind = f"prompts with several unknown words ({', '.join(unknown[:3])})"
+    else:
+        return ""
+    return f"predictions for {kind} are not reliable"
+
+
+def find_unknown_words(predictor: Any, prompt: Prompt) -> list[str]:
+    """Return the longer words of a prompt that are in no word list, such as misspelled ones."""
+    known: Any = getattr(predictor, "known_words", None)
+    words = known.read(prompt.normalised).unknown if hasattr(known, "read") else []
+    return [word for word in words if len(word) >= _SHORTEST_UNKNOWN]
 
 
 def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:

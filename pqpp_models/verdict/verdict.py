@@ -17,17 +17,18 @@ import numpy as np
 
 from pqpp_datasets.target_columns import explain_target
 from pqpp_files.escape import escape_controls
-from pqpp_models.predict import predict_columns
+from pqpp_models.predict import explain_unreliable, find_unknown_words, predict_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import parse_prompts, to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import ALIGNMENT
 from pqpp_models.verdict.reference import read_reference
-from pqpp_models.verdict.reliability import explain_no_verdict, find_unknown_words
 from pqpp_models.verdict.skills import PromptSkill, find_skills
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pqpp_backbones.prompt.prompt import Prompt
 
 HARDNESS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100, "very easy"))
 """The level of a prompt below each rounded rank; the last one includes 100."""
@@ -39,6 +40,8 @@ VERDICT_COLUMNS = tuple(_COLUMNS.split())
 _RIGHT_PAIRS = 55
 """On held-out AIGIQA-20K; 55 to 57 by length (docs/understand/numbers.md)."""
 _MOST_NAMED = 2
+_REASONS = {"language": "it is in {}", "garbled": "some words are garbled ({})"}
+_REASONS |= {"unknown": "the word {} is unknown"}
 
 
 @dataclass(frozen=True)
@@ -239,7 +242,7 @@ def predict_verdicts(
     predicted = predict_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
     far = columns.get("out_of_domain", [False] * count)
-    whys = [explain_no_verdict(predictor, *row) for row in zip(read, far, strict=True)]
+    whys = [_explain_no_verdict(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
     people, captions = (reference.rank(values, name).tolist() for name in ("people", "captions"))
@@ -253,6 +256,17 @@ def predict_verdicts(
         of_prompt = (prompt.text, target, float(values[row]), *said, people[row], captions[row])
         verdicts.append(PromptVerdict(*of_prompt, known))
     return columns, PromptVerdicts(verdicts)
+
+
+def _explain_no_verdict(predictor: Any, prompt: Prompt, out_of_domain: bool) -> str:
+    """Explain why a prompt has no verdict; empty if it has one."""
+    if not out_of_domain:
+        return explain_unreliable(predictor, prompt)
+    if not prompt.content:
+        return "it names nothing to show"
+    known = getattr(predictor, "known_words", None)
+    kind, _, what = (known.explain_unread(prompt.normalised) if known else "").partition(": ")
+    return _REASONS.get(kind, predictor.domain_note).format(what)
 
 
 def _phrase_verdict(
