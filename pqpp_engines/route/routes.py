@@ -126,7 +126,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     names = [route.name for route in routes]
     for route in routes:
         if names.count(route.name) > 1:
-            raise EngineError(f"duplicate route {route.name!r}; use each name once")
+            raise EngineError(f"duplicate route {route.name!r}; set different `names`")
         if not (math.isfinite(route.cost) and route.cost >= 0):
             raise EngineError(f"route {route.name!r}: cost must be at least 0; got {route.cost}")
         if not (math.isfinite(route.utility) and route.utility > 0):
