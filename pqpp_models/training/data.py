@@ -71,7 +71,9 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
             known = ", ".join(dict.fromkeys(sources)) or "none"
-            raise PqppError(f"`source` must be one of {known}; got {recipe.source!r}")
+            raise PqppError(
+                f"{split} has no source {recipe.source!r} (sources: {known}); change `source`"
+            )
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
