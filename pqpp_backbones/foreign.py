@@ -134,7 +134,7 @@ def read_foreign_json(path: Path) -> Any:
 
 def _check_size(path: Path, content: bytes) -> bytes:
     if len(content) > _MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ModelError(f"{escape_controls(str(path))} is too large; {_AGAIN}")
+        raise ModelError(f"{path} is too large; {_AGAIN}")
     return content
 
 
@@ -177,9 +177,7 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
         header = parse_json(content)
         lora = (header.get("__metadata__") or {}).get(_LORA, "")
         if not _IS_LORA.fullmatch(lora):
-            raise ModelError(
-                f"{escape_controls(str(path))}: {_LORA!r} contains patterns; remove {_LORA!r}"
-            )
+            raise ModelError(f"{path}: {_LORA!r} contains patterns; remove {_LORA!r}")
         return len(header), path.stat().st_size
     except (AttributeError, FileError, TypeError):
         return 0, 0

@@ -183,7 +183,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise PqppError(f"`set` cannot change {name}, which has its own option; see --help")
+                raise PqppError(f"`set` cannot change {name}; use its own option (see --help)")
 
     def run(self) -> None:
         """Create a study, or add prompts to one."""

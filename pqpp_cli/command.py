@@ -115,7 +115,8 @@ class Group(Options):
         Raises:
             PqppError: None, or more than one, is set.
         """
-        given = [f"`{name}`" for name in names if getattr(self, name)]
+        values = {name: getattr(self, name) for name in names}
+        given = [f"`{n}`" for n, value in values.items() if value or isinstance(value, float)]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
             raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")

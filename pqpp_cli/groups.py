@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -68,8 +69,8 @@ class OnePredictor(Group):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if count := (self.predictor or "").count(","):
-            raise PqppError(f"expected one `predictor`, got {count + 1}; compare with `pqpp bench`")
+        if "," in (self.predictor or ""):
+            raise PqppError(f"`predictor` is {self.predictor}; compare several with `pqpp bench`")
 
 
 class Predictors(Group):
@@ -165,7 +166,7 @@ class PromptOptions(ColumnOptions):
             command = " ".join(["pqpp", *get_command_words(type(self))])
             line = f"""{command} "{" ".join(self.prompts).replace('"', "'")}\""""
             raise PqppError(f"these words look like one prompt; write {line}, or use `file`")
-        if any(map(_ENDS_IN_TEXT.search, self.prompts[:-1])):
+        if any(_ENDS_IN_TEXT.search(a) and " " not in b for a, b in pairwise(self.prompts)):
             note = "as separate prompts; if they are one, write the text in it in single quotes"
             print_notes(f"{' and '.join(map(repr, self.prompts))} were read {note}")
 

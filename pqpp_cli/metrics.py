@@ -116,8 +116,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         """Require `run` and `qrels` together, without other inputs."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels):
-            missing = "qrels" if self.runs else "run"
-            raise PqppError(f"`run` and `qrels` must be given together; add `{missing}`")
+            given, missing = ("run", "qrels") if self.runs else ("qrels", "run")
+            raise PqppError(f"`{given}` needs `{missing}`; add `{missing}`")
         others = [n for n in ("predictions", "references", "input") if getattr(self, n)]
         if self.runs and others:
             raise PqppError(f"`run` cannot be combined with `{others[0]}`; remove `{others[0]}`")

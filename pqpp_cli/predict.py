@@ -57,9 +57,11 @@ class Predict(
     prediction.
 
     Prompts that are not plain English are out of domain (column `out_of_domain`) and have no
-    prediction; --unread average fills in the average, or a lower value for garbled words. The
-    column `distance` is the distance to the training prompts. Weights, flags, LoRA tags, outer
-    quotes, tails like "4k", styles and artists are ignored and listed in the column `ignored`.
+    prediction. Tag lists, prompts of more than 30 words and prompts with several unknown words have
+    no `alignment`, which is not reliable for them. --unread average fills in the average, a lower
+    value for garbled words, and the unreliable values. The column `distance` is the distance to the
+    training prompts. Weights, flags, LoRA tags, outer quotes, tails like "4k", styles and artists
+    are ignored and listed in the column `ignored`.
 
     --explain removes one word or phrase at a time so that the rest stays English, and prints how
     the first target's prediction changes. The changes are exact but do not add up.
@@ -94,8 +96,9 @@ class Predict(
         super().__post_init__()
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "explain", "format")
-        if (count := sum(map(bool, (self.prompts, self.file, self.dataset)))) > 1:
-            raise PqppError(f"give only one of `prompts`, `file` and `dataset`; got {count}")
+        given = [f"`{name}`" for name in ("prompts", "file", "dataset") if getattr(self, name)]
+        if len(given) > 1:
+            raise PqppError(f"give only one of {' and '.join(given)}")
 
     def run(self) -> None:
         """Print or write the predictions."""
@@ -160,7 +163,9 @@ class Predict(
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
         """Yield the columns, prompts, predictions and verdicts of each batch, with progress."""
         from pqpp_models.predict import predict_columns
+        from pqpp_models.targets import ALIGNMENT
 
+        hidden = 0
         shown: Any = contextlib.nullcontext()
         if source.count > _FEW and sys.stderr.isatty():
             from tqdm import tqdm
@@ -177,9 +182,15 @@ class Predict(
                     predicted, verdicts = predict_verdicts(predictor, read, *asked, self.unread)
                 else:
                     predicted = predict_columns(predictor, read, *asked, unread=self.unread)
+                    names = (ALIGNMENT, "out_of_domain", "prompt")
+                    cells = zip(*(predicted.get(name, ()) for name in names), strict=False)
+                    hidden += sum(v is None and not far and bool(p.strip()) for v, far, p in cells)
                 yield given, read, predicted, verdicts
                 if bar is not None:
                     bar.update(len(rows))
+        if hidden:
+            why = "not reliable for tag lists, long prompts and several unknown words"
+            print_notes(f"{ALIGNMENT} of {pluralize(hidden, 'prompt')} is not shown: {why}")
 
     def _print_tables(self, source: PromptSource, predictor: Predictor) -> None:
         """Print or write predictions as tables, with verdicts and explanations if requested."""
@@ -203,8 +214,7 @@ class Predict(
         if is_a_question and not self.uncertainty:
             text = answers.format_single_verdict(verdicts[0], columns, domain_note)
         else:
-            hidden = _hide_unreliable_values(columns, prompts, predictor)
-            text = answers.format_predictions(self.style, columns, domain_note, width) + hidden
+            text = answers.format_predictions(self.style, columns, domain_note, width)
             if judged:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.list_columns(None)) - len(targets) if not self.targets else 0:
@@ -235,17 +245,3 @@ class Predict(
             for name, cells in merge_columns(given, predicted, renamed).items():
                 columns.setdefault(name, []).extend(cells)
         emit_columns(columns, self.style, self.output)
-
-
-def _hide_unreliable_values(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
-    """Replace unreliable predictions of the verdict's target with None; return a note, or ""."""
-    from pqpp_models.predictor import REFERENCE
-    from pqpp_models.verdict.verdict import explain_no_verdict
-
-    target = predictor.details.get(REFERENCE, {}).get("target")
-    read = enumerate(columns.get("out_of_domain", []) if target in columns else [])
-    hidden = [row for row, far in read if not far and explain_no_verdict(predictor, prompts[row])]
-    for row in hidden:
-        columns[target][row] = None
-    why = "not reliable for tag lists, long prompts and unknown words"
-    return f"\n\n{target} of {pluralize(len(hidden), 'prompt')} is not shown: {why}" * bool(hidden)

@@ -68,14 +68,12 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     def __post_init__(self) -> None:
         """Require exactly one rule, and one value per target in each list."""
         super().__post_init__()
-        rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
-        if len(rules) != 1:
-            raise PqppError(f"give exactly one of `budget`, `share` and `floor`; got {len(rules)}")
+        self.require_one_of("budget", "share", "floor")
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):
                 expected = f"expected {len(self.targets)}, got {len(values)}"
-                raise PqppError(f"`{name}` must have one value per target: {expected}")
+                raise PqppError(f"`{name}` must have one value per target; {expected}")
 
     def run(self) -> None:
         """Fit a router, save it, and print the shares."""

@@ -112,7 +112,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
-                raise PqppError(f"remove `model`, `revision` and `ids`, which {self.source} sets")
+                raise PqppError(f"{self.source} sets `model`, `revision` and `ids`; remove them")
             vectors, ids, model, revision, left_out = embed.read_embedding_shards(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)

@@ -69,7 +69,7 @@ class Input:
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path = Path(path)
         self._encoding = encoding
-        by_name = "give the encoding, such as `encoding` cp1252 for files from Excel"
+        by_name = "set `encoding`, such as cp1252 for files from Excel"
         once = "save it as UTF-8 (in Excel: CSV UTF-8), or run: iconv -f cp1252 -t utf-8 FILE"
         self.remedy = by_name if encoding else once
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, reraise
 
 _SIGNS = {b"PAR1": "Parquet", b"\x89PNG": "PNG", b"%PDF": "PDF", b"PK\x03\x04": "ZIP"}
 _SIGNS |= {b"\x1f\x8b": "gzip", b"SQLite format 3": "SQLite"}
@@ -102,8 +102,7 @@ def walk_files(folder: Path) -> list[Path]:
     """Return the files and links in a folder and its subfolders, sorted; none if it is missing.
 
     Raises:
-        FileError: There is a pipe or a device, which might never end.
-        PermissionError: A folder cannot be read, so it is unknown what is in it.
+        FileError: There is a pipe or a device, which might never end, or an unreadable folder.
 
     Example:
         >>> import tempfile
@@ -112,7 +111,9 @@ def walk_files(folder: Path) -> list[Path]:
     """
     folders, files = [Path(folder)] * folder.is_dir(), list[Path]()
     for one in folders:  # grows; recursion would end at a depth of a thousand
-        for path in one.iterdir():
+        with reraise(f"{one} cannot be read", "allow access, or choose another folder"):
+            paths = list(one.iterdir())
+        for path in paths:
             if path.is_dir() and not path.is_symlink():
                 folders.append(path)
             elif path.is_fifo() or path.is_char_device():

@@ -232,7 +232,7 @@ def read_columns(
         row = next((n for n, cell in enumerate(column) if isinstance(cell, list | dict)), None)
         if row is not None:
             kind = "a list" if isinstance(column[row], list) else "an object"
-            fault = f"column {name!r} is {kind}, expected one value; give each value its own row"
+            fault = f"column {name!r} contains {kind}; give each value its own row"
             raise FileError(f"{source.locate(row)}: {fault}")
     return table, source.names
 

@@ -304,7 +304,7 @@ class JsonLines(Format):
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:
-                    raise FileError(f"{self.locate(row)}: expected an object; correct the record")
+                    raise FileError(f"{self.locate(row)}: not a JSON object; correct it")
                 records[row] = {self.plain: record}
         taken = self._select(list(dict.fromkeys(name for record in records for name in record)))
         check_size(8 * len(taken) * len(records), self.path, self.source.get_limit())
@@ -341,7 +341,7 @@ class Json(JsonLines):
             else:
                 records = [records]
         if not isinstance(records, list) or not records:
-            raise FileError(f"{self.path}: expected a JSON list with one object per row")
+            raise FileError(f"{self.path} has no rows; write a JSON list with one object per row")
         return self._to_columns(records)
 
 

@@ -7,14 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.target_columns import ALIGNMENT, get_measure, is_mean
-from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import COLUMN, to_prompt_list
+from pqpp_models.predictor import REFERENCE, Predictor
+from pqpp_models.prompts import COLUMN, parse_prompts, to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from pqpp_backbones.prompt.prompt import Prompt
+
+_MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 
 
 def predict(
@@ -34,7 +38,9 @@ def predict(
         uncertainty: Add TARGET_deviation, the standard deviation of each prediction.
         progress: Show a progress bar.
         unread: The prediction of a prompt that is `out_of_domain`: `empty` for NaN, or `average`
-            for the average of all prompts, lower if the words are garbled.
+            for the average of all prompts, lower if the words are garbled. With `empty`, a prompt
+            without a verdict has no `alignment`: it is not reliable for tag lists, prompts of more
+            than 30 words, and prompts with several unknown words.
 
     Returns:
         One row per prompt, with the index of a pandas Series or DataFrame: `prompt`, the targets,
@@ -53,6 +59,9 @@ def predict(
         >>> table = predict("A man riding a wave on a surfboard.", "mean_hbpp,mean_p10")
         >>> table.columns.tolist()
         ['prompt', 'mean_hbpp', 'mean_p10', 'distance', 'out_of_domain', 'ignored']
+        >>> table = predict("castle, fog, ravens, moon", "alignment,mean_rr")
+        >>> table[["alignment", "mean_rr"]].isna().to_numpy().tolist()
+        [[True, False]]
     """
     import pandas as pd
 
@@ -93,9 +102,11 @@ def predict_columns(
     answer = predictor.estimate(rows, chosen, progress, uncertainty=uncertainty or sure)
     if unread == "empty":
         answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
+        if ALIGNMENT in chosen and REFERENCE in predictor.details:
+            whys = [explain_unreliable(predictor, prompt) for prompt in parse_prompts(rows)]
+            answer.values[[*map(bool, whys)], chosen.index(ALIGNMENT)] = math.nan
     texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
-    columns: dict[str, Sequence[Any]] = {"prompt": texts}
-    columns |= _to_columns(chosen, answer.values)
+    columns: dict[str, Sequence[Any]] = {"prompt": texts, **_to_columns(chosen, answer.values)}
     if uncertainty:
         columns |= _to_columns([f"{target}_deviation" for target in chosen], answer.deviations)
     if sure:
@@ -103,6 +114,30 @@ def predict_columns(
         columns["out_of_domain"] = answer.out_of_domain.tolist()
         columns["ignored"] = answer.ignored
     return columns
+
+
+def explain_unreliable(predictor: Predictor, prompt: Prompt) -> str:
+    """Explain why the `alignment` of a prompt is not reliable; empty if it is.
+
+    `benchmarks/verdicts.md` has the measurements.
+    """
+    unknown = find_unknown_words(predictor, prompt)
+    if prompt.is_tag_list:
+        kind = "tag lists"
+    elif len(prompt.content.split()) > _MOST_WORDS:
+        kind = f"prompts of more than {_MOST_WORDS} words"
+    elif len(unknown) > _MOST_UNKNOWN:
+        kind = f"prompts with several unknown words ({', '.join(unknown[:3])})"
+    else:
+        return ""
+    return f"predictions for {kind} are not reliable"
+
+
+def find_unknown_words(predictor: Any, prompt: Prompt) -> list[str]:
+    """Return the longer words of a prompt that are in no word list, such as misspelled ones."""
+    known: Any = getattr(predictor, "known_words", None)
+    words = known.read(prompt.normalised).unknown if hasattr(known, "read") else []
+    return [word for word in words if len(word) >= _SHORTEST_UNKNOWN]
 
 
 def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class ShardPredictor:
             added = {f"{n}_predicted" if n in taken else n: cells for n, cells in added.items()}
         added[ERROR] = pa.array(errors, pa.string())
         if ERROR in table.column_names:
-            raise PredictorError(f"the input must not have a column {ERROR!r}; rename the column")
+            raise PredictorError(f"the input already has a column {ERROR!r}; rename the column")
         for name, values in added.items():
             table = table.append_column(name, values)
         return table

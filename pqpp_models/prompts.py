@@ -34,7 +34,7 @@ def read_prompts(rows: Any) -> list[str]:
     """
     one = rows.get(COLUMN) if isinstance(rows, Mapping) else rows
     if isinstance(one, str):
-        raise PredictorError(f"`rows` must be a list; write [{one[:20]!r}]")
+        raise PredictorError(f"`rows` is a single string; write [{one[:20]!r}]")
     columns, values = _find_column_names(rows), rows
     if columns is None:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]

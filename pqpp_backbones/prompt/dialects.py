@@ -66,7 +66,7 @@ def cut_settings(text: str, removed: Removed) -> str:
     """Remove the negative prompt and the settings below a prompt of a web interface."""
     for kind, pattern in (("settings", _SETTINGS), ("unwanted", _NEGATIVE)):
         match = pattern.search(text)
-        if match and text[: match.start()].strip():
+        if match:
             removed[kind] += _split(match[1]) if kind == "unwanted" else [match[0].strip()]
             text = text[: match.start()]
     return text

@@ -119,7 +119,7 @@ class Prompt:
     Attributes:
         text: The prompt as typed.
         content: What the image should show, in the words of the prompt; the whole prompt if nothing
-            else remains.
+            else remains, but empty if it has only settings or names only what is unwanted.
         ignored: The ignored parts as (kind, text), in the order of `IGNORED_KINDS`.
         unwanted: What the image should not show, from a negative prompt, ``--no``, a negative
             weight, or a tag like "no watermark"; negation in the content, like "a street with no
@@ -167,7 +167,9 @@ class Prompt:
             return cls(text, text.strip() and text)
         content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", rest)).strip(" ,;|")
         if not any(letter.isalnum() for letter in content):
-            return cls(text, text)
+            if not (taken["unwanted"] or taken["settings"]):
+                return cls(text, text)
+            content = ""
         pairs = tuple((kind, unmask(piece)) for kind in IGNORED_KINDS for piece in taken[kind])
         return cls(text, content, pairs, tuple(map(unmask, taken["unwanted"])))
 

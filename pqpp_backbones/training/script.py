@@ -75,7 +75,7 @@ def explain_crash() -> Iterator[None]:
             ) from error
         if find_full_disk_errno(error):
             named, said = getattr(error, "filename", None), getattr(error, "strerror", None)
-            where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
+            where = f"{named}: {said}" if named else "the disk of `output_dir` is full"
             raise ModelError(f"{where}; free space and resume from checkpoint `last`") from error
         raise  # a bug, which must be visible
 

@@ -54,7 +54,7 @@ class EndpointGenerator(Generator):
         **patience: Any,
     ) -> None:
         if (height is None) != (width is None):
-            raise EngineError("`height` and `width` must be set together; set both or neither")
+            raise EngineError("only one of `height` and `width` is set; set both or neither")
         with require_extra("an endpoint", "chat"):
             from pqpp_backbones.chat.service import Service
 

@@ -104,8 +104,8 @@ class CommandGenerator(Generator):
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        if not all(mark in self.command for mark in ("{prompt}", "{output}")):
-            raise EngineError("`command` must contain {prompt} and {output}")
+        if lacking := [mark for mark in ("{prompt}", "{output}") if mark not in self.command]:
+            raise EngineError(f"`command` has no {lacking[0]}; add it")
         try:
             shlex.split(self.command)
         except ValueError:

@@ -116,7 +116,7 @@ def read_embedding_shards(
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
-        raise EngineError(f"{folder} is not from pqpp search embed; choose another") from None
+        raise EngineError(f"{folder}: not written by pqpp search embed; choose another") from None
     shards = find_shards(str(path / "part-*.parquet"))
     if (there := len({made.path for made in shards})) < wanted:
         raise EngineError(f"{folder} has {there} of {wanted} shards; finish the embedding first")

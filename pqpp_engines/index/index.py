@@ -106,7 +106,7 @@ class Index:
         vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             how = f"embed the queries with {self.config['model'] or 'the model of the index'}"
-            raise EngineError(f"query shape {vectors.shape}, not (n, {self.config['size']}); {how}")
+            raise EngineError(f"queries are {vectors.shape}, not (n, {self.config['size']}); {how}")
         k = min(k, len(self))
         with reraise(f"{self.folder}: a damaged index", "build it again", EngineError):
             scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)

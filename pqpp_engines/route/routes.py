@@ -126,7 +126,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     names = [route.name for route in routes]
     for route in routes:
         if names.count(route.name) > 1:
-            raise EngineError(f"duplicate route {route.name!r}; use each name once")
+            raise EngineError(f"duplicate route {route.name!r}; set different `names`")
         if not (math.isfinite(route.cost) and route.cost >= 0):
             raise EngineError(f"route {route.name!r}: cost must be at least 0; got {route.cost}")
         if not (math.isfinite(route.utility) and route.utility > 0):
@@ -329,7 +329,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
-        raise EngineError(f"{path} is not a router: model_type must be {KIND!r}")
+        raise EngineError(f"{path} is not a router; name the folder of a router")
     with reraise(f"{path} is damaged", "fit the router again", EngineError):
         if router["sha256"] != hash_router(router):
             raise ValueError("the file has changed since it was written")

@@ -100,8 +100,7 @@ def _format_help(text: str, default: Any) -> str:
     if isinstance(default, dict):
         default = [f"{name}={value}" for name, value in default.items()]
     shown = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
-    says_nothing = isinstance(shown, bool) or shown in (None, "", NEEDED)
-    if not says_nothing and "default:" not in text:
+    if not (isinstance(shown, bool) or shown in (None, "", NEEDED) or "default:" in text):
         text = f"{text} (default: {shown})".strip()
     return text.replace("%", "%%")
 
@@ -131,8 +130,8 @@ class _OptionAction(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):
         before = getattr(namespace, self.dest, None)
         words = values if isinstance(values, list) else [values]
-        is_empty = not words or "" in words  # argparse drops the value of `--flag=--`
-        if option_string and self.nargs != 0 and is_empty:
+        # argparse drops the value of `--flag=--`
+        if option_string and self.nargs != 0 and (not words or "" in words):
             raise PqppError(f"`{self.dest}` is empty; give a value")
         if self.shape:
             parts = [part for word in words for part in split_items(word, self.field, self.shape)]

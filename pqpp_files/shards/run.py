@@ -191,7 +191,7 @@ class ShardJob:
                 change = f"{name} = {before}, not {now}"
                 raise FileError(f"{self.store} was written with {change}; name a new folder")
         if shards != wanted["shards"]:
-            raise FileError(f"{self.store} has results of other rows or shards; name a new folder")
+            raise FileError(f"{self.store} has results for other rows or shards; name a new folder")
         return names
 
     def count_errors(self, shard: Shard) -> int:
@@ -224,7 +224,7 @@ def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[
             yield running[future], future.result()
     except BrokenProcessPool:
         remedy = "run the command again with fewer workers to resume"
-        raise FileError(f"a worker was killed, perhaps for lack of memory; {remedy}") from None
+        raise FileError(f"a worker was killed, perhaps because memory ran out; {remedy}") from None
     finally:
         pool.shutdown(cancel_futures=True)
         for name in THREADS:

@@ -72,7 +72,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         if recipe.source not in sources:
             known = ", ".join(dict.fromkeys(sources)) or "none"
             raise PqppError(
-                f"`source` must be a source of {split} ({known}); got {recipe.source!r}"
+                f"{split} has no source {recipe.source!r} (sources: {known}); change `source`"
             )
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
@@ -143,7 +143,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name!r} of {split} must be numeric, not {feature}")
+        raise PqppError(f"column {name!r} of {split} must be numeric, not {feature}; remove it")
     return column
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pqpp_files.errors import reraise
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import REFERENCE
 
@@ -60,13 +61,10 @@ def read_reference(predictor: Any) -> VerdictReference:
     record = predictor.details.get(REFERENCE)
     if record is None:
         raise PredictorError(f"{predictor.title} gives no verdicts; use static")
-    try:
+    remedy = "save or download the predictor again"
+    with reraise(f"the verdict ranks of {predictor.title} are damaged", remedy, PredictorError):
         shares = np.array([record["captions"], record["people"]], dtype=np.float64)
         is_rising = np.isfinite(shares).all() and (np.diff(shares) >= 0).all()
-        if is_rising and shares.shape == (2, 101) and record["target"] in predictor.targets:
-            return VerdictReference(record["target"], *shares)
-    except (TypeError, ValueError, LookupError):
-        pass
-    raise PredictorError(
-        f"the verdict ranks of {predictor.title} are damaged; save or download the predictor again"
-    )
+        if not is_rising or shares.shape != (2, 101) or record["target"] not in predictor.targets:
+            raise ValueError("invalid quantiles or target")
+    return VerdictReference(record["target"], *shares)

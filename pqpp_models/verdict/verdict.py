@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import explain_target
 from pqpp_files.escape import escape_controls
-from pqpp_models.predict import predict_columns
+from pqpp_models.predict import explain_unreliable, find_unknown_words, predict_columns
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import to_prompt_list
+from pqpp_models.prompts import parse_prompts, to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import ALIGNMENT
-from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.verdict.reference import read_reference
 from pqpp_models.verdict.skills import PromptSkill, find_skills
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pqpp_backbones.prompt.prompt import Prompt
 
 HARDNESS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100, "very easy"))
 """The level of a prompt below each rounded rank; the last one includes 100."""
@@ -40,7 +40,6 @@ VERDICT_COLUMNS = tuple(_COLUMNS.split())
 _RIGHT_PAIRS = 55
 """On held-out AIGIQA-20K; 55 to 57 by length (docs/understand/numbers.md)."""
 _MOST_NAMED = 2
-_MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 _REASONS = {"language": "it is in {}", "garbled": "some words are garbled ({})"}
 _REASONS |= {"unknown": "the word {} is unknown"}
 
@@ -235,7 +234,7 @@ def predict_verdicts(
     (['a cat'], 'very easy')
     """
     reference, count = read_reference(predictor), len(rows)
-    read = [row if isinstance(row, Prompt) else Prompt.read(row) for row in rows]
+    read = parse_prompts(rows)
     asked = [find_skills(prompt.content) for prompt in read]
     plain = list(dict.fromkeys(skill.plain for skills in asked for skill in skills))
     target, everything = reference.target, [*rows, *predictor.read_rows(plain)]
@@ -243,7 +242,7 @@ def predict_verdicts(
     predicted = predict_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
     far = columns.get("out_of_domain", [False] * count)
-    whys = [explain_no_verdict(predictor, *row) for row in zip(read, far, strict=True)]
+    whys = [_explain_no_verdict(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
     people, captions = (reference.rank(values, name).tolist() for name in ("people", "captions"))
@@ -252,38 +251,22 @@ def predict_verdicts(
     for row, prompt in enumerate(read):
         costs = [(skill, ranks[skill.plain] - people[row]) for skill in asked[row]]
         known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
-        unknown = _find_unknown_words(predictor, prompt)
+        unknown = find_unknown_words(predictor, prompt)
         said = _phrase_verdict(whys[row], people[row], known, unknown)
         of_prompt = (prompt.text, target, float(values[row]), *said, people[row], captions[row])
         verdicts.append(PromptVerdict(*of_prompt, known))
     return columns, PromptVerdicts(verdicts)
 
 
-def explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool = False) -> str:
+def _explain_no_verdict(predictor: Any, prompt: Prompt, out_of_domain: bool) -> str:
     """Explain why a prompt has no verdict; empty if it has one."""
+    if not out_of_domain:
+        return explain_unreliable(predictor, prompt)
+    if not prompt.content:
+        return "it names nothing to show"
     known = getattr(predictor, "known_words", None)
-    known = known if isinstance(known, KnownWords) else None
-    if out_of_domain:
-        why = known.explain_unread(prompt.normalised) if known else ""
-        kind, _, what = why.partition(": ")
-        return _REASONS.get(kind, predictor.domain_note).format(what)
-    unknown = _find_unknown_words(predictor, prompt)
-    if prompt.is_tag_list:
-        kind = "tag lists"
-    elif len(prompt.content.split()) > _MOST_WORDS:
-        kind = f"prompts of more than {_MOST_WORDS} words"
-    elif len(unknown) > _MOST_UNKNOWN:
-        kind = f"prompts with several unknown words ({', '.join(unknown[:3])})"
-    else:
-        return ""
-    return f"predictions for {kind} are not reliable"
-
-
-def _find_unknown_words(predictor: Predictor, prompt: Prompt) -> list[str]:
-    """Return the longer words of a prompt that are in no word list, such as misspelled ones."""
-    known = getattr(predictor, "known_words", None)
-    words = known.read(prompt.normalised).unknown if isinstance(known, KnownWords) else []
-    return [word for word in words if len(word) >= _SHORTEST_UNKNOWN]
+    kind, _, what = (known.explain_unread(prompt.normalised) if known else "").partition(": ")
+    return _REASONS.get(kind, predictor.domain_note).format(what)
 
 
 def _phrase_verdict(

@@ -1,4 +1,4 @@
-"""A folder that may not be written to: one line that names it, and nothing is written."""
+"""A folder that may not be written to or read: one line names it, and nothing is written."""
 
 import os
 import shutil
@@ -8,16 +8,19 @@ import sys
 import pytest
 
 
-def test_a_folder_without_write_permission_is_one_line(tmp_path):
-    closed = tmp_path / "closed"
+def test_a_folder_without_permission_is_one_line(tmp_path):
+    closed, sealed = tmp_path / "closed", tmp_path / "images" / "sealed"
     closed.mkdir(mode=0o555)
-    # Root may write anywhere, but for this.
+    sealed.mkdir(mode=0, parents=True)
+    # Root may read and write anywhere, but for this.
     user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     if user and not shutil.which("setpriv"):
         pytest.skip("setpriv takes root its rights")
-    for name in ("o.csv", "sub/o.csv"):
-        command = [sys.executable, "-m", "pqpp_cli.main", "predict", "a cat", "--output", name]
-        done = subprocess.run([*user, *command], cwd=closed, capture_output=True, text=True)
-        said = f"pqpp: error: --output: no permission to write to {closed}; name another folder\n"
-        assert (done.returncode, done.stderr) == (2, said)
+    no = f"--output: no permission to write to {closed}; name another folder"
+    unread = f"{sealed} cannot be read (Permission denied); allow access, or choose another folder"
+    cases = (["a cat", "--output", "o.csv"], no), (["a cat", "--output", "sub/o.csv"], no)
+    for words, said in (*cases, (["--dataset", str(sealed.parent)], unread)):
+        command = [*user, sys.executable, "-m", "pqpp_cli.main", "predict", *words]
+        done = subprocess.run(command, cwd=closed, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (2, f"pqpp: error: {said}\n")
     assert not list(closed.iterdir())

@@ -100,7 +100,7 @@ def test_runs_are_compared(compute, folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["rr", "--run", "a.run"], "--runs and --qrels must be given together"),
+        (["rr", "--run", "a.run"], "--runs needs --qrels"),
         (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing to zero or drop"),
     ],
 )

@@ -29,19 +29,12 @@ def predicted(prompts, targets=None):
     return Predictor.from_pretrained(DEFAULT_PREDICTOR).predict(prompts, targets).tolist()
 
 
-def uncertain(prompts, targets=None):
-    predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
-    found = predictor.predict_with_uncertainty(prompts, targets)
-    return found, found.out_of_domain
-
-
 def test_one_prompt(tmp_path):
     done = run_pqpp("predict", PROMPTS[0], "--target", "mean_hbpp,mean_p10", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     header, _, row = done.stdout.splitlines()
-    shown = ["mean_hbpp", "mean_p10"]
-    assert header.split() == ["prompt", *shown]
-    expected = [f"{value:.3f}" for value in predicted(PROMPTS[:1], shown)[0]]
+    assert header.split() == ["prompt", "mean_hbpp", "mean_p10"]
+    expected = [f"{value:.3f}" for value in predicted(PROMPTS[:1], "mean_hbpp,mean_p10")[0]]
     assert row.startswith(PROMPTS[0]) and row.split()[-2:] == expected
 
 
@@ -86,7 +79,9 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     frame = readers.get(kind, pd.read_json)(tmp_path / name, **options)
     deviations = [f"{target}_deviation" for target in targets]
     assert list(frame.columns) == ["prompt", *targets, *deviations, *KNOWN]
-    found, far = uncertain(prompts, targets)
+    predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
+    found = predictor.predict_with_uncertainty(prompts, targets)
+    far = found.out_of_domain
     found.values[far] = found.deviations[far] = np.nan
     assert frame[targets].to_numpy() == pytest.approx(found.values, nan_ok=True)
     assert frame[deviations].to_numpy() == pytest.approx(found.deviations, nan_ok=True)
@@ -149,8 +144,7 @@ def test_predictions_follow_the_input_columns(tmp_path):
     assert done.returncode == 0, done.stderr
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    given = ["id", "caption", "mean_rr", "note"]
-    assert list(rows[0]) == [*given, "mean_hbpp", *KNOWN]
+    assert list(rows[0]) == ["id", "caption", "mean_rr", "note", "mean_hbpp", *KNOWN]
     typed = [(row["id"], row["mean_rr"], row["note"]) for row in rows]
     assert typed == [("007", ".5", "x"), ("08", "1", "")]
     words = ["A cat.", "A dog.", "--target", "mean_hbpp", "--format", "csv"]
@@ -252,5 +246,13 @@ def test_single_prompt_prints_a_verdict(capsys):
 def test_tables_hide_unreliable_predictions(more, capsys):
     tags = "masterpiece, best quality, 1girl, solo, blue eyes, long hair, smile"
     assert main(["predict", tags, "a cat", *more]) == 0
-    table = capsys.readouterr().out.split("alignment", 1)[1].splitlines()
+    out, err = capsys.readouterr()
+    table = out.split("alignment", 1)[1].splitlines()
     assert table[2].removeprefix(tags).split()[0] == "–" and table[3].split()[2].startswith("0.")
+    assert ("alignment of 1 prompt is not shown" in err) == ("--verdict" not in more)
+
+
+def test_words_after_a_quoted_text_are_noted(capsys):
+    for last, is_noted in (("Learning", True), ("a cat", False)):
+        assert main(["predict", "a sign that says Deep", last]) == 0
+        assert ("separate prompts" in capsys.readouterr().err) == is_noted

@@ -306,6 +306,6 @@ def test_the_command_makes_and_asks_a_router(tmp_path, capsys, monkeypatch):
     assert main(["route", "predict", "router", "a dog"]) == 0
     assert "a dog" in capsys.readouterr().out
     assert main([*fit[:5], "1", *fit[6:]]) == 2
-    assert "--cost must have one value per target: expected 2" in capsys.readouterr().err
+    assert "--cost must have one value per target; expected 2" in capsys.readouterr().err
     assert main(["route", "predict", "nowhere", "a dog"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

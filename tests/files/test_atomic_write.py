@@ -190,5 +190,5 @@ def test_outputs_that_cannot_be_written(tmp_path, monkeypatch):
 
 
 def test_a_new_folder_that_another_run_wrote_meanwhile_stays(tmp_path):
-    with pytest.raises(FileError, match="another run"), atomic_folder(tmp_path / "a"):
+    with pytest.raises(FileError, match="another process"), atomic_folder(tmp_path / "a"):
         (tmp_path / "a").mkdir()

@@ -200,7 +200,7 @@ def test_json_numbers_are_unchanged(tmp_path):
     assert table["id"] == [2**53 + 1, 2**64 + 1] and table["y"] == [None, [1]]
     cells, _ = read_columns(path, ["x", "id"])
     assert cells["x"] == ["2.0", None]
-    with pytest.raises(FileError, match="line 2: column 'y' is a list, expected one"):
+    with pytest.raises(FileError, match="line 2: column 'y' contains a list"):
         read_columns(path, ["x", "y"])
     path.write_text('{"n": 1' + "0" * 400 + "}\n")
     with pytest.raises(FileError, match="line 1: column 'n' is 1000"):
@@ -325,7 +325,7 @@ FAULTS = {
     "empty.txt": (b"", "is empty"),
     "empty.jsonl": (b"\n", "has no columns"),
     "no column.json": (b"[{}, {}]", "has no columns; give a table"),
-    "number.json": (b"1", "expected a JSON list"),
+    "number.json": (b"1", "has no rows"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
     "cut.json": (b'[1,\n{"a": 2', "line 2: not JSON .*column"),
     "surplus.jsonl": (b'{"a": 1}\n\n{"a": 2} 3\n', "line 3: not JSON .Extra data, col"),

@@ -18,19 +18,13 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
     assert found.out_of_domain.tolist() == [False] * 5
     np.testing.assert_array_equal(found.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
     columns = predict_columns(predictor, predictor.read_rows(MIXED), "mean_rr")
-    assert (
-        columns["mean_rr"][1] is None
-        and columns["distance"][1] is None
-        and columns["out_of_domain"][1] is False
-    )
+    assert [columns[n][1] for n in ("mean_rr", "distance", "out_of_domain")] == [None, None, False]
 
 
 def test_what_is_not_read_has_no_number_unless_the_average_is_asked_for():
     prompts = ["qwx zzyv 77", "ein Hund auf dem Sofa", "a cat"]
     empty, average = (predict(prompts, "mean_rr", unread=way) for way in ("empty", "average"))
-    assert (
-        empty["mean_rr"].isna().tolist() == empty["out_of_domain"].tolist() == [True, True, False]
-    )
+    assert empty["mean_rr"].isna().tolist() == [True, True, False] == list(empty["out_of_domain"])
     known = Predictor.from_pretrained("static").predict(prompts, "mean_rr")
     assert average["mean_rr"].to_numpy() == pytest.approx(known[:, 0])
 

@@ -47,7 +47,7 @@ def test_no_rows(rows):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("a cat", "must be a list"),
+        ("a cat", "is a single string"),
         (["a", None], "index 1 is missing"),
         ([{"text": "a"}], "index 0 is missing"),
         ({"text": ["a"]}, r"no column 'prompt' \(columns: text\)"),

@@ -188,10 +188,10 @@ def test_one_source_only(script, recipe, tmp_path):
     recipe.max_train_rows = 1
     assert script.load_rows(recipe, "train").prompts == ["b"]
     recipe.source = "z"
-    with pytest.raises(ValueError, match=r"a source of train .x, y.; got 'z'"):
+    with pytest.raises(ValueError, match=r"no source 'z' .sources: x, y."):
         script.load_rows(recipe, "train")
     recipe.dataset = str(tmp_path / "without")
-    with pytest.raises(ValueError, match=r"a source of train .none."):
+    with pytest.raises(ValueError, match=r"sources: none"):
         script.load_rows(recipe, "train")
 
 

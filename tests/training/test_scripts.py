@@ -41,7 +41,7 @@ class OutOfMemoryError(RuntimeError):
     [
         (OutOfMemoryError("CUDA out of memory.\nTried"), "per_device_train_batch_size"),
         (MemoryError(), "per_device_train_batch_size"),
-        (OSError(28, "No space left on device"), "no space"),
+        (OSError(28, "No space left on device"), "disk of `output_dir` is full"),
         (OSError(28, "no space is left (9 are free)", "out/it"), r"out/it: no space is left"),
     ],
 )

@@ -99,9 +99,7 @@ def _choose_columns(
         named = named if columns else "no column has numbers; add a column of scores"
         raise PredictorError(f"{dataset}: {named}, or turn votes into scores with pqpp build")
     if len(set(names)) < len(names):
-        raise PredictorError(
-            f"`targets` {','.join(names)}: duplicate column; list each column once"
-        )
+        raise PredictorError(f"duplicate `targets`: {', '.join(names)}; list each column once")
     missing = [name for name in names if name not in columns]
     if missing:
         hint = did_you_mean(missing[0], columns)

@@ -83,7 +83,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise PqppError(f"no prompt of {split} has values for all targets; choose fewer")
+            raise PqppError(f"no prompt of {split} has all targets; choose fewer targets")
         prompts = [normalise_prompt(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 

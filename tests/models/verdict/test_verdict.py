@@ -49,6 +49,7 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
         ("ein Hund auf dem Tisch", "it is in German (write the prompt in English)"),
         ("asdf qwlkj zxmn", "some words are garbled (asdf, qwlkj, zxmn)"),
         ("a Zyphlo", "the word zyphlo is unknown"),
+        ("Negative prompt: a cat", "it names nothing to show"),
     ],
 )
 def test_what_is_not_read_says_why(prompt, why):
