@@ -57,11 +57,11 @@ class Predict(
     prediction.
 
     Prompts that are not plain English are out of domain (column `out_of_domain`) and have no
-    prediction. Tag lists, prompts of more than 30 words and prompts with several unknown words have
-    no `alignment`, which is not reliable for them. --unread average fills in the average, a lower
-    value for garbled words, and the unreliable values. The column `distance` is the distance to the
-    training prompts. Weights, flags, LoRA tags, outer quotes, tails like "4k", styles and artists
-    are ignored and listed in the column `ignored`.
+    prediction; --unread average fills in the average, or a lower value for garbled words.
+    `alignment` is not reliable for tag lists, prompts of more than 30 words and prompts with
+    several unknown words. The column `distance` is the distance to the training prompts. Weights,
+    flags, LoRA tags, outer quotes, tails like "4k", styles and artists are ignored and listed in
+    the column `ignored`.
 
     --explain removes one word or phrase at a time so that the rest stays English, and prints how
     the first target's prediction changes. The changes are exact but do not add up.
@@ -162,10 +162,12 @@ class Predict(
         judged: bool,
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
         """Yield the columns, prompts, predictions and verdicts of each batch, with progress."""
-        from pqpp_models.predict import predict_columns
+        from pqpp_models.predict import explain_unreliable, predict_columns
+        from pqpp_models.predictor import REFERENCE
+        from pqpp_models.prompts import parse_prompts
         from pqpp_models.targets import ALIGNMENT
 
-        hidden = 0
+        unreliable = 0
         shown: Any = contextlib.nullcontext()
         if source.count > _FEW and sys.stderr.isatty():
             from tqdm import tqdm
@@ -182,15 +184,16 @@ class Predict(
                     predicted, verdicts = predict_verdicts(predictor, read, *asked, self.unread)
                 else:
                     predicted = predict_columns(predictor, read, *asked, unread=self.unread)
-                    names = (ALIGNMENT, "out_of_domain", "prompt")
-                    cells = zip(*(predicted.get(name, ()) for name in names), strict=False)
-                    hidden += sum(v is None and not far and bool(p.strip()) for v, far, p in cells)
+                    if ALIGNMENT in predicted and REFERENCE in predictor.details:
+                        cells = zip(predicted[ALIGNMENT], parse_prompts(read), strict=True)
+                        whys = [value and explain_unreliable(predictor, p) for value, p in cells]
+                        unreliable += sum(map(bool, whys))
                 yield given, read, predicted, verdicts
                 if bar is not None:
                     bar.update(len(rows))
-        if hidden:
-            why = "not reliable for tag lists, long prompts and several unknown words"
-            print_notes(f"{ALIGNMENT} of {pluralize(hidden, 'prompt')} is not shown: {why}")
+        if unreliable:
+            why = "tag lists, more than 30 words, or several unknown words; --verdict names them"
+            print_notes(f"{ALIGNMENT} of {pluralize(unreliable, 'prompt')} is not reliable: {why}")
 
     def _print_tables(self, source: PromptSource, predictor: Predictor) -> None:
         """Print or write predictions as tables, with verdicts and explanations if requested."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.target_columns import ALIGNMENT, get_measure, is_mean
-from pqpp_models.predictor import REFERENCE, Predictor
-from pqpp_models.prompts import COLUMN, parse_prompts, to_prompt_list
+from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import COLUMN, to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def predict(
         uncertainty: Add TARGET_deviation, the standard deviation of each prediction.
         progress: Show a progress bar.
         unread: The prediction of a prompt that is `out_of_domain`: `empty` for NaN, or `average`
-            for the average of all prompts, lower if the words are garbled. With `empty`, a prompt
-            without a verdict has no `alignment`: it is not reliable for tag lists, prompts of more
-            than 30 words, and prompts with several unknown words.
+            for the average of all prompts, lower if the words are garbled.
 
     Returns:
         One row per prompt, with the index of a pandas Series or DataFrame: `prompt`, the targets,
@@ -59,9 +57,6 @@ def predict(
         >>> table = predict("A man riding a wave on a surfboard.", "mean_hbpp,mean_p10")
         >>> table.columns.tolist()
         ['prompt', 'mean_hbpp', 'mean_p10', 'distance', 'out_of_domain', 'ignored']
-        >>> table = predict("castle, fog, ravens, moon", "alignment,mean_rr")
-        >>> table[["alignment", "mean_rr"]].isna().to_numpy().tolist()
-        [[True, False]]
     """
     import pandas as pd
 
@@ -102,9 +97,6 @@ def predict_columns(
     answer = predictor.estimate(rows, chosen, progress, uncertainty=uncertainty or sure)
     if unread == "empty":
         answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
-        if ALIGNMENT in chosen and REFERENCE in predictor.details:
-            whys = [explain_unreliable(predictor, prompt) for prompt in parse_prompts(rows)]
-            answer.values[[*map(bool, whys)], chosen.index(ALIGNMENT)] = math.nan
     texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
     columns: dict[str, Sequence[Any]] = {"prompt": texts, **_to_columns(chosen, answer.values)}
     if uncertainty:
