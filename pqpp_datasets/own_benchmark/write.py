@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -266,6 +267,7 @@ def _list_annotators(
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
     commonest = _format_labels(generation, facts.label.tolist())
+    times = pd.Series(votes.seconds, votes.annotator, float).groupby(level=0).median()
     rows = [
         {
             "judged": judged.get(names[index])
@@ -274,6 +276,7 @@ def _list_annotators(
             "place": index,
             "label": commonest[index],
             "flag": facts.reasons[index],
+            "seconds": times[index],
         }
         for index in np.unique(votes.annotator).tolist()
     ]

@@ -213,8 +213,7 @@ def _read_choices(
         return rows, item, None
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
-    seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
-    agreements = compare_voters(annotator, item, prompt, stated, turned, voters, seconds)
+    agreements = compare_voters(annotator, item, prompt, stated, turned, voters)
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
