@@ -227,7 +227,6 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
     # Without hints on options, which do not concern readers of the report.
     notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
     called, voters = (extras.get_display_names(names) for names, _ in built.flagged_annotators)
-    agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
         flagged = [
@@ -240,7 +239,7 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
         name=name,
         options=built.options,
         told=[*built.reliability_summaries, *_describe_flagged_raters(built, extras)],
-        plan=agreement and agreement.is_shared and agreement.plan_studies(extras.plan_width),
+        plan=generation and generation.trust.plan_studies(extras.plan_width),
         notes=notes,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},

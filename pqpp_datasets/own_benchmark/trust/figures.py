@@ -90,15 +90,16 @@ class Agreement:
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
         return ResultTable("agreement", "Agreement", names, rows)
 
-    def plan_studies(self, width: float) -> tuple[ResultTable, str]:
+    def plan_studies(self, width: float, study: str = "this study") -> tuple[ResultTable, str]:
         """Return the reliability of studies of other sizes, and the number of prompts needed.
 
-        Row 1 is this study. The number of prompts per model is the number for which the
+        Row 1 is the study itself. The number of prompts per model is the number for which the
         reliability's interval has the given width (Feldt, "The Approximate Sampling Distribution of
         Kuder-Richardson Reliability Coefficient Twenty", Psychometrika 30, 1965).
 
         Args:
             width: Width of the 95% interval.
+            study: What row 1 is, for the legend.
 
         Returns:
             The table and its legend.
@@ -119,7 +120,7 @@ class Agreement:
             narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
             rows[-1][f"pairs for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
         legend = (
-            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) if "
+            f"Row 1 is {study}. Reliability is the ICC of a prompt's mean vote (95% interval) if "
             f"{'all' if self.is_panel else 'different'} annotators rate each prompt. The last "
             f"column is the number of pairs of a prompt and a model needed for a {width:g}-wide "
             f"interval (-: over {_PROMPTS[-1]})."
