@@ -205,7 +205,10 @@ def _describe_flagged_raters(built: Outcome, extras: WriteOptions) -> Iterator[s
     """Yield a line on the flagged annotators of judgments, and one on those of preferences."""
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
-        listed = ", ".join([shown[name] for name, _ in people[:20]])
+        listed = ", ".join(
+            shown[name] + " (perhaps with a reversed scale)" * why.endswith("reversed")
+            for name, why in people[:20]
+        )
         listed += ", ..." * (len(people) > 20)
         use = "do not count" if built.options.exclude else "count"
         listed = f": {listed} (the votes {use})" if people else ""

@@ -12,6 +12,7 @@ from pqpp_cli.main import main
 from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.trust.annotators import compare_annotators
 from pqpp_datasets.own_benchmark.trust.figures import compute_alpha, measure_agreement
+from pqpp_datasets.own_benchmark.write import write_benchmark
 
 
 def crowd(seed, images=60, people=5, labels=5):
@@ -269,6 +270,22 @@ def test_flagged_annotators_are_left_out_by_choice(tmp_path):
     without.write_text("".join(line for line in lines if ",constant," not in line))
     expected = build_benchmark(without, options=BuildOptions(scale="likert5"))
     assert built.splits == expected.splits
+
+
+def test_headline_and_plan_leave_out_an_annotator_with_a_reversed_scale(tmp_path):
+    rng = np.random.default_rng(0)
+    votes = np.clip(rng.integers(1, 6, 150) + rng.integers(-1, 2, (4, 150)), 1, 5)
+    votes[3] = 6 - votes[3]
+    rows = [f"P{n}.,{n},m,{who},{votes[who, n]}" for n in range(150) for who in range(4)]
+    built = build(write(tmp_path / "votes.csv", *rows), scale="likert5")
+    honest = [row for row in rows if ",m,3," not in row]
+    expected = build(write(tmp_path / "3.csv", *honest), scale="likert5")
+    (headline,), (best,) = built.reliability_summaries, expected.reliability_summaries
+    assert best[1:] in headline and headline.startswith("Without 1 flagged annotator")
+    plan, known = (b.generation.trust.plan_studies(0.1)[0].rows for b in (built, expected))
+    assert plan == known
+    report = write_benchmark(built, tmp_path / "mine") / "report.html"
+    assert "perhaps with a reversed scale" in report.read_text()
 
 
 def test_kappa_with_the_control_group_is_weighted_where_labels_have_an_order(tmp_path):

@@ -49,7 +49,7 @@ class VoteReliability:
         (value, low, high), about = self.reliability, "reliability (ICC) of a prompt's mean vote"
         if self.unflagged:
             best, interval = self.unflagged.summary, f"{value:.2f} ({low:.2f} to {high:.2f})"
-            best = f"{best[0].lower()}{best[1:]}. With all annotators: {interval}"
+            best = f"{best[0].lower()}{best[1:]}. With all annotators, as in this benchmark: {interval}"
             return f"Without {pluralize(self.flagged, 'flagged annotator')}: {best}"
         prompts = self.agreement.prompts if self.agreement else 0
         units = pluralize(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
