@@ -145,25 +145,7 @@ def write_benchmark(
         FileError: An image name refers to a file outside the folder, or a file is not an image.
     """
     extras = extras or WriteOptions()
-    numbers = [extras.get_public_names(names) for names, _ in built.flagged_annotators]
-    rows = {split: table.num_rows for split, table in built.splits.items()}
-    facts = {
-        "title": name,
-        "keeping": extras,
-        "tasks": ["text-to-image"],
-        "annotators": [extras.annotations_creators],
-        "language": list(extras.language),
-        "citation": extras.read_citation(),
-        "sizes": [get_size_category(sum(rows.values()))],
-        "splits": rows,
-        "targets": built.targets,
-        "targets_told": [target.as_dict() for target in built.targets],
-        "split_rule": describe_split(built.options.fractions, built.options.seed),
-        "options": built.options,
-        "told": [*built.reliability_summaries, *_describe_flagged_raters(built, extras)],
-        "generation": built.generation,
-        "has_retrieval": built.retrieval is not None,
-    }
+    of_votes, of_choices = (extras.get_public_names(n) for n, _ in built.flagged_annotators)
     subsets: dict[str, Mapping[str, Iterable[pa.Table]]] = {
         "default": {split: [table] for split, table in built.splits.items()}
     }
@@ -171,38 +153,49 @@ def write_benchmark(
     if built.generation:
         subsets["images"] = split_images(built, list_voted_images(built), *how)
         if extras.votes and not built.generation.table.has_scores:
-            subsets["votes"] = split_votes(built, numbers[0])
+            subsets["votes"] = split_votes(built, of_votes)
     if built.preferences:
-        compared = list_compared_images(built)
-        if compared is not None:
+        if (compared := list_compared_images(built)) is not None:
             where = "compared_images" if "images" in subsets else "images"
             subsets[where] = split_images(built, compared, *how)
         if extras.votes:
-            subsets["preferences"] = split_preferences(built, numbers[1])
+            subsets["preferences"] = split_preferences(built, of_choices)
     with replace_folder(Path(folder), built.inputs, extras.overwrite) as temp_path:
         files: dict[tuple[str, str], list[Path]] = {}
-        listed: dict[str, Any] = {"rows": [], "subsets": {}}
         for subset, splits in subsets.items():
-            file = temp_path / "data" / ("" if subset == "default" else subset)
+            data = temp_path / "data" / subset.removeprefix("default")
             for split, tables in splits.items():
-                files[subset, split] = paths = write_split(file, split, tables)
-                pattern = f"{split.replace('.', '-')}-*.parquet"
-                pattern = (file.relative_to(temp_path) / pattern).as_posix()
-                listed["subsets"].setdefault(subset, []).append((split, pattern))
-                if subset != "default":
-                    count = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
-                    listed["rows"].append((subset, split, count))
-        digest = hash_parts(hash_file(path) for paths in files.values() for path in paths)
-        card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
-        (temp_path / "README.md").write_text(card, "utf-8")
+                files[subset, split] = write_split(data, split, tables)
+        write_eval_yaml(temp_path, files, name, f"{name}: prompts with their performance.")
+        (temp_path / "README.md").write_text(_render_card(built, files, name, extras), "utf-8")
         report = render_quality_report(built, name, extras)
         (temp_path / "report.html").write_text(report, "utf-8")
-        write_eval_yaml(temp_path, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
 
 
-def _describe_flagged_raters(built: Outcome, extras: WriteOptions) -> Iterator[str]:
-    """Yield a line on the flagged annotators of judgments, and one on those of preferences."""
+def _render_card(
+    built: Outcome, files: Mapping[tuple[str, str], list[Path]], name: str, extras: WriteOptions
+) -> str:
+    rows: dict[str, dict[str, int]] = {subset: {} for subset, _ in files}
+    for (subset, split), paths in files.items():
+        rows[subset][split] = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
+    return render_card(
+        "datasets/own_benchmark",
+        title=name,
+        keeping=extras,
+        built=built,
+        subsets=rows,
+        size=get_size_category(sum(rows["default"].values())),
+        targets=[target.as_dict() for target in built.targets],
+        split_rule=describe_split(built.options.fractions, built.options.seed),
+        told=[*_describe_reliability(built, extras)],
+        digest=hash_parts(hash_file(path) for paths in files.values() for path in paths)[:16],
+    )
+
+
+def _describe_reliability(built: Outcome, extras: WriteOptions) -> Iterator[str]:
+    """Yield lines on reliability, then on the flagged annotators of judgments and preferences."""
+    yield from built.reliability_summaries
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
         listed = ", ".join(
@@ -241,7 +234,7 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*built.reliability_summaries, *_describe_flagged_raters(built, extras)],
+        told=[*_describe_reliability(built, extras)],
         plan=generation and generation.trust.plan_studies(extras.plan_width),
         notes=notes,
         warnings=built.warnings,

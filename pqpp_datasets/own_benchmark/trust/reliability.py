@@ -48,9 +48,9 @@ class VoteReliability:
         """The reliability of the scores in one sentence, problems first."""
         (value, low, high), about = self.reliability, "reliability (ICC) of a prompt's mean vote"
         if self.unflagged:
-            best, interval = self.unflagged.summary, f"{value:.2f} ({low:.2f} to {high:.2f})"
-            best = f"{best[0].lower()}{best[1:]}. With all annotators, as in this benchmark: {interval}"
-            return f"Without {pluralize(self.flagged, 'flagged annotator')}: {best}"
+            best, without = self.unflagged.summary, pluralize(self.flagged, "flagged annotator")
+            rest = f"With all, as in this benchmark: {value:.2f} ({low:.2f} to {high:.2f})"
+            return f"Without {without}: {best[0].lower()}{best[1:]}. {rest}"
         prompts = self.agreement.prompts if self.agreement else 0
         units = pluralize(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
