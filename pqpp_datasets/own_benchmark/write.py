@@ -226,7 +226,7 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
         flagged = [
-            {"name": voters[index], "place": index, "flag": facts.reasons[index]}
+            {"name": voters[index], "place": index, "flag": facts.shared.reasons[index]}
             for index in np.flatnonzero(facts.shared.votes).tolist()
         ]
         flagged.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))

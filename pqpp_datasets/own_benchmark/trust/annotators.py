@@ -129,13 +129,6 @@ class TrustedAgreement:
     error: np.ndarray
     usual: float
 
-    @property
-    def is_low(self) -> np.ndarray:
-        """Whether each annotator has enough votes and agrees less than half as much as usual."""
-        with np.errstate(invalid="ignore"):
-            decided = self.error <= self.usual / (2 * _Z99)
-            return decided & (self.agreement < self.usual / 2)
-
 
 def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedAgreement:
     """Compute each annotator's agreement with the others, weighted by their own agreement.
@@ -151,7 +144,7 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedA
         >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
         >>> votes = SharedVotes(who, item, item, np.full(800, 3), 4)
         >>> found = compute_trusted_agreement(votes, value)
-        >>> found.is_low.tolist()
+        >>> (found.agreement < found.usual / 2).tolist()
         [False, False, True, True]
     """
     weight = np.ones(votes.annotators)
@@ -220,13 +213,12 @@ def compute_agreements(votes: Votes) -> Agreements | None:
     """Compare each annotator with the others, without reference images; None without annotators."""
     if not votes.has_annotators or votes.reference.all():
         return None
-    rows = slice(None) if not votes.reference.any() else np.flatnonzero(~votes.reference)
+    rows = ~votes.reference
     cells = (votes.annotator[rows], votes.item[rows], votes.prompt[rows], votes.value[rows])
     size = len(votes.annotator_names)
     if votes.turned is None:
         return compare_annotators(*cells, votes.scale.level, size)
-    pairs = compare_voters(*cells, votes.turned[rows], size)
-    return replace(pairs.shared, reasons=pairs.reasons)
+    return compare_voters(*cells, votes.turned[rows], size).shared
 
 
 def compare_annotators(
@@ -286,14 +278,16 @@ def compare_annotators(
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
     # Always the same label, although most others gave another one, is decided with few votes.
     cell = pd.factorize(overlap.item * len(values) + code)[0]
-    opposed = overlap.sum_votes((np.bincount(cell)[cell] - 1) / overlap.others < 0.5)
-    stubborn = (share >= _ONE_LABEL) & (opposed >= _LEAST_SHARED)
+    against = overlap.sum_votes((np.bincount(cell)[cell] - 1) / overlap.others < 0.5)
+    stubborn = (share >= _ONE_LABEL) & (against >= _LEAST_SHARED)
+    trusted = compute_trusted_agreement(overlap, own_value)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
-    trusted = compute_trusted_agreement(overlap, own_value)
+        is_sure = trusted.error <= trusted.usual / (2 * _Z99)
+        opposed = is_sure & (trusted.agreement < trusted.usual / 2)
     reasons = [""] * annotators
-    for index in np.flatnonzero(low | trusted.is_low):
+    for index in np.flatnonzero(low | opposed):
         found = agreement[index], usual, measure
         if not low[index]:
             correlation = Reason("agreement-weighted correlation")
@@ -304,7 +298,7 @@ def compare_annotators(
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
         *(measure, votes, shared, agreement, error, label, share, usual, trusted),
-        *(~(decided | trusted.is_low), reasons),
+        *(~(decided | opposed), reasons),
     )
 
 
@@ -369,16 +363,14 @@ class PairAgreements:
     """Statistics of voters' choices; arrays have one entry per voter.
 
     Attributes:
-        shared: Each voter's agreement with the others; ignore its `label` and `share`.
+        shared: Each voter's agreement with the others, and the flags; ignore `label` and `share`.
         first: Share of votes for the first image among those that are not ties, float64.
         ties: Share of ties, float64.
-        reasons: Reasons for the flags; "" for voters without one.
     """
 
     shared: Agreements
     first: np.ndarray
     ties: np.ndarray
-    reasons: list[str]
 
 
 def compare_voters(
@@ -406,7 +398,7 @@ def compare_voters(
         >>> value = np.concatenate([truth, truth, truth, left])
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
         >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
-        >>> [reason[:26] for reason in found.reasons]
+        >>> [reason[:26] for reason in found.shared.reasons]
         ['', '', '', 'chose the first image in 1']
     """
     shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators)
@@ -423,7 +415,7 @@ def compare_voters(
         # The most frequent label says nothing about sides.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
-    return PairAgreements(shared, first, ties, reasons)
+    return PairAgreements(replace(shared, reasons=reasons), first, ties)
 
 
 def _flag_side_bias(taken: int, decided: int, all_taken: int, all_decided: int, voters: int) -> str:

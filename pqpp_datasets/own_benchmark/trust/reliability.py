@@ -75,11 +75,9 @@ class VoteReliability:
 
     def plan_studies(self, width: float) -> tuple[ResultTable, str] | None:
         """Return `Agreement.plan_studies` without flagged annotators; None if it is undefined."""
-        if self.unflagged and self.unflagged.agreement:
-            without = f" without {pluralize(self.flagged, 'flagged annotator')}"
-            return self.unflagged.agreement.plan_studies(width, f"this study{without}")
-        shared = self.agreement and self.agreement.is_shared
-        return self.agreement.plan_studies(width) if self.agreement and shared else None
+        without = f" without {pluralize(self.flagged, 'flagged annotator')}" * bool(self.unflagged)
+        used = (self.unflagged or self).agreement
+        return used.plan_studies(width, f"this study{without}") if used and used.is_shared else None
 
 
 def describe_disagreement(alpha: float, people: str) -> str:

@@ -86,7 +86,7 @@ class Preferences:
     @property
     def flagged_voters(self) -> list[tuple[str, str]]:
         """Names of the flagged annotators, with reasons."""
-        reasons = self.agreements.reasons if self.agreements else []
+        reasons = self.agreements.shared.reasons if self.agreements else []
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
@@ -215,7 +215,9 @@ def _read_choices(
     voters = len(rows["annotator"].cat.categories)
     agreements = compare_voters(annotator, item, prompt, stated, turned, voters)
     if options.exclude == "flagged":
-        rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
+        rows["counts"] = ~np.array([bool(reason) for reason in agreements.shared.reasons])[
+            annotator
+        ]
         if not rows["counts"].any():
             raise BenchmarkError(f"{table.name}: all annotators are flagged; remove `exclude`")
     return rows, item, agreements
