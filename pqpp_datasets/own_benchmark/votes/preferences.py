@@ -24,7 +24,7 @@ from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
 from pqpp_datasets.own_benchmark.votes.votes import (
-    index_combinations,
+    index_rows,
     merge_repeats,
     report_repeats,
 )
@@ -205,7 +205,7 @@ def _read_choices(
         )
     table.raise_faults()
     prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
-    item, _ = index_combinations(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
+    item = index_rows(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     value = np.where(rows["swapped"], -stated, stated)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
