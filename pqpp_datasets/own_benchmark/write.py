@@ -204,7 +204,7 @@ def _describe_reliability(built: Outcome, extras: WriteOptions) -> Iterator[str]
         )
         listed += ", ..." * (len(people) > 20)
         use = "do not count" if built.options.exclude else "count"
-        listed = f": {listed} (the votes {use})" if people else ""
+        listed = f": {listed}; their votes {use}" if people else ""
         if names:
             verb = "is" if len(people) == 1 else "are"
             yield f"{len(people)} of {pluralize(len(names), 'annotator')} {verb} flagged{listed}"
