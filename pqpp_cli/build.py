@@ -218,11 +218,11 @@ def _summarise(built: Outcome, keeping: WriteOptions, exclude: bool, plan: bool)
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 
     yield from (*built.reliability_summaries, *built.notes)
-    if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
-        yield from ("", *format_tables("table", [agreement.summary_table]).splitlines(), "")
-    if plan and agreement and agreement.is_shared:
-        planned, legend = agreement.plan_studies(keeping.plan_width)
-        yield from (*format_tables("table", [planned], [legend]).splitlines(), "")
+    trust = built.generation and built.generation.trust
+    if trust and trust.agreement and trust.agreement.figures:
+        yield from ("", *format_tables("table", [trust.agreement.summary_table]).splitlines(), "")
+    if plan and trust and (planned := trust.plan_studies(keeping.plan_width)):
+        yield from (*format_tables("table", [planned[0]], [planned[1]]).splitlines(), "")
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
     yield from built.preferences.describe_models() if built.preferences else ()

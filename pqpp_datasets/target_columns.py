@@ -287,11 +287,8 @@ def format_target(name: str, target: Target | None = None) -> str:
     return f"{MEAN} {what}" if is_mean(name) else f"{what} of {model}"
 
 
-def explain_target(name: str, target: Target | None = None) -> str:
+def explain_target(name: str) -> str:
     """Explain a target for people who do not know its measure.
-
-    Args:
-        target: The dataset's description; default: derived from the name.
 
     Example:
         >>> explain_target("mean_p10")
@@ -299,7 +296,7 @@ def explain_target(name: str, target: Target | None = None) -> str:
         >>> explain_target("glide_hbpp")
         'human rating (-1 to 2) of images by GLIDE'
     """
-    measure, model = get_measure(name), get_model_name(name, target)
+    measure, model = get_measure(name), get_model_name(name)
     if measure is None or not is_target(name):
         return model
     words = measure.words or measure.about

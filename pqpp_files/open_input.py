@@ -67,8 +67,7 @@ class Input:
         # "-.csv" has the suffix of a CSV file.
         last = Path("x" + str(path)[1:] if self.is_standard else path).name.lower()
         self.suffix = Path(last.removesuffix(".gz")).suffix
-        self._path = Path(path)
-        self._encoding = encoding
+        self._path, self._encoding = Path(path), encoding
         by_name = "set `encoding`, such as cp1252 for files from Excel"
         once = "save it as UTF-8 (in Excel: CSV UTF-8), or run: iconv -f cp1252 -t utf-8 FILE"
         self.remedy = by_name if encoding else once

@@ -46,12 +46,10 @@ def is_file_name(text: str) -> bool:
         >>> is_file_name("prompts.csv"), is_file_name("a sign that says notes.txt")
         (True, False)
     """
-    if _TABLE.fullmatch(text) is None:
-        return False
-    try:
-        return len(text.split()) == 1 or expand(text).is_file()
-    except (FileError, OSError):
-        return False
+    if _TABLE.fullmatch(text):
+        with contextlib.suppress(FileError, OSError):
+            return len(text.split()) == 1 or expand(text).is_file()
+    return False
 
 
 def resolve(path: str | os.PathLike[str]) -> Path:
@@ -64,13 +62,10 @@ def resolve(path: str | os.PathLike[str]) -> Path:
         >>> resolve(".") == Path.cwd()
         True
     """
-    try:
-        target = expand(path).resolve()
-    except (OSError, RuntimeError):
-        target = None
-    if target is None or target.is_symlink():
-        raise FileError(f"{path}: circular symbolic link; remove the link")
-    return target
+    with contextlib.suppress(OSError, RuntimeError):
+        if not (target := expand(path).resolve()).is_symlink():
+            return target
+    raise FileError(f"{path}: circular symbolic link; remove the link")
 
 
 def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:

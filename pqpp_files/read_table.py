@@ -16,6 +16,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats import (
     ADDED,
+    ROW,
     UNNAMED,
     Columns,
     Format,
@@ -211,12 +212,13 @@ def read_columns(
         columns: The columns to read if they exist; `data.prompt` may also be the field `prompt` of
             the objects in a column `data` (see `get_inner_columns`).
         kinds: As in `read_table`.
-        nested: A column whose lists and objects become one row per value, with three further
-            columns (see `flatten_column`).
+        nested: A column whose lists and objects become one row per value, with two further columns
+            (see `flatten_column`).
         encoding: As in `Input`.
 
     Returns:
-        The columns found, by requested name, and the names of all columns of the file.
+        The columns found, by requested name, with the number of each row in the column `ROW`, and
+        the names of all columns of the file.
 
     Raises:
         FileError: See `read_table`, or a cell is a list or an object.
@@ -226,6 +228,7 @@ def read_columns(
     cells = {source.read_as.get(n, n): one for n, one in source.read(numbers_as_text=True).items()}
     log_assumptions(source.path, *source.assumed)
     cells = get_inner_columns(cells, columns) if outer else cells
+    cells[ROW] = source.number_rows(len(next(iter(cells.values()), ())))
     cells = cells if nested is None else flatten_column(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}
     for name, column in table.items():
@@ -233,15 +236,14 @@ def read_columns(
         if row is not None:
             kind = "a list" if isinstance(column[row], list) else "an object"
             fault = f"column {name!r} contains {kind}; give each value its own row"
-            raise FileError(f"{source.locate(row)}: {fault}")
+            raise FileError(f"{source.path}, {source.row_is} {table[ROW][row]}: {fault}")
     return table, source.names
 
 
 def _make_column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
-    where = f"{source.path}, line 1" if source.is_text else source.path
+    where, names = source.path + ", line 1" * source.is_text, " or ".join(map(repr, missing))
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
-    came = f"{where}: no column {' or '.join(map(repr, missing))}"
-    return FileError(f"{came} (columns: {known}); {remedy}")
+    return FileError(f"{where}: no column {names} (columns: {known}); {remedy}")
 
 
 def _to_number(cell: Any) -> float:

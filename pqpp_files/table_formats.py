@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import chain, dropwhile
+from itertools import chain, dropwhile, filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,12 @@ from pqpp_files.open_input import Input
 
 Columns = dict[str, list[Any]]
 ROWS = 256  # rows per batch
+_BLANKS = 1_000_000  # further blank rows are not counted, to limit memory
 PLACE = "the place in the list"
 KEY = "the key"
 ROW = "the row"
 ADDED = (PLACE, KEY, ROW)
-"""The columns that `flatten_column` adds for the values of lists and objects."""
+"""The columns that `read_columns` adds."""
 UNNAMED = "__index_level_"  # the prefix of pandas' name for an unnamed index level
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
@@ -50,6 +51,7 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as in CSV.
         above: Number of header lines.
+        skipped: Numbers of blank lines and rows, and of titles.
         held: Size in memory of the lines read so far; a caller that drops them resets it to 0.
         most: Maximum value of `held`, in bytes.
         has_header: Whether the first line of CSV contains the column names; otherwise they are 1,
@@ -71,6 +73,7 @@ class Format(ABC):
         self.source, self.wanted, self.plain = source, wanted, plain
         self.path = source.name
         self.names: list[str] = []
+        self.skipped: set[int] = set()
         self.assumed: dict[str, None] = {}
         self.read_as: dict[str, str] = {}
 
@@ -82,11 +85,14 @@ class Format(ABC):
             numbers_as_text: Whether to keep numbers in JSON as text.
         """
 
+    def number_rows(self, count: int) -> list[int]:
+        """Return the numbers of the first rows, as a spreadsheet or an editor shows them."""
+        filled = filterfalse(self.skipped.__contains__, itertools.count(1))
+        return [*itertools.islice(filled, self.above, self.above + count)]
+
     def locate(self, row: int) -> str:
         """Return the file, and the line or row number, of the row at an index, for errors."""
-        lines = getattr(self, "_iterate_lines", None) if self.row_is == "line" else None
-        number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
-        return f"{self.path}, {self.row_is} {number}"
+        return f"{self.path}, {self.row_is} {self.number_rows(row + 1)[row]}"
 
     def _select(self, names: Sequence[str]) -> list[str]:
         """Set `names`, and return the names of the columns to read, in the file's spelling."""
@@ -145,7 +151,6 @@ class SeparatedValues(Format):
     skipped.
     """
 
-    row_is = "line"
     is_text = True
     above = 1
 
@@ -193,6 +198,11 @@ class SeparatedValues(Format):
 
         return header, rows()
 
+    def locate(self, row: int) -> str:
+        """Return the file and the first line of the row at an index, for errors."""
+        lines = itertools.islice(self._iterate_lines(), row + self.above, None)
+        return f"{self.path}, line {next(lines)[0]}"
+
     def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of the first line and the cells of each record, header included."""
         separator, quoting, line = self._dialect
@@ -205,7 +215,7 @@ class SeparatedValues(Format):
         reader, width, above = _read_csv(parts, separator, quoting), 0, line - 1
         waiting: list[tuple[int, list[str]]] = []  # blank lines, rows if another follows
         try:
-            for record in reader:
+            for row, record in enumerate(reader, 1):
                 if not width:
                     width = len(record)
                 elif record and len(record) != width:
@@ -214,7 +224,9 @@ class SeparatedValues(Format):
                     remedy = quoted if len(record) > width else "complete the row"
                     raise FileError(f"{self.path}, line {line}: {fault}; {remedy}")
                 elif not any(record):
-                    waiting += [(line, record or [""])] if record or width == 1 else []
+                    is_cell = record or width == 1
+                    waiting += [(line, record or [""])] if is_cell else []
+                    self.skipped |= set() if is_cell or len(self.skipped) > _BLANKS else {row}
                     line = reader.line_num + above + 1
                     continue
                 yield from waiting
@@ -293,6 +305,7 @@ class JsonLines(Format):
         with self.source.open() as file:
             for number, line in enumerate(file, 1):
                 text = line.removeprefix(BOM if number == 1 else b"").strip()
+                self.skipped |= set() if text or len(self.skipped) > _BLANKS else {number}
                 if text:
                     yield number, text
 
@@ -380,12 +393,6 @@ class Excel(Format):
     names the columns of each group; a name that occurs in several groups follows its group's name.
     """
 
-    above = 1
-
-    def locate(self, row: int) -> str:
-        """Return the file and row of the row with this index, as a spreadsheet shows it."""
-        return f"{self.path}, row {self._numbers[row]}"
-
     def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         with require_extra(f"reading {self.path}", "excel"):
@@ -431,7 +438,7 @@ class Excel(Format):
                 names, rows = [str(b or a) for a, b in pairs], rows[1:]
                 top: list[str] = [*itertools.accumulate(header, lambda left, name: name or left)]
                 header = [f"{top[n]} {b}" if names.count(b) > 1 else b for n, b in enumerate(names)]
-        self._numbers = [row.number for row in rows]
+        self.skipped = {*range(1, rows[-1].number if rows else 1)} - {row.number for row in rows}
         at = {name: n for n, name in enumerate(header)}
         taken = self._select([*filter(None, header)])
         return {name: [row[at[name]] for row in rows] for name in taken}
@@ -469,17 +476,14 @@ FORMATS |= {".parquet": Parquet, ".xlsx": Excel, ".dta": Stata}
 
 
 def locate_row(path: str, row: int) -> str:
-    """Return the file and row of the row with this index in a file, for errors.
-
-    In CSV and Excel, the header is row 1, and blank rows and titles are not counted; in JSON Lines,
-    it is the line, and in others, the number of the row or record, from 1.
+    """Return a file and the number of a row, as in `Format.number_rows`, for errors.
 
     Example:
-        >>> locate_row("votes.csv.gz", 0), locate_row("votes.jsonl", 0)
+        >>> locate_row("votes.csv.gz", 2), locate_row("votes.jsonl", 1)
         ('votes.csv.gz, row 2', 'votes.jsonl, line 1')
     """
     form = FORMATS.get(Path(path.lower().removesuffix(".gz")).suffix or ".csv", Format)
-    return f"{path}, {'row' if form.above else form.row_is} {row + 1 + form.above}"
+    return f"{path}, {form.row_is} {row}"
 
 
 def open_format(
@@ -614,9 +618,9 @@ def _get_inner(cell: Any, path: Sequence[str]) -> Any:
 def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
     """Return a table with one row per value in the lists and objects of a column.
 
-    The other cells of the row are repeated. The columns `PLACE` (index in the list), `KEY` (of the
-    object) and `ROW` (in the file) are added. The fields of an object in a list are further
-    columns. A table without lists and objects in the column is returned unchanged.
+    The other cells of the row are repeated. The columns `PLACE` (index in the list) and `KEY` (of
+    the object) are added. The fields of an object in a list are further columns. A table without
+    lists and objects in the column is returned unchanged.
 
     Args:
         columns: The columns of a format.
@@ -630,14 +634,14 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
     if not any(isinstance(cell, list | dict) for cell in columns.get(name, ())):
         return columns
     records: list[dict[str, Any]] = []
-    for row, cells in enumerate(zip(*columns.values(), strict=True)):
+    for cells in zip(*columns.values(), strict=True):
         beside = dict(zip(columns, cells, strict=True))
         cell = beside[name]
         for key, inner in cell.items() if isinstance(cell, dict) else [(None, cell)]:
             values = enumerate(inner) if isinstance(inner, list) else [(None, inner)]
             for place, value in values:
                 held = {name: None, **value} if isinstance(value, dict) else {name: value}
-                records.append({**beside, **held, ROW: row, KEY: key, PLACE: place})
+                records.append({**beside, **held, KEY: key, PLACE: place})
     inner_names = {key for record in records for key in record}.intersection(wanted)
     names = dict.fromkeys([*columns, *sorted(inner_names), name, *ADDED])
     return {column: [record.get(column) for record in records] for column in names}

@@ -22,7 +22,7 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
 from pqpp_datasets.own_benchmark.trust.figures import compute_alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, get_scale_by_name
-from pqpp_datasets.own_benchmark.votes.votes import Votes, index_combinations
+from pqpp_datasets.own_benchmark.votes.votes import Votes, index_rows
 from pqpp_metrics.functional._votes import get_ac1
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def to_study_votes(
         return None
     texts = [votes[name].factorize() for name in ("prompt_id", "model", "image", "annotator")]
     prompt, model, image, annotator = (codes.astype(np.int32) for codes, _ in texts)
-    item, first = index_combinations(prompt, model, image)
+    item = index_rows(prompt, model, image)
     _, models, images, annotators = (list(map(str, known)) for _, known in texts)
     value, name = votes["label"].to_numpy(float), kind.get_scale(settings)
     used = Scale(kind.name, value.min(), value.max(), kind.level, numbers="any")
@@ -92,7 +92,7 @@ def to_study_votes(
         image=image,
         annotator=annotator,
         item=item,
-        first=first,
+        first=np.unique(item, return_index=True)[1],
         value=value,
         control=votes["control"].to_numpy(bool),
         reference=(votes["model"] == REFERENCE).to_numpy(bool),

@@ -144,9 +144,7 @@ def _to_srgb(image: Image, content: bytes) -> Image:
     if gamma <= 0 or abs(gamma * 2.2 - 1) < _NEAR:
         return image
     light = [(level / 255) ** (1 / gamma) for level in range(256)]
-    levels = [
-        12.92 * one if one <= 0.0031308 else 1.055 * one ** (1 / 2.4) - 0.055 for one in light
-    ]
+    levels = [12.92 * x if x <= 0.0031308 else 1.055 * x ** (1 / 2.4) - 0.055 for x in light]
     return image.point([round(255 * level) for level in levels] * 3)
 
 

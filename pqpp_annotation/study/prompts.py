@@ -94,8 +94,10 @@ def read_items(
 
     rows = _read_rows(study, table, locate)
     by_prompt: dict[str, list[_Row]] = {}
+    by_image: dict[str, dict[str, _Row]] = {}
     for row in rows:
         by_prompt.setdefault(row["prompt_id"], []).append(row)
+        by_image.setdefault(row["image"], {}).setdefault(row["prompt_id"], row)
     for prompt_rows in by_prompt.values():
         first, seen = prompt_rows[0], set()
         for other in prompt_rows:
@@ -106,14 +108,19 @@ def read_items(
             if key in seen:
                 raise AnnotationError(f"{locate(other)}: duplicate image {key[0]}; remove the line")
             seen.add(key)
-    names = dict.fromkeys(row["image"] for row in rows)
-    fetched = fetch_images(filter(ADDRESS.match, names), study.root / f"{study.name}-images")
+    shared = [[*uses.values()] for uses in by_image.values() if len(uses) > 1]
+    if 0 < 2 * len(shared) < len(by_image):  # if most images are shared, it is intended
+        where = " and ".join(map(locate, shared[0][:2]))
+        found = f"{len(shared)}, such as {shared[0][0]['image']} in {where}"
+        what = f"images with several prompts: {found}; correct them if this is a slip"
+        logging.getLogger(__name__).warning(what)
+    fetched = fetch_images(filter(ADDRESS.match, by_image), study.root / f"{study.name}-images")
     folder = study.root / expand(study.image_dir or "")
 
     def find_image(name: str) -> Path:
         return fetched.get(name) or join_inside(folder, name)
 
-    with copy_images(names, find_image, study) as images:
+    with copy_images(by_image, find_image, study) as images:
         sha256_of = {name: image.sha256 for name, image in images.items()}
         items = []
         for prompt_rows in by_prompt.values():
@@ -140,10 +147,7 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
     if count >= len(work):
         raise AnnotationError(f"control.count must be below {len(work)}, the number of work items")
     drawn = set(random.Random(f"control-{seed}").sample(work, count))
-    return [
-        replace(item, purpose="control") if number in drawn else item
-        for number, item in enumerate(items)
-    ]
+    return [replace(one, purpose="control") if n in drawn else one for n, one in enumerate(items)]
 
 
 def _read_rows(study: Study, table: Table, locate: _Locator) -> list[dict[str, str]]:
@@ -257,9 +261,7 @@ def make_study(
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
-            raise AnnotationError(
-                f"{path} already exists; choose another file, or add prompts to it"
-            )
+            raise AnnotationError(f"{path} already exists; name another file or add prompts to it")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         required = {"name": name, "kind": kind, "database": f"{name}.db"}

@@ -73,16 +73,13 @@ def read_file_list(folder: Path) -> list[str]:
     return (folder / MARK).read_text("utf-8", "replace").splitlines()
 
 
-def write_split(
-    folder: Path, split: str, tables: Iterable[pa.Table], shard_bytes: int = _SHARD_BYTES
-) -> list[Path]:
+def write_split(folder: Path, split: str, tables: Iterable[pa.Table]) -> list[Path]:
     """Write a split as Parquet shards named as the Hub's viewer expects.
 
     Args:
         folder: The folder of the shards.
         split: Name of the split; dots become hyphens in file names.
         tables: The rows; the schema's metadata is preserved.
-        shard_bytes: Size in bytes after which a new shard begins.
 
     Returns:
         The paths of the shards, in order.
@@ -92,7 +89,7 @@ def write_split(
     writer, size = None, 0
     with contextlib.ExitStack() as stack:
         for table in tables:
-            if writer is None or size >= shard_bytes:
+            if writer is None or size >= _SHARD_BYTES:
                 stack.close()
                 written.append(folder / f"shard-{len(written)}")
                 how = {"compression": _COMPRESSION, "compression_level": _LEVEL}

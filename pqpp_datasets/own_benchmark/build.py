@@ -119,7 +119,7 @@ def build_benchmark(
     options = options or BuildOptions()
     inputs: dict[str, Any] = {"judgments": judgments, "preferences": preferences}
     inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
-    files = {kind: found for kind, paths in inputs.items() if (found := _list_files(paths or ()))}
+    files = {kind: _list_files(paths) for kind, paths in inputs.items() if paths}
     if not files or ("runs" in files) != ("relevance" in files):
         wanted = "set `judgments`, `preferences`, `rankings`, or `runs` and `relevance`"
         raise BenchmarkError(f"missing input; {wanted}")
@@ -127,25 +127,16 @@ def build_benchmark(
         raise BenchmarkError("`preferences` and `rankings` define the same targets; set only one")
     paths = [path for some in files.values() for _, path in some]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
-    identities = table = make_identity_table(prompts)
-    split_of = assign_splits(prompts, options.fractions, options.seed)
-    scores: dict[str, dict[str, np.ndarray]] = {}
-    if generation:
-        scores[generation.measure] = generation.scores
-    if preferred:
-        if "rate" in scores:
-            raise BenchmarkError("votes and preferences both give rates; set another `aggregate`")
-        scores["rate"] = preferred.scores
-    if retrieval:
-        scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
-    targets = _list_targets(scores, len(split_of), generation, preferred is not None)
+    targets = _list_targets(generation, retrieval, preferred, options.k)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         what = f"no target has a value {_explain_no_values(generation)}"
         raise BenchmarkError(f"{' and '.join(map(str, paths))}: {what}")
+    identities = table = make_identity_table(prompts)
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
     table = describe_targets(table, list(targets), describe_split(options.fractions, options.seed))
+    split_of = assign_splits(prompts, options.fractions, options.seed)
     splits = {name: table.filter(pa.array(split_of == name)) for name in options.fractions}
     warnings = [
         f"split {name} is empty: its share is {share:g} of {(split_of != '').sum()} prompts"
@@ -177,17 +168,29 @@ def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Pa
 
 
 def _list_targets(
-    scores: Mapping[str, dict], prompts: int, generation: Generation | None, has_preferences: bool
+    generation: Generation | None,
+    retrieval: Retrieval | None,
+    preferred: Preferences | None,
+    k: int,
 ) -> dict[Target, np.ndarray]:
     """Return each target's scores: those of the models, and their mean, for each measure."""
+    scores: dict[str, dict[str, np.ndarray]] = {}
+    if generation:
+        scores[generation.measure] = generation.scores
+    if preferred:
+        if "rate" in scores:
+            raise BenchmarkError("votes and preferences both give rates; set another `aggregate`")
+        scores["rate"] = preferred.scores
+    if retrieval:
+        scores |= {f"p{k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
     targets: dict[Target, np.ndarray] = {}
     for measure, of_models in scores.items():
         *columns, mean = to_targets(of_models, measure, generation.limits if generation else None)
         targets |= zip(columns, of_models.values(), strict=True)
         # The mean share of wins is always 0.5 if all models are compared.
-        if not has_preferences or measure != "rate":
-            means = average_columns([*of_models.values()] or [np.full(prompts, np.nan)])
-            targets[mean] = np.round(means, 11)  # columns have 12 digits, so equal means are ties
+        if of_models and not (preferred and measure == "rate"):
+            # Columns have 12 digits, so equal means are ties.
+            targets[mean] = np.round(average_columns([*of_models.values()]), 11)
     return targets
 
 

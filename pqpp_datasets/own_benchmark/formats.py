@@ -26,7 +26,7 @@ class FlatRows:
     Attributes:
         kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
         called: Default column names by role.
-        rows: The rows; their column `ROW` is the index of the record.
+        rows: The rows; their column `ROW` is the number of the record.
         scale: `BuildOptions.scale` of the labels, if the format defines it.
         names: Names of the file's columns that were not read.
     """
@@ -168,7 +168,7 @@ def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str
         judgments = [n == int(judgments) for n in range(len(images))]
     if len(images) != len(judgments):
         what = f"expected one judgment per image ({len(images)}), got {len(judgments)}"
-        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {what}; correct the record")
+        raise BenchmarkError(f"{locate_row(path, record[ROW])}: {what}; correct the record")
     return list(zip(images, judgments, strict=True))
 
 
@@ -303,7 +303,7 @@ def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
             {name.removeprefix(start): record[name] for name in record if name.startswith(start)}
             for start in ("Input.", "Answer.")
         )
-        answers = _read_worker_answers(answer_cells, locate_row(str(path), record[ROW]))
+        answers = _read_worker_answers(answer_cells, locate_row(path, record[ROW]))
         questions |= dict.fromkeys(answers, "label")
         person = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
         rows.append({**record, **inputs, **person, **answers})

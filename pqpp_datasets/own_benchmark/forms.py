@@ -30,7 +30,7 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.names import did_you_mean, find_close_names, pluralize
 from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
-from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, open_format
+from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, locate_row, open_format
 
 _NUMBERS = ("seconds", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
@@ -54,10 +54,9 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
     try:
         source = open_format(Input(path, options.encoding), columns, None, _TABLES)
         cells = source.read(numbers_as_text=True)
-        records = [
-            {**dict(zip(cells, row, strict=True)), ROW: n}
-            for n, row in enumerate(zip(*cells.values(), strict=True))
-        ]
+        rows = [*zip(*cells.values(), strict=True)]
+        numbers = zip(source.number_rows(len(rows)), rows, strict=True)
+        records = [{**dict(zip(cells, row, strict=True)), ROW: n} for n, row in numbers]
         found = FORMATS[options.from_format](records, str(path))
         if isinstance(found, FormAnswers):
             found = select_question(found, options, str(path))
@@ -107,7 +106,7 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
     if kind != "rankings":
         for row in valid:
             if isinstance(row.get(question), list):
-                where = f"{path}, record {row[ROW] + 1}: {question}"
+                where = f"{locate_row(path, row[ROW])}: {question}"
                 what = f"expected one answer, got {row[question]!s:.100}; choose another question"
                 raise BenchmarkError(f"{where}: {what}")
         return FlatRows(kind, called, valid, notes)
@@ -313,7 +312,7 @@ def _read_table(
     tells_models = options.images or options.model or options.model_pattern or options.models
     if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
         missing.append(named["model"])
-    if not (missing or any(cells.values())):
+    if not (missing or cells[ROW]):
         raise BenchmarkError(f"{path}: no rows; add one row per judgment or result")
     columns = {}
     for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
@@ -324,10 +323,9 @@ def _read_table(
                 raise BenchmarkError(f"{path}: {name!r} is a list; give text or numbers") from None
             codes = np.fromiter(map(codes_of_cells.__getitem__, cells[name]), np.int32)
             columns[role] = make_column(codes, [*map(_to_text, codes_of_cells)])
-    row = np.array(cells[ROW]) if ROW in cells else None  # if lists became rows
     if "annotator" in named and "annotator" not in columns:
         named["annotator"] = find_role_columns(names).get("annotator", "COLUMN")
-    table = LongTable.from_columns(path, columns, row, named)
+    table = LongTable.from_columns(path, columns, cells[ROW], named)
     table.notes.extend(foreign.notes if foreign else ())
     table.columns = names
     if missing:
@@ -348,6 +346,7 @@ def _refuse_missing(
         votes = []
         with suppress(FileError):
             cells, _ = read_columns(table.name, others, _TABLES, encoding=options.encoding)
+            del cells[ROW]
             for name, column in cells.items():  # finds columns with labels of a known scale
                 labels = {str(cell) for cell in column} - {"", "None"}
                 values = [map(scale.parse_label, labels) for scale in SCALES.values()]
@@ -476,4 +475,4 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
         "image": make_column(np.arange(len(found)), documents),
         "score" if is_run else "label": make_column(codes, texts),
     }
-    return LongTable.from_columns(path, columns, np.array(lines) - 1)
+    return LongTable.from_columns(path, columns, lines)

@@ -121,7 +121,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         annotators=annotators,
         labels=dict.fromkeys(listed, 0) | dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         agreements=agreements,
-        trust=measure_reliability(votes, counted),
+        trust=measure_reliability(votes, counted, agreements.reasons if agreements else ()),
         table=votes,
         counted=counted,
         image_scores=of_images,

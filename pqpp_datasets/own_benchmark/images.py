@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 SUBSET = "images"
 # In JSON: an address, a chain of them, and a path that leads out of a folder.
 _IS_ELSEWHERE = re.compile(r'://|::|"[/~]|(["/]|\\\\)\.\.(["/]|\\\\)')
+_ADDRESS = re.compile(r"^https?://(?:[^?#]*/)?([^?#]*).*", re.DOTALL)
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
@@ -64,9 +64,8 @@ def add_saved_images(
         return rows
     folder = expand(name)
     source = str(folder) if folder.is_dir() else name
-    tells = "prompt_id" in rows.column_names and (
-        not folder.is_dir() or (folder / "README.md").is_file()
-    )
+    has_card = (folder / "README.md").is_file()
+    tells = "prompt_id" in rows.column_names and (has_card or not folder.is_dir())
     if not tells or SUBSET not in datasets.get_dataset_config_names(source):
         if image_dir is not None:
             raise BenchmarkError(f"{name} stores no images; remove `image_dir`")
@@ -103,11 +102,7 @@ def _load_image_column(kept: Any, name: str, image_dir: str | Path | None) -> pa
         came = f"{name} stores only names of images, such as {names[0]!r:.60}"
         raise BenchmarkError(f"{came}; set `image_dir` to the folder of the images")
     folder = expand(image_dir).absolute()
-    files = [
-        urlsplit(name).path.rpartition("/")[2] if name.startswith(("http://", "https://")) else name
-        for name in names
-    ]
-    paths = [join_inside(folder, file) for file in files]
+    paths = [join_inside(folder, _ADDRESS.sub(r"\1", name)) for name in names]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         what = f"image of {name} not found ({len(missing)} of {len(paths)} are missing)"

@@ -25,7 +25,7 @@ class LongTable:
 
     Attributes:
         rows: A `pandas.DataFrame` with one column per role. Texts are categories in order of
-            appearance; empty cells are "". `FILE` and `ROW` (from 0) locate a row; `COLUMN` is the
+            appearance; empty cells are "". `FILE` and `ROW` (number) locate a row; `COLUMN` is the
             column of a vote if the file has several columns of votes; `NUMBER` is the prompt's
             index, after `number_prompts`.
         name: Paths of all files.
@@ -47,19 +47,19 @@ class LongTable:
         cls,
         path: Path,
         columns: Mapping[str, Any],
-        row: np.ndarray | None = None,
+        row: Sequence[Any],
         named: Mapping[str, str] | None = None,
     ) -> Self:
         """Create a table from the columns of a file.
 
         Args:
             columns: The columns, by role.
-            row: Index of each row in the file; default: 0, 1, 2, ...
+            row: Number of each row in the file, for errors.
             named: Column names in the file, by role.
         """
         rows = pd.DataFrame(columns)
         rows[FILE] = fill_column(str(path), len(rows))
-        rows[ROW] = np.arange(len(rows)) if row is None else row
+        rows[ROW] = row
         return cls(rows, str(path), named or {})
 
     def locate(self, row: int, after: int | None = None) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -144,25 +145,7 @@ def write_benchmark(
         FileError: An image name refers to a file outside the folder, or a file is not an image.
     """
     extras = extras or WriteOptions()
-    numbers = [extras.get_public_names(names) for names, _ in built.flagged_annotators]
-    rows = {split: table.num_rows for split, table in built.splits.items()}
-    facts = {
-        "title": name,
-        "keeping": extras,
-        "tasks": ["text-to-image"],
-        "annotators": [extras.annotations_creators],
-        "language": list(extras.language),
-        "citation": extras.read_citation(),
-        "sizes": [get_size_category(sum(rows.values()))],
-        "splits": rows,
-        "targets": built.targets,
-        "targets_told": [target.as_dict() for target in built.targets],
-        "split_rule": describe_split(built.options.fractions, built.options.seed),
-        "options": built.options,
-        "told": [*built.reliability_summaries, *_describe_flagged_raters(built, extras)],
-        "generation": built.generation,
-        "has_retrieval": built.retrieval is not None,
-    }
+    of_votes, of_choices = (extras.get_public_names(n) for n, _ in built.flagged_annotators)
     subsets: dict[str, Mapping[str, Iterable[pa.Table]]] = {
         "default": {split: [table] for split, table in built.splits.items()}
     }
@@ -170,44 +153,58 @@ def write_benchmark(
     if built.generation:
         subsets["images"] = split_images(built, list_voted_images(built), *how)
         if extras.votes and not built.generation.table.has_scores:
-            subsets["votes"] = split_votes(built, numbers[0])
+            subsets["votes"] = split_votes(built, of_votes)
     if built.preferences:
-        compared = list_compared_images(built)
-        if compared is not None:
+        if (compared := list_compared_images(built)) is not None:
             where = "compared_images" if "images" in subsets else "images"
             subsets[where] = split_images(built, compared, *how)
         if extras.votes:
-            subsets["preferences"] = split_preferences(built, numbers[1])
+            subsets["preferences"] = split_preferences(built, of_choices)
     with replace_folder(Path(folder), built.inputs, extras.overwrite) as temp_path:
         files: dict[tuple[str, str], list[Path]] = {}
-        listed: dict[str, Any] = {"rows": [], "subsets": {}}
         for subset, splits in subsets.items():
-            file = temp_path / "data" / ("" if subset == "default" else subset)
+            data = temp_path / "data" / subset.removeprefix("default")
             for split, tables in splits.items():
-                files[subset, split] = paths = write_split(file, split, tables)
-                pattern = f"{split.replace('.', '-')}-*.parquet"
-                pattern = (file.relative_to(temp_path) / pattern).as_posix()
-                listed["subsets"].setdefault(subset, []).append((split, pattern))
-                if subset != "default":
-                    count = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
-                    listed["rows"].append((subset, split, count))
-        digest = hash_parts(hash_file(path) for paths in files.values() for path in paths)
-        card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
-        (temp_path / "README.md").write_text(card, "utf-8")
+                files[subset, split] = write_split(data, split, tables)
+        write_eval_yaml(temp_path, files, name, f"{name}: prompts with their performance.")
+        (temp_path / "README.md").write_text(_render_card(built, files, name, extras), "utf-8")
         report = render_quality_report(built, name, extras)
         (temp_path / "report.html").write_text(report, "utf-8")
-        write_eval_yaml(temp_path, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
 
 
-def _describe_flagged_raters(built: Outcome, extras: WriteOptions) -> Iterator[str]:
-    """Yield a line on the flagged annotators of judgments, and one on those of preferences."""
+def _render_card(
+    built: Outcome, files: Mapping[tuple[str, str], list[Path]], name: str, extras: WriteOptions
+) -> str:
+    rows: dict[str, dict[str, int]] = {subset: {} for subset, _ in files}
+    for (subset, split), paths in files.items():
+        rows[subset][split] = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
+    return render_card(
+        "datasets/own_benchmark",
+        title=name,
+        keeping=extras,
+        built=built,
+        subsets=rows,
+        size=get_size_category(sum(rows["default"].values())),
+        targets=[target.as_dict() for target in built.targets],
+        split_rule=describe_split(built.options.fractions, built.options.seed),
+        told=[*_describe_reliability(built, extras)],
+        digest=hash_parts(hash_file(path) for paths in files.values() for path in paths)[:16],
+    )
+
+
+def _describe_reliability(built: Outcome, extras: WriteOptions) -> Iterator[str]:
+    """Yield lines on reliability, then on the flagged annotators of judgments and preferences."""
+    yield from built.reliability_summaries
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, extras.get_display_names(names), strict=True))
-        listed = ", ".join([shown[name] for name, _ in people[:20]])
+        listed = ", ".join(
+            shown[name] + " (perhaps with a reversed scale)" * why.endswith("reversed")
+            for name, why in people[:20]
+        )
         listed += ", ..." * (len(people) > 20)
         use = "do not count" if built.options.exclude else "count"
-        listed = f": {listed} (the votes {use})" if people else ""
+        listed = f": {listed}; their votes {use}" if people else ""
         if names:
             verb = "is" if len(people) == 1 else "are"
             yield f"{len(people)} of {pluralize(len(names), 'annotator')} {verb} flagged{listed}"
@@ -226,11 +223,10 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
     # Without hints on options, which do not concern readers of the report.
     notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
     called, voters = (extras.get_display_names(names) for names, _ in built.flagged_annotators)
-    agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
         flagged = [
-            {"name": voters[index], "place": index, "flag": facts.reasons[index]}
+            {"name": voters[index], "place": index, "flag": facts.shared.reasons[index]}
             for index in np.flatnonzero(facts.shared.votes).tolist()
         ]
         flagged.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
@@ -238,8 +234,8 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*built.reliability_summaries, *_describe_flagged_raters(built, extras)],
-        plan=agreement and agreement.is_shared and agreement.plan_studies(extras.plan_width),
+        told=[*_describe_reliability(built, extras)],
+        plan=generation and generation.trust.plan_studies(extras.plan_width),
         notes=notes,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
@@ -266,6 +262,7 @@ def _list_annotators(
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
     commonest = _format_labels(generation, facts.label.tolist())
+    times = pd.Series(votes.seconds, votes.annotator, float).groupby(level=0).median()
     rows = [
         {
             "judged": judged.get(names[index])
@@ -274,6 +271,7 @@ def _list_annotators(
             "place": index,
             "label": commonest[index],
             "flag": facts.reasons[index],
+            "seconds": times[index],
         }
         for index in np.unique(votes.annotator).tolist()
     ]

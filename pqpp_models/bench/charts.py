@@ -33,12 +33,12 @@ class Axis:
     stop: float
 
     @classmethod
-    def fit(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Self:
+    def fit(cls, values: ArrayLike, start: float, stop: float) -> Self:
         """Return an axis that covers the values, with a margin at both ends.
 
         Example:
-            >>> Axis.fit([0.0, 1.0], 0, 100, room=0).scale(0.25)
-            25.0
+            >>> Axis.fit([0.0, 1.0], 0, 100).scale(0.5)
+            50.0
             >>> Axis.fit([], 0, 100).list_ticks()[0]
             (0.0, '0')
         """
@@ -48,7 +48,7 @@ class Axis:
         if high <= low:
             reach = abs(low) / 2 or 0.5
             low, high = low - reach, high + reach
-        room = room * (high - low) if len(known) else 0.0
+        room = 0.04 * (high - low) if len(known) else 0.0
         return cls(low - room, high + room, start, stop)
 
     def scale(self, values: Any) -> Any:

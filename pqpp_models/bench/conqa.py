@@ -42,10 +42,7 @@ def bench_conqa(
         data_dir: As in `load_benchmark`.
     """
     read = {name: read_run(path) for name, path in runs.items()}
-    queries = {
-        query_type: load_benchmark("conqa", split=query_type, data_dir=data_dir)
-        for query_type in QUERY_TYPES
-    }
+    queries = {t: load_benchmark("conqa", split=t, data_dir=data_dir) for t in QUERY_TYPES}
     (ours, gap), notes = bench_runs(queries, read)
     rows = [
         {"run": f"{name} (published)", "queries": query_type}
@@ -102,9 +99,8 @@ def bench_runs(
             {measure: values[part] for measure, values in found.items()}
             for part in (slice(counts[0]), slice(counts[0], None))
         )
-        for query_type, count, values in zip(
-            QUERY_TYPES, counts, (descriptive, conceptual), strict=True
-        ):
+        both = (descriptive, conceptual)
+        for query_type, count, values in zip(QUERY_TYPES, counts, both, strict=True):
             line: dict[str, Any] = {"run": name, "queries": f"{query_type}, {count}"}
             for measure, mean in mean_intervals(values).items():
                 line[MEASURES[measure]] = (mean["mean"], mean["ci_low"], mean["ci_high"])

@@ -123,9 +123,8 @@ def _make_tables(
         tables = []
         for key, caption in {"": "", **captions}.items():
             rows = [row for row in block.rows if row.key in ((key,) if key else ("", FITTED))]
-            kept = [
-                n for n in range(len(block.labels)) if not key or any(row.cells[n] for row in rows)
-            ]
+            columns = range(len(block.labels))
+            kept = [n for n in columns if not key or any(row.cells[n] for row in rows)]
             lines = [(r.title, r.key == FITTED, [r.cells[n] for n in kept]) for r in rows]
             headings = [titles[block.labels[n]] for n in kept]
             if headings:

@@ -179,9 +179,8 @@ def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tu
 
     name = predictions.predictor
     columns = dict(zip(predictions.targets, predictions.values.T, strict=True))
-    if predictions.targets == (weak, strong) and np.array_equal(
-        columns[weak], columns[strong], equal_nan=True
-    ):
+    is_pair = predictions.targets == (weak, strong)
+    if is_pair and np.array_equal(columns[weak], columns[strong], equal_nan=True):
         sign = 1 if predictions.higher_is == "harder" else -1
         yield f"{name}, harder prompts", fill_missing(sign * columns[weak])
         return
@@ -200,8 +199,8 @@ def plot_routing(table: RoutingTable, path: Any) -> None:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    styles: dict[str, dict[str, Any]]
-    styles = {RANDOM: {"color": "0.5", "linestyle": ":"}, ORACLE: {"color": "0", "linestyle": "--"}}
+    styles: dict[str, Any] = {RANDOM: {"color": "0.5", "linestyle": ":"}}
+    styles[ORACLE] = {"color": "0", "linestyle": "--"}
     # Okabe and Ito's colours, which colour-blind people can distinguish.
     colours = iter(["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"] * 9)
     for rule, (shares, qualities) in table.curves.items():

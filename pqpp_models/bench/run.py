@@ -114,7 +114,7 @@ class BenchRun:
             return {}, str(error)
 
 
-def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+def project_to_2d(points: ArrayLike) -> NDArray[np.float64]:
     """Project points to two dimensions with t-SNE.
 
     Args:
@@ -132,7 +132,7 @@ def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     array = np.asarray(points, dtype=np.float32)
     with require_extra("t-SNE (see --no-spaces)", "plots"):
         from sklearn.manifold import TSNE
-    model = TSNE(perplexity=min(30, (len(array) - 1) / 3), init="pca", random_state=seed)
+    model = TSNE(perplexity=min(30, (len(array) - 1) / 3), init="pca", random_state=0)
     return model.fit_transform(array).astype(np.float64)
 
 

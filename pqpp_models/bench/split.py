@@ -99,15 +99,16 @@ class Split:
         """Return the targets to compare on.
 
         Args:
-            names: Names of numeric columns, separated by commas. Default: all targets of the rows,
-                or if there are none, the predictors' targets; a mean over a single model is used
-                only if nothing else is predicted.
+            names: Names of numeric columns (not ids), separated by commas. Default: all targets of
+                the rows, or if there are none, the predictors' targets; a mean over a single model
+                is used only if nothing else is predicted.
             predicted: The predictors' targets, for rows that do not describe their targets.
 
         Raises:
             PredictorError: A column does not exist, or none is a target.
         """
-        numbers = [name for name, kind in self.rows.features.items() if is_number(kind)]
+        kinds = self.rows.features.items()
+        numbers = [name for name, kind in kinds if is_number(kind) and not name.endswith("_id")]
         known = self.known_targets or [name for name in numbers if name in predicted]
         if names is None and not known:
             fault = f"`targets` is missing; choose from the columns {', '.join(numbers)[:200]}"
@@ -116,9 +117,7 @@ class Split:
         distinct = drop_single_means(known)
         if set(distinct) & set(predicted) or not set(known) & set(predicted):
             known = list(distinct)
-        return resolve_targets(names, [*known, *(n for n in numbers if n not in known)])[
-            : None if names else len(known)
-        ]
+        return resolve_targets(names, [*dict.fromkeys([*known, *numbers])] if names else known)
 
 
 @dataclass(frozen=True)

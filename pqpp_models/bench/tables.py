@@ -94,12 +94,12 @@ class Table:
 
 
 def make_tables(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[Table]:
-    """Return one table per measure of the results."""
+    """Return one table per measure of the results, without those that have no row."""
     blocks = []
     for measure, title in list_headings(results).items():
         labels = list_columns(results, measure)
         blocks.append(Table(measure, title, labels, [*_make_rows(labels, results, published)]))
-    return blocks
+    return [block for block in blocks if block.rows]
 
 
 def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
@@ -365,7 +365,8 @@ def note_missing(results: Sequence[Result]) -> Iterator[str]:
     equal = group_by_key((r.label, r.predictor) for r in missing if r.n > 1)
     cells = ((", ".join(names), label) for label, names in equal.items())
     for names, labels in group_by_key(cells).items():
-        yield f"– no correlation of {names} with {', '.join(labels)}: all values are identical"
+        what = "the predictions or the true values are all equal"
+        yield f"– no correlation of {names} with {', '.join(labels)}: {what}"
 
 
 class BenchTable(pd.DataFrame):

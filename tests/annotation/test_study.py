@@ -80,9 +80,18 @@ def test_a_study_that_is_there_stays(tmp_path):
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
 
 
-def test_control_items_are_drawn_by_the_seed(tmp_path):
-    from pqpp_annotation.store.database import open_store
+def test_an_image_with_two_prompts_is_named(tmp_path, caplog):
+    table = write_table(tmp_path)
+    name, *_ = sorted(path.name for path in (tmp_path / "images").iterdir())
+    row = dict.fromkeys(table.read_text().splitlines()[0].split(","), "")
+    row |= {"prompt_id": "q9", "prompt": "a bird", "image": name, "model": "other"}
+    table.write_text(f"{table.read_text()}{','.join(row.values())}\n")
+    make_study(tmp_path / "study.yaml", table, tmp_path / "images", "rating")
+    assert f"several prompts: 1, such as {name} in" in caplog.text
+    assert f" and {table}, line 10;" in caplog.text
 
+
+def test_control_items_are_drawn_by_the_seed(tmp_path):
     drawn = []
     for number, seed in enumerate((0, 0, 1)):
         folder = tmp_path / str(number)

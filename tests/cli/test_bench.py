@@ -80,7 +80,7 @@ def test_constant_predictions_are_undefined_not_zero():
     (result,) = evaluate_predictions([one], {"mean_rr": [0.1, 0.2, 0.3, 0.4, 0.5]}, SPLIT)
     assert np.isnan(result.pearson) and np.isnan(result.kendall) and result.n == 5
     table = format_results("table", [result])
-    assert "\nflat" not in table and "no correlation of flat with mean_rr" in table
+    assert "predictor" not in table and "no correlation of flat with mean_rr" in table
     assert json.loads(format_results("json", [result]))["rows"][0]["pearson"] is None
 
 

@@ -54,9 +54,8 @@ def test_a_prompt_without_a_vote_after_exclusion_has_no_score(kept, capsys):
     lines = []
     for n in range(120):
         true = random.randint(0, 1)
-        lines += [
-            f"P{n},i{n},m,h{who},{true if random.random() < 0.9 else 1 - true}" for who in "abcd"
-        ]
+        votes = {who: true ^ (random.random() > 0.9) for who in "abcd"}
+        lines += [f"P{n},i{n},m,h{who},{vote}" for who, vote in votes.items()]
         lines.append(f"P{n},i{n},m,odd,{random.randint(0, 1)}")
     file("v.csv", *lines, "X,x,m,odd,1")
     words = ["build", "v.csv", "--scale", "yes-no", "--exclude", "flagged", "--output", "left"]

@@ -103,6 +103,8 @@ def test_main_table_of_own_targets_has_no_published_rows(mine, fitted, capsys):
     text = printed(capsys, *words)
     assert text.index("flux_hbpp") < text.index("mini-dalle_hbpp") < text.index("mean_hbpp")
     assert "published" not in text
+    assert main([*words, "--targets", "nix"]) == 2
+    assert capsys.readouterr().err.strip().endswith(", ".join(TARGETS))
 
 
 def test_pqpps_cross_tables_are_those_of_the_paper():

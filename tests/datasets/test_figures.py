@@ -48,9 +48,8 @@ def test_parts_of_a_crowd_with_gaps_are_those_that_made_the_votes():
     for seed in range(60):
         kept = np.random.default_rng(seed).random(60 * 4 * 3) < 0.8
         prompt, base, item, who, value = (x[kept] for x in study(seed, 60, 4, 3, SPREADS, 40))
-        levels = [
-            np.unique(x, return_inverse=True)[1] for x in (prompt, item, who, prompt * 40 + who)
-        ]
+        codes = prompt, item, who, prompt * 40 + who
+        levels = [np.unique(x, return_inverse=True)[1] for x in codes]
         found.append(estimate_variances(value, base, levels, prompt))
     without = prompt != 7  # of the last study: one prompt left out, again from the beginning
     levels = [np.unique(x[without], return_inverse=True)[1] for x in levels]
@@ -63,20 +62,14 @@ def test_parts_of_a_crowd_with_gaps_are_those_that_made_the_votes():
 
 def test_figures_of_a_full_table_are_those_of_the_metrics():
     prompt, base, item, who, value = study(0, 40, 1, 3, SPREADS)
-    found, expected = (
-        measure_agreement(prompt, base, item, who, value, "interval"),
-        icc(value.reshape(40, 3)),
-    )
-    others = [
-        found.others[f"ICC of {what}, strictness counted"][0] for what in ("a vote", "3 votes")
-    ]
+    found = measure_agreement(prompt, base, item, who, value, "interval").others
+    expected = icc(value.reshape(40, 3))
+    others = [found[f"ICC of {n}, strictness counted"][0] for n in ("a vote", "3 votes")]
     assert others == pytest.approx([expected["icc"], expected["average"]], abs=1e-9)
     # By Shrout and Fleiss's example, ICC(3,1) and ICC(3,4) are .71 and .91.
-    table = np.array(
-        [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    )
+    table = np.array([9, 2, 5, 8, 6, 1, 3, 2, 8, 4, 6, 8, 7, 1, 2, 6, 10, 5, 6, 9, 6, 2, 4, 7])
     row, rater = (x.ravel() for x in np.indices((6, 4)))
-    of_book = measure_agreement(row, 0 * rater, row, rater, 1.0 * table.ravel(), "interval")
+    of_book = measure_agreement(row, 0 * rater, row, rater, 1.0 * table, "interval")
     both = of_book.others["ICC of a vote"][0], of_book.figures["ICC of 4 votes"][0]
     assert both == pytest.approx((0.7148407, 0.9093155), abs=1e-6)
     first, *others = of_book.plan_studies(0.1)[0].rows

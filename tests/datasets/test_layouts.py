@@ -1,8 +1,10 @@
 """Files of votes as they lie: columns of models, names that tell the model, encodings, repeats."""
 
+import gzip
 import re
 
 import pytest
+from openpyxl import Workbook
 from support.votes import build, scores, write
 
 from pqpp_datasets.errors import BenchmarkError
@@ -21,6 +23,21 @@ def test_a_column_a_model(tmp_path):
         build(path, models=["sdxl", "Flux 2"], scale="likert5")
     with pytest.raises(BenchmarkError, match="set only one"):
         BuildOptions(models=["sdxl"], model="m")
+
+
+def test_rows_in_errors_are_those_of_a_spreadsheet(tmp_path):
+    lines = ['"A\ncat.",1,m,a,5', "", "", "B.,2,m,a,5", "", "C.,3,m,a,9"]
+    path = write(tmp_path / "v.csv", *lines)
+    (tmp_path / "v.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    book = Workbook()
+    for row in (["Votes"], [], ["prompt", "image", "model", "annotator", "label"], [], [*"C3ma9"]):
+        book.active.append(row)
+    book.save(tmp_path / "v.xlsx")
+    other = write(tmp_path / "w.csv", "D.,4,m,a,5")
+    for name, row in (("v.csv", 7), ("v.csv.gz", 7), ("v.xlsx", 5)):
+        for files in (tmp_path / name, [other, tmp_path / name]):
+            with pytest.raises(BenchmarkError, match=rf"{name}, row {row}: 'label' is '9'"):
+                build(files, scale="likert5")
 
 
 def test_the_model_in_the_name_of_an_image(tmp_path):

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
@@ -217,22 +216,16 @@ def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys)
     words = ["build", "--preferences", str(path), "--output", str(tmp_path / "b")]
     assert main([*words, "--exclude", "flagged"]) == 0
     said = capsys.readouterr().out
-    assert re.search(
-        r"flagged: who5 \(annotator \d+ in the report\) chose the first image in 100% of", said
-    )
+    assert re.search(r"flagged: who5 \(annotator \d+ .* chose the first image in 100% of", said)
     assert "annotators flagged; left out" in said
-    votes = pa.concat_tables(
-        [pq.read_table(one) for one in sorted((tmp_path / "b/data/preferences").glob("*"))]
-    ).to_pylist()
+    votes = pq.read_table(tmp_path / "b/data/preferences").to_pylist()
     assert len(votes) == 600 and sum(one["counts"] for one in votes) == 500
     assert {one["annotator"] for one in votes} == {1, 2, 3, 4, 5, 6}
     first = next(one for one in votes if one["prompt"] == "P3")
     assert first["image_a"] == f"3_{first['model_a']}.png" and first["seconds"] == 3.0
     page = (tmp_path / "b/report.html").read_text("utf-8")
     assert "chose the first" in page and "who5" not in page and "annotator " in page
-    images = pa.concat_tables(
-        [pq.read_table(one) for one in sorted((tmp_path / "b/data/images").glob("*"))]
-    ).to_pylist()
+    images = pq.read_table(tmp_path / "b/data/images").to_pylist()
     assert len(images) == 200 and {one["votes"] for one in images} == {5}
     both = [one["score"] for one in images if one["prompt"] == "P3"]
     assert sum(both) == pytest.approx(1.0)

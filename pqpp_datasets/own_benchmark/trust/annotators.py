@@ -129,13 +129,6 @@ class TrustedAgreement:
     error: np.ndarray
     usual: float
 
-    @property
-    def is_low(self) -> np.ndarray:
-        """Whether each annotator has enough votes and agrees less than half as much as usual."""
-        with np.errstate(invalid="ignore"):
-            decided = self.error <= self.usual / (2 * _Z99)
-            return decided & (self.agreement < self.usual / 2)
-
 
 def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedAgreement:
     """Compute each annotator's agreement with the others, weighted by their own agreement.
@@ -151,7 +144,7 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedA
         >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
         >>> votes = SharedVotes(who, item, item, np.full(800, 3), 4)
         >>> found = compute_trusted_agreement(votes, value)
-        >>> found.is_low.tolist()
+        >>> (found.agreement < found.usual / 2).tolist()
         [False, False, True, True]
     """
     weight = np.ones(votes.annotators)
@@ -190,7 +183,6 @@ class Agreements:
         error: Standard error of the agreement over prompts, float64.
         label: Most frequent value (the lowest of several), float64.
         share: Share of votes with that value, float64.
-        seconds: Median seconds per vote, float64, NaN if unknown; None without times.
         usual: Median agreement; NaN if unknown.
         undecided: Whether the annotator has too few votes for a decision, bool.
         reasons: Reasons for the flags; "" for annotators without one.
@@ -203,7 +195,6 @@ class Agreements:
     error: np.ndarray
     label: np.ndarray
     share: np.ndarray
-    seconds: np.ndarray | None
     usual: float
     trusted: TrustedAgreement
     undecided: np.ndarray
@@ -222,14 +213,12 @@ def compute_agreements(votes: Votes) -> Agreements | None:
     """Compare each annotator with the others, without reference images; None without annotators."""
     if not votes.has_annotators or votes.reference.all():
         return None
-    rows = slice(None) if not votes.reference.any() else np.flatnonzero(~votes.reference)
+    rows = ~votes.reference
     cells = (votes.annotator[rows], votes.item[rows], votes.prompt[rows], votes.value[rows])
     size = len(votes.annotator_names)
-    seconds = None if votes.seconds is None else votes.seconds[rows]
     if votes.turned is None:
-        return compare_annotators(*cells, votes.scale.level, size, seconds)
-    pairs = compare_voters(*cells, votes.turned[rows], size, seconds)
-    return replace(pairs.shared, reasons=pairs.reasons)
+        return compare_annotators(*cells, votes.scale.level, size)
+    return compare_voters(*cells, votes.turned[rows], size).shared
 
 
 def compare_annotators(
@@ -239,7 +228,6 @@ def compare_annotators(
     value: np.ndarray,
     level: str,
     annotators: int,
-    seconds: np.ndarray | None = None,
 ) -> Agreements:
     """Compare each annotator with the others; flag those who agree less than half as much as usual.
 
@@ -254,7 +242,6 @@ def compare_annotators(
         prompt: Prompt of each vote, integers from 0; votes on a prompt may be correlated.
         value: Value of each vote, float64 without NaN.
         level: "nominal", "ordinal" or "interval".
-        seconds: Seconds of each vote, float64, NaN if unknown.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -265,74 +252,71 @@ def compare_annotators(
         >>> [bool(reason) for reason in found.reasons]
         [False, False, False, True]
     """
-    values = np.unique(value)
-    code = np.searchsorted(values, value).astype(np.int32)
+    values, code = np.unique(value, return_inverse=True)
     votes = np.bincount(annotator, minlength=annotators)
     cells = (np.ones(len(code), np.int64), (annotator, code))
     value_counts = sparse.coo_array(cells, shape=(annotators, len(values))).tocsr()
     label = np.ravel(value_counts.argmax(axis=1))  # older scipy returns matrices
     share = np.ravel(value_counts.max(axis=1).toarray()) / np.maximum(votes, 1)
-    times = None
-    if seconds is not None:
-        medians = pd.Series(seconds).groupby(annotator).median()
-        times = medians.reindex(range(annotators)).to_numpy()
     others = (np.bincount(item) - 1)[item]
     kept = others > 0
     groups = prompt[kept] % max(16, _CELLS // annotators)
     overlap = SharedVotes(annotator[kept], item[kept], groups, others[kept], annotators)
-    code = code[kept]
+    code, own_value = code[kept], value[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
-        own_value = values[code]
         agreement, error = overlap.correlate(own_value, overlap.average_other_votes(own_value))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
         agreement, error = _compute_kappas(overlap, [code.astype(np.float64)])
     else:
         measure = Reason("kappa")
-        agreement, error = _compute_kappas(
-            overlap, ((code == n).astype(np.float64) for n in range(len(values)))
-        )
+        columns = ((code == n).astype(np.float64) for n in range(len(values)))
+        agreement, error = _compute_kappas(overlap, columns)
     shared = np.bincount(overlap.annotator, minlength=annotators)
     seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
     # Always the same label, although most others gave another one, is decided with few votes.
-    against = np.empty(len(code))  # share of the others with the annotator's most frequent label
-    for index in np.unique(label):
-        rows = np.flatnonzero(label[overlap.annotator] == index)
-        given_it = np.bincount(overlap.item, code == index)[overlap.item[rows]]
-        against[rows] = (given_it - (code[rows] == index)) / overlap.others[rows]
-    stubborn = (share >= _ONE_LABEL) & (overlap.sum_votes(against < 0.5) >= _LEAST_SHARED)
+    cell = pd.factorize(overlap.item * len(values) + code)[0]
+    against = overlap.sum_votes((np.bincount(cell)[cell] - 1) / overlap.others < 0.5)
+    stubborn = (share >= _ONE_LABEL) & (against >= _LEAST_SHARED)
+    trusted = compute_trusted_agreement(overlap, own_value)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
-    trusted = compute_trusted_agreement(overlap, values[code])
+        is_sure = trusted.error <= trusted.usual / (2 * _Z99)
+        opposed = is_sure & (trusted.agreement < trusted.usual / 2)
     reasons = [""] * annotators
-    for index in np.flatnonzero(low | trusted.is_low):
-        facts = {"agreement": agreement[index], "usual": usual, "measure": measure}
+    for index in np.flatnonzero(low | opposed):
+        found = agreement[index], usual, measure
         if not low[index]:
-            facts = {"agreement": trusted.agreement[index], "usual": trusted.usual}
-            facts["measure"] = Reason("agreement-weighted correlation")
-        facts["agreement"] = facts["agreement"].round(2) + 0.0  # no -0.00
-        reason = Reason(
-            "agreement with others is %(agreement).2f (%(measure)s), below half the median of "
-            "%(usual).2f",
-            **facts,
-        )
-        if facts["agreement"] < -facts["usual"] / 2:
-            reason = Reason("%(why)s; perhaps the scale was reversed", why=reason)
-        if share[index] >= _ONE_LABEL:
-            own_value = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
-            reason = Reason("gave %(label)g in %(share).0f%% of votes; %(low)s", **own_value)
-        reasons[index] = reason
+            correlation = Reason("agreement-weighted correlation")
+            found = trusted.agreement[index], trusted.usual, correlation
+        reasons[index] = _explain_low_agreement(*found, values[label[index]], share[index])
     if level == "interval":
         reasons = [*map(_find_other_scales(annotator, value).get, range(annotators), reasons)]
-    decided |= trusted.is_low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
-        *(measure, votes, shared, agreement, error, label, share, times, usual, trusted),
-        *(~decided, reasons),
+        *(measure, votes, shared, agreement, error, label, share, usual, trusted),
+        *(~(decided | opposed), reasons),
     )
+
+
+def _explain_low_agreement(
+    agreement: float, usual: float, measure: str, label: float, share: float
+) -> Reason:
+    agreement = round(agreement, 2) + 0.0  # no -0.00
+    reason = Reason(
+        "agreement with others is %(agreement).2f (%(measure)s), below half the median of "
+        "%(usual).2f",
+        **{"agreement": agreement, "usual": usual, "measure": measure},
+    )
+    if agreement < -usual / 2:
+        reason = Reason("%(why)s; perhaps the scale was reversed", why=reason)
+    if share >= _ONE_LABEL:
+        own = {"label": label, "share": 100 * share, "low": reason}
+        reason = Reason("gave %(label)g in %(share).0f%% of votes; %(low)s", **own)
+    return reason
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
@@ -379,16 +363,14 @@ class PairAgreements:
     """Statistics of voters' choices; arrays have one entry per voter.
 
     Attributes:
-        shared: Each voter's agreement with the others; ignore its `label` and `share`.
+        shared: Each voter's agreement with the others, and the flags; ignore `label` and `share`.
         first: Share of votes for the first image among those that are not ties, float64.
         ties: Share of ties, float64.
-        reasons: Reasons for the flags; "" for voters without one.
     """
 
     shared: Agreements
     first: np.ndarray
     ties: np.ndarray
-    reasons: list[str]
 
 
 def compare_voters(
@@ -398,7 +380,6 @@ def compare_voters(
     value: np.ndarray,
     turned: np.ndarray,
     annotators: int,
-    seconds: np.ndarray | None = None,
 ) -> PairAgreements:
     """Compare each voter's choices between pairs of images with the others' choices.
 
@@ -409,7 +390,6 @@ def compare_voters(
         value: 1 for one image of the pair, the same one in all votes, -1 for the other, 0 for a
             tie; float64.
         turned: Whether the image of value 1 was second, bool.
-        seconds: Seconds of each vote, float64, NaN if unknown.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -418,10 +398,10 @@ def compare_voters(
         >>> value = np.concatenate([truth, truth, truth, left])
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
         >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
-        >>> [reason[:26] for reason in found.reasons]
+        >>> [reason[:26] for reason in found.shared.reasons]
         ['', '', '', 'chose the first image in 1']
     """
-    shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators, seconds)
+    shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators)
     votes = np.bincount(annotator, minlength=annotators)
     decided = value != 0
     firsts = np.where(turned, -value, value) > 0
@@ -435,7 +415,7 @@ def compare_voters(
         # The most frequent label says nothing about sides.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
-    return PairAgreements(shared, first, ties, reasons)
+    return PairAgreements(replace(shared, reasons=reasons), first, ties)
 
 
 def _flag_side_bias(taken: int, decided: int, all_taken: int, all_decided: int, voters: int) -> str:

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pqpp_datasets.own_benchmark.votes.votes import index_rows
 from pqpp_files.figures import ResultTable
 
 EFFECTS = ("prompt", "image", "annotator", "annotator with prompt", "rest")
@@ -90,15 +91,16 @@ class Agreement:
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
         return ResultTable("agreement", "Agreement", names, rows)
 
-    def plan_studies(self, width: float) -> tuple[ResultTable, str]:
+    def plan_studies(self, width: float, study: str = "this study") -> tuple[ResultTable, str]:
         """Return the reliability of studies of other sizes, and the number of prompts needed.
 
-        Row 1 is this study. The number of prompts per model is the number for which the
+        Row 1 is the study itself. The number of prompts per model is the number for which the
         reliability's interval has the given width (Feldt, "The Approximate Sampling Distribution of
         Kuder-Richardson Reliability Coefficient Twenty", Psychometrika 30, 1965).
 
         Args:
             width: Width of the 95% interval.
+            study: What row 1 is, for the legend.
 
         Returns:
             The table and its legend.
@@ -119,7 +121,7 @@ class Agreement:
             narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
             rows[-1][f"pairs for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
         legend = (
-            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) if "
+            f"Row 1 is {study}. Reliability is the ICC of a prompt's mean vote (95% interval) if "
             f"{'all' if self.is_panel else 'different'} annotators rate each prompt. The last "
             f"column is the number of pairs of a prompt and a model needed for a {width:g}-wide "
             f"interval (-: over {_PROMPTS[-1]})."
@@ -198,9 +200,9 @@ def measure_agreement(
     """
     from pqpp_metrics.functional._votes import compute_disagreement, get_ac1
 
-    prompt, unit, item = _index_rows(prompt), _index_rows(prompt, model), _index_rows(item)
-    rows, base = np.arange(len(value)), _index_rows(model)
-    who, cell = _index_rows(base, annotator), _index_rows(unit, annotator)
+    prompt, unit, item = index_rows(prompt), index_rows(prompt, model), index_rows(item)
+    rows, base = np.arange(len(value)), index_rows(model)
+    who, cell = index_rows(base, annotator), index_rows(unit, annotator)
     units, images, people, cells, votes = (int(c.max()) + 1 for c in (unit, item, who, cell, rows))
     # Effects that nearly coincide with the residual or with the prompt are left out.
     ranges = (units, images), (int(base.max()) + 1, people), (max(units, people), cells)
@@ -219,7 +221,7 @@ def measure_agreement(
         number = np.bincount(item)[item]
         kept = number == np.bincount(number[number > 1], minlength=1).argmax()
         if kept.any():
-            ratio, moved = compute_disagreement(_index_rows(item[kept]), value[kept], "nominal")
+            ratio, moved = compute_disagreement(index_rows(item[kept]), value[kept], "nominal")
             figures["Fleiss' kappa"] = _add_interval(1 - ratio, moved, prompt[kept])
             ac1, of_items = get_ac1(item, value)
             figures["Gwet's AC1"] = _add_interval(ac1, of_items - ac1, prompt[firsts[1]])
@@ -257,7 +259,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
     kept = np.bincount(item)[item] > 1
     if not kept.any():
         return math.nan, math.nan, math.nan
-    ratio, moved = compute_disagreement(_index_rows(item[kept]), value[kept], level)
+    ratio, moved = compute_disagreement(index_rows(item[kept]), value[kept], level)
     return _add_interval(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
 
 
@@ -265,7 +267,7 @@ def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
     """Return a value and its 95% interval, given the influences of votes or images on it."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
-    return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)
+    return value, *get_agreement_interval(value, moved, index_rows(prompt), CONFIDENCE)
 
 
 def estimate_variances(
@@ -347,11 +349,3 @@ def _index_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndar
     width = int(by.max()) + 1
     number, keys = pd.factorize(codes * np.int64(width) + by)
     return number, keys // width, keys % width
-
-
-def _index_rows(*columns: np.ndarray) -> np.ndarray:
-    """Return the index of each row's combination of values, in sort order without gaps."""
-    code = columns[0].astype(np.int64)
-    for column in columns[1:]:
-        code = code * (int(column.max()) + 1) + column
-    return np.unique(code, return_inverse=True)[1]

@@ -1,12 +1,15 @@
 """The agreement of a benchmark's votes, and the reliability of scores computed from them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimate, measure_agreement
 from pqpp_datasets.own_benchmark.votes.votes import Votes
+from pqpp_files.figures import ResultTable
 from pqpp_files.names import pluralize
 
 _NOISE = 0.5  # below it, noise exceeds the differences between prompts
@@ -22,11 +25,16 @@ class VoteReliability:
         agreement: Agreement of the votes; None without votes, or for scores instead of votes.
         among: The noun in sentences on agreement: "annotators", or "votes" if annotators are
             unknown.
+        flagged: Number of flagged annotators whose votes are counted.
+        unflagged: The reliability without their votes; None if none is flagged, or if it cannot be
+            estimated.
     """
 
     level: str
     agreement: Agreement | None
     among: str = "annotators"
+    flagged: int = 0
+    unflagged: Self | None = None
 
     @property
     def reliability(self) -> Estimate:
@@ -39,6 +47,10 @@ class VoteReliability:
     def summary(self) -> str:
         """The reliability of the scores in one sentence, problems first."""
         (value, low, high), about = self.reliability, "reliability (ICC) of a prompt's mean vote"
+        if self.unflagged:
+            best, without = self.unflagged.summary, pluralize(self.flagged, "flagged annotator")
+            rest = f"With all, as in this benchmark: {value:.2f} ({low:.2f} to {high:.2f})"
+            return f"Without {without}: {best[0].lower()}{best[1:]}. {rest}"
         prompts = self.agreement.prompts if self.agreement else 0
         units = pluralize(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
@@ -61,6 +73,12 @@ class VoteReliability:
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
         return describe_disagreement(alpha, self.among) + sentence
 
+    def plan_studies(self, width: float) -> tuple[ResultTable, str] | None:
+        """Return `Agreement.plan_studies` without flagged annotators; None if it is undefined."""
+        without = f" without {pluralize(self.flagged, 'flagged annotator')}" * bool(self.unflagged)
+        used = (self.unflagged or self).agreement
+        return used.plan_studies(width, f"this study{without}") if used and used.is_shared else None
+
 
 def describe_disagreement(alpha: float, people: str) -> str:
     """Return a sentence if alpha is -0.1 or less, else "".
@@ -73,11 +91,14 @@ def describe_disagreement(alpha: float, people: str) -> str:
     return sentence if alpha <= _OPPOSED else ""
 
 
-def measure_reliability(votes: Votes, counted: np.ndarray) -> VoteReliability:
+def measure_reliability(
+    votes: Votes, counted: np.ndarray, reasons: Sequence[str] = ()
+) -> VoteReliability:
     """Measure the agreement and reliability of votes.
 
     Args:
         counted: Indices of the votes to use.
+        reasons: Reasons for the flags of the annotators, "" for those without one.
     """
     level = votes.scale.level
     among = "annotators" if votes.has_annotators else "votes"
@@ -86,4 +107,10 @@ def measure_reliability(votes: Votes, counted: np.ndarray) -> VoteReliability:
     item, named = votes.item[counted], np.arange(len(counted))
     named = votes.annotator[counted] if votes.has_annotators else named
     rated = votes.prompt[counted], votes.model[counted], item, named, votes.value[counted]
-    return VoteReliability(level, measure_agreement(*rated, level), among)
+    agreement = measure_agreement(*rated, level)
+    flagged = np.intersect1d(named, np.flatnonzero([bool(reason) for reason in reasons]))
+    kept = counted[~np.isin(named, flagged)]
+    unflagged = measure_reliability(votes, kept) if len(flagged) else None
+    if unflagged and not unflagged.reliability[0] <= 1:
+        unflagged = None
+    return VoteReliability(level, agreement, among, len(flagged), unflagged)

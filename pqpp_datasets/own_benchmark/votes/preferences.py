@@ -24,7 +24,7 @@ from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
 from pqpp_datasets.own_benchmark.votes.votes import (
-    index_combinations,
+    index_rows,
     merge_repeats,
     report_repeats,
 )
@@ -86,7 +86,7 @@ class Preferences:
     @property
     def flagged_voters(self) -> list[tuple[str, str]]:
         """Names of the flagged annotators, with reasons."""
-        reasons = self.agreements.reasons if self.agreements else []
+        reasons = self.agreements.shared.reasons if self.agreements else []
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
@@ -205,7 +205,7 @@ def _read_choices(
         )
     table.raise_faults()
     prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
-    item, _ = index_combinations(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
+    item = index_rows(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     value = np.where(rows["swapped"], -stated, stated)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
@@ -213,10 +213,11 @@ def _read_choices(
         return rows, item, None
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
-    seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
-    agreements = compare_voters(annotator, item, prompt, stated, turned, voters, seconds)
+    agreements = compare_voters(annotator, item, prompt, stated, turned, voters)
     if options.exclude == "flagged":
-        rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
+        rows["counts"] = ~np.array([bool(reason) for reason in agreements.shared.reasons])[
+            annotator
+        ]
         if not rows["counts"].any():
             raise BenchmarkError(f"{table.name}: all annotators are flagged; remove `exclude`")
     return rows, item, agreements

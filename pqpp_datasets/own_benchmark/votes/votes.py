@@ -64,19 +64,15 @@ class Votes:
         return len(self.value)
 
 
-def index_combinations(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each row's combination of values as an index in sort order.
-
-    Returns:
-        The index of each row's combination, int64, and the first row of each combination.
+def index_rows(*columns: np.ndarray) -> np.ndarray:
+    """Return the index of each row's combination of values, in sort order without gaps.
 
     Example:
-        >>> index_combinations(np.array([1, 0, 1]), np.array([0, 5, 0]))
-        (array([1, 0, 1]), array([1, 0]))
+        >>> index_rows(np.array([1, 0, 1]), np.array([0, 5, 0]))
+        array([1, 0, 1])
     """
     rows = pd.DataFrame(dict(enumerate(columns)))
-    item = rows.groupby(list(rows)).ngroup().to_numpy()
-    return item, np.unique(item, return_index=True)[1]
+    return rows.groupby(list(rows)).ngroup().to_numpy()
 
 
 def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOptions) -> Votes:
@@ -108,14 +104,14 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
     names = {role: rows[role].cat.categories.tolist() for role in roles}
     columns = {name: rows[name].to_numpy() for name in rows if name not in roles}
-    item, first = index_combinations(columns[NUMBER], codes["model"], codes["image"])
+    item = index_rows(columns[NUMBER], codes["model"], codes["image"])
     return Votes(
         prompt=columns[NUMBER],
         model=codes["model"],
         image=codes["image"],
         annotator=codes["annotator"] if named else rows.groupby(item).cumcount().to_numpy(np.int32),
         item=item,
-        first=first,
+        first=np.unique(item, return_index=True)[1],
         value=columns["value"],
         control=columns["control"],
         reference=(rows["model"] == options.reference_model).to_numpy(),
