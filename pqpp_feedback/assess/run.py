@@ -8,9 +8,8 @@ launch`, each process computes its share of the shards, and the last process mer
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -48,14 +47,12 @@ class AssessmentSummary:
         rows: Number of rows written; 0 if shards are still missing.
         missing: Number of shards that other processes or later runs must still compute.
         seconds: Total time of observing and scoring.
-        seconds_by_role: Computing time in seconds, by the model's role.
     """
 
     images: int = 0
     rows: int = 0
     missing: int = 0
     seconds: float = 0.0
-    seconds_by_role: Counter[str] = field(default_factory=Counter)
 
     def to_lines(self) -> list[str]:
         """Return the summary in words, one line each."""
@@ -63,8 +60,6 @@ class AssessmentSummary:
         if self.images:
             took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
             lines.append(f"{self.images} images in {took}, {rate} images per second")
-            for role, seconds in sorted(self.seconds_by_role.items()):
-                lines.append(f"{role}: {seconds / self.images:.4f} s per image")
         if self.missing:
             lines.append(f"{self.missing} shards are left for other processes or the next run")
         return lines
@@ -128,8 +123,6 @@ def assess(
     share = share or get_process_share(os.environ)
     ran = AssessmentSummary(run_shards(compute, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
-    for assessor in assessors:
-        ran.seconds_by_role.update(assessor.seconds)
     files = [folder / shard.name for shard in shards]
     ran.missing = sum(not file.is_file() for file in files)
     if not ran.missing:

@@ -48,7 +48,7 @@ class VistarScore(Assessor):
     def __init__(self, vision: Vision | None = None) -> None:
         models = {role: vision.get_model(role).identity for role in self.roles} if vision else None
         super().__init__(models)
-        self._vision = vision
+        self.vision: Any = vision
         self.name = f"vistar-{self.section}"
         self.routine = f"after-{self.name}"
         self.columns = ("angle", "parameters", *self.inputs)
@@ -57,13 +57,6 @@ class VistarScore(Assessor):
     def from_options(cls, vision: Vision | None, options: Any) -> Self:
         """Create the score from `pqpp_feedback.assessors.VistarOptions`."""
         return cls(vision, **{name: getattr(options, name) for name in cls.options})
-
-    @property
-    def vision(self) -> Vision:
-        """The score's vision models, whose time is added to its `seconds`."""
-        assert self._vision is not None
-        self._vision.timed = self.measure_time  # scores share it
-        return self._vision
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -350,10 +350,8 @@ class HwpqScore(VistarScore):
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
         assert self._questionnaires is not None and self._answers is not None
-        with self.measure_time("questions"):
-            questions = flatten_questions(self._questionnaires.get_questionnaire(picture.prompt))
-        with self.measure_time("answers"):
-            return {"questions": questions, **self._answers.collect(image, questions)}
+        questions = flatten_questions(self._questionnaires.get_questionnaire(picture.prompt))
+        return {"questions": questions, **self._answers.collect(image, questions)}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted share of confirmed facts; None if a question has no answer."""

@@ -222,8 +222,7 @@ class TextRenderingScore(VistarScore):
         if unread := find_unknown_script(self._find_text(picture), self._script):
             wrong = f"the requested text has {unread} letters, which the reader does not know"
             raise FeedbackError(f"{wrong}; change `text_script` (now {self._script})")
-        with self.measure_time("text"):
-            return {"pieces": self._read(image)}
+        return {"pieces": self._read(image)}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the similarity of the read text and the requested one."""
