@@ -160,16 +160,13 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         job = AssessmentJob(
             partial(type(self).load, self), self.image_dir or "", self.column, self.batch_size
         )
-        settings = job.settings
         free = Assessor.check_budget
         if planning := [one for one in job.assessors if type(one).check_budget is not free]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
             pictures = [picture for shard in shards for picture in job.to_pictures(shard.read())]
             for assessor in planning:
                 assessor.check_budget(pictures)
-        if self.has_many_workers:
-            del job.assessors  # each worker has its own
-        return job, settings, self.output
+        return job, job.settings, self.output
 
     def _find_pictures(self) -> list[Picture]:
         """Return the images and their prompts; note the ones that cannot be assessed."""

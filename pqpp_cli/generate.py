@@ -183,10 +183,7 @@ class Generate(
 
         size = self.images_per_prompt, self.batch_size
         job = GenerationJob(partial(Generate.open_generator, self), self.output, *size, self.column)
-        settings, place = job.settings, f"{self.output}/made/{job.generator.name}"
-        if self.has_many_workers:
-            del job.generator  # each worker has its own
-        return job, settings, place
+        return job, job.settings, f"{self.output}/made/{job.generator.name}"
 
     def open_generator(self) -> Generator:
         """Return the generator that the options choose."""

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -304,15 +305,15 @@ class ShardOptions(Group):
         self,
         file: str | None,
         output: str | None,
-        make_job: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
+        make_job: Callable[[], tuple[Any, Mapping[str, Any], str | Path]],
         numbered: Sequence[str] = (),
         cut_whole: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
         """Cut an input into shards, run a job on them, and print a summary.
 
         Args:
-            make_job: A function that returns the job, its settings and the output folder, as in
-                `pqpp_files.shards.run_shards`; called after the input is checked.
+            make_job: A function that returns the job (a dataclass), its settings and the output
+                folder, as in `pqpp_files.shards.run_shards`; called after the input is checked.
             numbered: As in `pqpp_files.shards.find_shards`.
             cut_whole: A function that cuts a file that cannot be read in parts into shards of a
                 given size.
@@ -334,6 +335,8 @@ class ShardOptions(Group):
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)
         job, settings, place = make_job()
+        if self.has_many_workers:
+            job = replace(job)  # without loaded models, which each worker has to itself
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
         done = cut.run_shards(
             job,

@@ -157,10 +157,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, ShardOptions, Command):
         from pqpp_engines.index.embed import EmbeddingJob
 
         job = EmbeddingJob(self.model, self.column, self.image_dir, self.revision, self.batch_size)
-        settings = job.settings
-        if self.has_many_workers:
-            del job.encoder  # each worker has its own
-        return job, settings, self.output
+        return job, job.settings, self.output
 
 
 class SearchCandidates(

@@ -334,10 +334,6 @@ class GenerationJob:
             **self.generator.settings,
         }
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the model: each process loads its own."""
-        return {name: value for name, value in vars(self).items() if name != "generator"}
-
     def __call__(self, table: pa.Table) -> pa.Table:
         """Generate the images, and return their metadata."""
         import pyarrow as pa

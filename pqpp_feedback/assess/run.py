@@ -265,10 +265,6 @@ class AssessmentJob:
         """The settings on which rows depend besides prompts and images."""
         return {"job": "assess", "column": self.column, "assessors": get_settings(self.assessors)}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the models: each process loads its own."""
-        return {name: value for name, value in vars(self).items() if name != "assessors"}
-
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
         """Return the verdicts on the images of a shard, from memory or else from the folder."""
         rows = list(assess_rows(self.to_pictures(table, images), self.assessors, self.batch_size))
