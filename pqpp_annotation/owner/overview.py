@@ -253,8 +253,6 @@ class StudyMonitor:
 
     def reopen_places(self) -> list[str]:
         """Open to others all places of people who are refused for good, and return their names."""
-        if self.study.reopen_after is None:
-            return []
         people = self.get_overview().people
         refused = [row.id for row in people if row.is_refused_for_good(self.study)]
         return refuse_by_rules(self._store, refused)

@@ -6,19 +6,11 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, and_, bindparam, delete, func, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.people import add_person, check_role, find_person, get_person
-from pqpp_annotation.store.tables import (
-    Assignment,
-    Attempt,
-    Invitation,
-    Leaver,
-    Person,
-    Session,
-    StudyRow,
-)
+from pqpp_annotation.store.tables import Attempt, Invitation, Leaver, Person, Session, StudyRow
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_locked
 
 PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
@@ -215,9 +207,6 @@ _PERSON = (
     .where(Session.visit == bindparam("visit"), Session.expires > bindparam("now"))
     .where(Person.withdrawn.is_(None))
 )
-_ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
-    Assignment, and_(Assignment.person_id == Person.id, Assignment.id == bindparam("assignment"))
-)
 
 
 @writes
@@ -238,17 +227,6 @@ def start_session(db: Transaction, visit: str, person_id: int, invitation_id: in
 def get_session_person(db: Transaction, visit: str) -> Person | None:
     """Return the signed-in person; None if the session has ended or the person has left."""
     return db.scalar(_PERSON, {"visit": _hash_token(visit), "now": db.now()})
-
-
-@reads
-def get_session_item(db: Transaction, visit: str, assignment_id: int) -> Row | None:
-    """Return the signed-in person's `id` and the `item_id` of one of their assignments.
-
-    `item_id` is None if the assignment is another person's; the row is None if the session has
-    ended.
-    """
-    about = {"visit": _hash_token(visit), "now": db.now(), "assignment": assignment_id}
-    return db.run(_ITEM, **about).first()
 
 
 @writes
