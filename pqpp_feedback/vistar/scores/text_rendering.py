@@ -192,7 +192,6 @@ class TextRenderingScore(VistarScore):
     ) -> None:
         super().__init__(vision)
         self.models["text"] = ModelId("rapidocr", "" if read else metadata.version("rapidocr"))
-        self._last: tuple[Picture | None, str] = None, ""  # whose text was asked for last
         self._read = read or functools.partial(read_text_pieces, script=text_script)
         self._match, self._script = text_match, text_script
         self.routine += "-contained" if text_match == "contained" else ""
@@ -202,16 +201,10 @@ class TextRenderingScore(VistarScore):
         """The parameters that the paper leaves open, and the differences from the paper."""
         return {**super().settings, "match": self._match, "script": self._script}
 
-    def _find_text(self, picture: Picture) -> str:
-        """Return the requested text, cached per image."""
-        if self._last[0] is not picture:
-            self._last = picture, find_wanted_text(picture)
-        return self._last[1]
-
     def explain_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if the prompt requests text."""
         missing = "it has no quotes and no parameter `text`"
-        return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
+        return "" if find_wanted_text(picture) else f"the prompt asks for no text: {missing}"
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
@@ -219,7 +212,7 @@ class TextRenderingScore(VistarScore):
         Raises:
             FeedbackError: The requested text has letters that the reader cannot read.
         """
-        if unread := find_unknown_script(self._find_text(picture), self._script):
+        if unread := find_unknown_script(find_wanted_text(picture), self._script):
             wrong = f"the requested text has {unread} letters, which the reader does not know"
             raise FeedbackError(f"{wrong}; change `text_script` (now {self._script})")
         return {"pieces": self._read(image)}
@@ -229,7 +222,7 @@ class TextRenderingScore(VistarScore):
         chosen = load_params(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
-        texts = " ".join(sure), self._find_text(picture)
+        texts = " ".join(sure), find_wanted_text(picture)
         read, wanted = map(normalise_text, texts)
         read = find_match(read, wanted) if self._match == "contained" else read
         parts = text_rendering([read], [wanted], (weight, 1 - weight))
