@@ -3,6 +3,7 @@
 import json
 import math
 import threading
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -199,19 +200,15 @@ def find_price(
         return float(costs[choose_routes(value, costs, ood, rule, price)].mean())
 
     prices = _list_prices(value, costs, rule.share is not None)
-    low, high = 0, len(prices) - 1
     assert limit is not None
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
-    if get_cost(prices[high]) > allowed:
+    if get_cost(prices[-1]) > allowed:
         raise EngineError(
             f"{int(ood.sum())} of {len(ood)} calibration prompts are out of domain and go to the "
             f"most expensive route, so the mean cost exceeds {limit:g}; raise the "
             f"{'budget' if rule.share is None else 'share'}, or use other prompts"
         )
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if get_cost(prices[middle]) <= allowed else (middle + 1, high)
-    return float(prices[low])
+    return float(prices[bisect_left(prices, True, key=lambda price: get_cost(price) <= allowed)])
 
 
 def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
