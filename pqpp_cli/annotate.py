@@ -57,7 +57,6 @@ class StudyFile(Group):
         with require_extra("pqpp annotate", "annotate"):
             from pqpp_annotation.store.database import open_store
             from pqpp_annotation.study import read_study
-        from pqpp_files.paths import check_output
 
         with contextlib.closing(open_store(read_study(self.study))) as store:
             if output is not None:
@@ -212,17 +211,13 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             counts = count_items(store)
             if self.address:
                 save_server_url(store, self.address)
-            links = [
-                self.make_link(store, make_links(store, 1, role, label, days)[0][0])
-                for role, label, days in (
-                    ("owner", "made by init", _OWNER_DAYS),
-                    ("trial", "to try it", _TRY_DAYS),
-                )
-            ]
+            [(owner, _)] = make_links(store, 1, "owner", "made by init", _OWNER_DAYS)
+            [(trial, _)] = make_links(store, 1, "trial", "to try it", _TRY_DAYS)
+            owner, trial = (self.make_link(store, token) for token in (owner, trial))
         print(f"created {path} and {study.database} ({counts})")
         print(f"next: pqpp annotate serve {path}")
-        print(f"owner link: {links[0]}")
-        print(f"trial link: {links[1]}")
+        print(f"owner link: {owner}")
+        print(f"trial link: {trial}")
 
     def _prepare_prompts(self, name: str) -> tuple[str, str | None]:
         """Return the table of prompts and the image folder, after writing those of a dataset."""
