@@ -215,13 +215,9 @@ def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
     """Return one price between any two adjacent prices at which a choice of route changes."""
     # They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
     # all.
-    gains = [np.zeros(1)]
-    for dearer in range(len(costs)):
-        for cheaper in range(len(costs)):
-            if costs[dearer] > costs[cheaper]:
-                gain = (value[:, dearer] - value[:, cheaper]) / (costs[dearer] - costs[cheaper])
-                gains.append(gain if of_any_sign else gain[gain > 0])
-    changes = np.unique(np.concatenate(gains))
+    dearer, cheaper = np.nonzero(costs[:, None] > costs)
+    gains = (value[:, dearer] - value[:, cheaper]) / (costs[dearer] - costs[cheaper])
+    changes = np.unique(np.append(gains if of_any_sign else gains[gains > 0], 0.0))
     first = changes[0] - 1 if of_any_sign else 0.0
     return np.concatenate([[first], (changes[1:] + changes[:-1]) / 2, [changes[-1] + 1]])
 
