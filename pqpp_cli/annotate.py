@@ -88,7 +88,7 @@ class AnnotateBackup(StudyFile, Command):
     study file. For PostgreSQL, use `pg_dump`.
     """
 
-    output: str = option(NEEDED, "file to write", path="output file", holds=("SQLite",))
+    output: str = option(NEEDED, "file to write", path="output file", holds="SQLite")
 
     def run(self) -> None:
         """Copy the database."""

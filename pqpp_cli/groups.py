@@ -191,11 +191,11 @@ class ResultOptions(Group):
     format: str | None = None
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
-    def get_output_file_types(self, name: str) -> tuple[str, ...]:
-        """Return the file types that an output option may overwrite."""
+    def get_output_type(self, name: str) -> str:
+        """Return the type of the file that an option writes."""
         if name == "output" and self.style in BINARY_STYLES:
-            return (BINARY_STYLES[self.style],)
-        return super().get_output_file_types(name)
+            return BINARY_STYLES[self.style]
+        return super().get_output_type(name)
 
     @cached_property
     def style(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
-from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, TABLE_TYPES, emit_columns
+from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
@@ -254,12 +254,7 @@ class SearchRetrieve(
     image_dir: str | None = option(LIBRARY, path="images")
     exact: bool
     name: str | None
-    output: str = option(
-        NEEDED,
-        path="output file",
-        holds=(*TABLE_TYPES, "gzip"),
-        endings=(*_RUNS, *TABLE_ENDINGS),
-    )
+    output: str = option(NEEDED, path="output file", endings=(*_RUNS, *TABLE_ENDINGS))
     shard_size: int | None = option(None, "rows per shard (default: 1000)")
 
     def run(self) -> None:
