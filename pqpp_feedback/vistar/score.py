@@ -19,8 +19,7 @@ class VistarScore(Assessor):
     A picture is skipped if its prompt is for another angle.
 
     Attributes:
-        inputs: The meaning of each input besides the prompt's text, by the name of its column or
-            control parameter.
+        inputs: The columns or control parameters that the score reads besides the prompt's text.
         angle: VISTAR's abbreviation of the angle, such as TR.
         angles: All angles of the score, if it has several.
         roles: The roles of the score's models.
@@ -32,7 +31,7 @@ class VistarScore(Assessor):
         vision: The score's vision models; not needed to score stored evidence.
     """
 
-    inputs: ClassVar[Mapping[str, str]] = {}
+    inputs: ClassVar[tuple[str, ...]] = ()
     angle = ""
     angles: ClassVar[tuple[str, ...]] = ()
     roles: ClassVar[tuple[str, ...]] = ()

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -163,6 +163,8 @@ def find_unknown_script(text: str, script: str) -> str:
 class TextRenderingScore(VistarScore):
     """The similarity of read and requested text, as in VISTAR's section 3.3.1.
 
+    Input: `text`, the text that the image should show (default: found in the prompt).
+
     Args:
         vision: Not used.
         read: A function that reads an image's pieces of text; default: RapidOCR with the models of
@@ -181,7 +183,7 @@ class TextRenderingScore(VistarScore):
 
     angle = "TR"
     options = ("text_match", "text_script")
-    inputs: ClassVar = {"text": "text that the image should show (default: found in the prompt)"}
+    inputs = ("text",)
 
     def __init__(
         self,
