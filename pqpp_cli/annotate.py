@@ -168,7 +168,6 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     file: str | None = option(None, "table of prompts and images", path="file")
     image_dir: str | None = option(None, "folder of images", path="images")
     image_column: str = option("image", "column with the images", metavar="COLUMN")
-    column: str = option("prompt", "column with the prompts")
     kind: str = option("relevance", f"kind of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "one-line question for annotators")
     people_per_item: int = option(3, "annotators per item")

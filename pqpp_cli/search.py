@@ -172,7 +172,6 @@ class SearchCandidates(
 
     captions: str = option(NEEDED, "table of image and caption", path="file", word=True)
     file: str = option(NEEDED, "prompts: a table, or a text file with one per line", path="file")
-    column: str = option("prompt", "column with the prompts")
     image_column: str = option("image", "column with the images", metavar="COLUMN")
     caption_column: str = option("caption", "column with the captions", metavar="COLUMN")
     encoder: str | None = option(None, "sentence encoder, such as MiniLM", path="name")
