@@ -19,6 +19,7 @@ from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.paths import check_output
+from pqpp_files.write_table import format_table
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -146,6 +147,7 @@ class AnnotateExport(StudyFile, Command):
 
 
 _OWNER_DAYS, _TRY_DAYS = 365, 1
+_OF_LINK = ("id", "label", "role")
 _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
@@ -298,21 +300,15 @@ class AnnotateInvite(StudyFile, ServerAddress, Command):
                     print(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}")
             else:
                 count = 1 if self.shared else self.count
-                rows = []
-                for token, one in make_links(
-                    store, count, self.role, self.label, self.days, self.shared
-                ):
-                    expires = datetime.fromtimestamp(one.expires / 1000, UTC)
-                    about = (one.id, one.label, one.role, self.make_link(store, token))
-                    rows.append((*about, expires.isoformat(timespec="minutes")))
+                made = make_links(store, count, self.role, self.label, self.days, self.shared)
+                links = [self.make_link(store, token) for token, _ in made]
                 if self.output is None:
-                    print("\n".join(row[3] for row in rows))
-                else:
-                    import pandas
-
-                    columns = ["id", "label", "role", "link", "expires"]
-                    text = pandas.DataFrame(rows, columns=columns).to_csv(index=False)
-                    emit(text, self.output, is_secret=True)
+                    return print("\n".join(links))
+                ends = [datetime.fromtimestamp(one.expires / 1000, UTC) for _, one in made]
+                columns: dict = {n: [getattr(one, n) for _, one in made] for n in _OF_LINK}
+                columns["link"] = links
+                columns["expires"] = [end.isoformat(timespec="minutes") for end in ends]
+                emit(format_table("csv", columns), self.output, is_secret=True)
 
 
 class AnnotateServe(StudyFile, Command):
