@@ -17,7 +17,7 @@ from pqpp_annotation.store.access import DAYS, end_session, get_session_person, 
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import get_copies
-from pqpp_annotation.web.security import CookieSigner, is_loopback
+from pqpp_annotation.web.security import LOOPBACK, CookieSigner
 from pqpp_files.escape import escape_controls
 from pqpp_files.render_page import load_templates
 
@@ -187,7 +187,7 @@ class PageRequest:
     def is_secure(self) -> bool:
         """Whether cookies require an encrypted connection."""
         url = self.request.url
-        return url.scheme == "https" or not (self.site.allows_http or is_loopback(url.hostname))
+        return url.scheme == "https" or not (self.site.allows_http or url.hostname in LOOPBACK)
 
     @property
     def _cookie_name(self) -> str:
