@@ -42,7 +42,6 @@ class PipelineOptions(Group):
     dtype: str = option(LIBRARY, choices=DTYPES)
     device: str | None
     offload: str | None = option(LIBRARY, choices=("model", "sequential"))
-    vae_tiling: bool
 
 
 class ImagesEndpointOptions(Group):

@@ -58,7 +58,6 @@ class DiffusersGenerator(Generator):
         device: Device, such as cuda:1 or cpu (default: a GPU if there is one).
         offload: Offload the model to the CPU: whole components or layer by layer. As
             `enable_model_cpu_offload` or `enable_sequential_cpu_offload` of diffusers.
-        vae_tiling: Decode large images in tiles, to save memory. As `enable_tiling` of the VAE.
 
     Raises:
         EngineError: An option is unknown.
@@ -83,7 +82,6 @@ class DiffusersGenerator(Generator):
     dtype: str = "float32"
     device: str | None = None
     offload: str | None = None
-    vae_tiling: bool = False
     pipeline: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -100,8 +98,6 @@ class DiffusersGenerator(Generator):
         options = self._set_scheduler()
         lora = self._add_lora()
         self.pipeline.set_progress_bar_config(disable=True)
-        if self.vae_tiling:
-            self.pipeline.vae.enable_tiling()
         if self.offload is None:
             move_model(self.pipeline, self.device)
         else:
