@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tabulate import tabulate
+
 from pqpp_annotation.kinds.kind import TASK_KINDS
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Dataset, ResultOptions
@@ -375,13 +377,11 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             votes = count_answers(store)
         if style == "json":
             text = json.dumps({"items": vars(counts), "answers": votes, "people": people}, indent=1)
+        elif style == "csv":
+            text = format_table("csv", {name: [row[name] for row in people] for name in _COLUMNS})
         else:
-            import pandas
-
-            table = pandas.DataFrame(people, columns=list(_COLUMNS))
-            text = table.to_csv(index=False) if style == "csv" else table.to_markdown(index=False)
-            if style == "table":
-                text = f"{counts}\nanswers: {votes:,}\n\n{text}" if people else f"{counts}\n"
+            table = tabulate(people, "keys", "pipe")
+            text = f"{counts}\nanswers: {votes:,}\n\n{table}" if people else f"{counts}\n"
         emit(text, self.output, style)
 
 
