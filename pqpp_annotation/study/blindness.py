@@ -21,7 +21,7 @@ def find_model_leak(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
     For each pair of models, a linear regression on width and height without bars, mean colours,
     contrast and mean difference of neighbouring pixels is cross-validated in five folds. The
     warning names the pair with the highest accuracy, if that is at least 75%; with 20 images per
-    model, chance reaches that once in a thousand pairs.
+    model, chance reaches that in 4 of 1,000 pairs.
 
     Args:
         images: Images by model; models with fewer than 20 are ignored, and at most 100 per model
