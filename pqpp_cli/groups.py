@@ -177,8 +177,7 @@ _ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECA
 _LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
 _STYLES = dict(zip(TABLE_ENDINGS, TABLE_STYLES, strict=True))
-_STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
-_PLAIN = ("", ".txt")
+_STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html", ".txt": "table", "": "table"}
 
 
 class ResultOptions(Group):
@@ -206,12 +205,9 @@ class ResultOptions(Group):
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
-        style = self.format or _STYLES.get(suffix, "table")
-        if self.format is None and (
-            style not in formats or (suffix not in _STYLES and suffix not in _PLAIN)
-        ):
-            known = [ending for ending, style in _STYLES.items() if style in formats]
-            known += _PLAIN[1:] if "table" in formats else []
+        style = self.format or _STYLES.get(suffix, "")
+        if style not in formats:
+            known = [ending for ending, of in _STYLES.items() if of in formats and ending]
             endings = f"use one of the endings {', '.join(known)}, or set `format`"
             raise PqppError(f"`output` is {self.output}; {endings}")
         if style in BINARY_STYLES and self.output is None:

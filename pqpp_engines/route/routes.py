@@ -66,7 +66,7 @@ class Rule:
     def __post_init__(self) -> None:
         given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(given) != 1:
-            wanted = "a rule needs exactly one of budget, share and floor"
+            wanted = "give exactly one of `budget`, `share` and `floor`"
             raise EngineError(f"{wanted}; got {' and '.join(given) or 'none'}")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
