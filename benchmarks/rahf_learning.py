@@ -93,7 +93,7 @@ def get_folder(folder: Path, name: str) -> Path:
 
 def measure(folder: Path, name: str) -> dict:
     """Return a trained model's number of weights and its figures on the test scenes."""
-    from pqpp_feedback.rahf.bench import collect_ground_truth, evaluate, predict_split
+    from pqpp_feedback.rahf import bench
     from pqpp_feedback.rahf.examples import Examples, load_split
     from pqpp_feedback.rahf.feedback import FeedbackModel
 
@@ -102,10 +102,10 @@ def measure(folder: Path, name: str) -> dict:
     model = FeedbackModel.from_pretrained(get_folder(folder, name) / "model", device="cpu")
     size = model.model.config.heatmap_size
     examples = Examples(table, model.processor, size, blind=RUNS[name])
-    figures = evaluate(predict_split(model, examples), collect_ground_truth(examples))
-    images = [examples.get_images(row)[0] for row in range(len(examples))]
-    judged = model.predict(images, examples.prompts)
-    figures["keywords"]["best_f1"] = best_f1(judged, examples.labels)
+    judged = bench.predict_rows(model, examples, range(len(examples)))
+    predicted = bench.collect_predictions([judged])
+    figures = bench.evaluate(predicted, bench.collect_ground_truth(examples))
+    figures["keywords"]["best_f1"] = best_f1(list(judged.values()), examples.labels)
     weights = sum(one.numel() for one in model.model.parameters())
     return {"figures": figures, "weights": weights}
 

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tabulate import tabulate
+
 from pqpp_annotation.kinds.kind import TASK_KINDS
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Dataset, ResultOptions
@@ -19,6 +21,7 @@ from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.paths import check_output
+from pqpp_files.write_table import format_table
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -57,7 +60,6 @@ class StudyFile(Group):
         with require_extra("pqpp annotate", "annotate"):
             from pqpp_annotation.store.database import open_store
             from pqpp_annotation.study import read_study
-        from pqpp_files.paths import check_output
 
         with contextlib.closing(open_store(read_study(self.study))) as store:
             if output is not None:
@@ -89,7 +91,7 @@ class AnnotateBackup(StudyFile, Command):
     study file. For PostgreSQL, use `pg_dump`.
     """
 
-    output: str = option(NEEDED, "file to write", path="output file", holds=("SQLite",))
+    output: str = option(NEEDED, "file to write", path="output file", holds="SQLite")
 
     def run(self) -> None:
         """Copy the database."""
@@ -147,6 +149,7 @@ class AnnotateExport(StudyFile, Command):
 
 
 _OWNER_DAYS, _TRY_DAYS = 365, 1
+_OF_LINK = ("id", "label", "role")
 _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
@@ -169,7 +172,6 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     file: str | None = option(None, "table of prompts and images", path="file")
     image_dir: str | None = option(None, "folder of images", path="images")
     image_column: str = option("image", "column with the images", metavar="COLUMN")
-    column: str = option("prompt", "column with the prompts")
     kind: str = option("relevance", f"kind of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "one-line question for annotators")
     people_per_item: int = option(3, "annotators per item")
@@ -212,17 +214,13 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             counts = count_items(store)
             if self.address:
                 save_server_url(store, self.address)
-            links = [
-                self.make_link(store, make_links(store, 1, role, label, days)[0][0])
-                for role, label, days in (
-                    ("owner", "made by init", _OWNER_DAYS),
-                    ("trial", "to try it", _TRY_DAYS),
-                )
-            ]
+            [(owner, _)] = make_links(store, 1, "owner", "made by init", _OWNER_DAYS)
+            [(trial, _)] = make_links(store, 1, "trial", "to try it", _TRY_DAYS)
+            owner, trial = (self.make_link(store, token) for token in (owner, trial))
         print(f"created {path} and {study.database} ({counts})")
         print(f"next: pqpp annotate serve {path}")
-        print(f"owner link: {links[0]}")
-        print(f"trial link: {links[1]}")
+        print(f"owner link: {owner}")
+        print(f"trial link: {trial}")
 
     def _prepare_prompts(self, name: str) -> tuple[str, str | None]:
         """Return the table of prompts and the image folder, after writing those of a dataset."""
@@ -304,21 +302,15 @@ class AnnotateInvite(StudyFile, ServerAddress, Command):
                     print(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}")
             else:
                 count = 1 if self.shared else self.count
-                rows = []
-                for token, one in make_links(
-                    store, count, self.role, self.label, self.days, self.shared
-                ):
-                    expires = datetime.fromtimestamp(one.expires / 1000, UTC)
-                    about = (one.id, one.label, one.role, self.make_link(store, token))
-                    rows.append((*about, expires.isoformat(timespec="minutes")))
+                made = make_links(store, count, self.role, self.label, self.days, self.shared)
+                links = [self.make_link(store, token) for token, _ in made]
                 if self.output is None:
-                    print("\n".join(row[3] for row in rows))
-                else:
-                    import pandas
-
-                    columns = ["id", "label", "role", "link", "expires"]
-                    text = pandas.DataFrame(rows, columns=columns).to_csv(index=False)
-                    emit(text, self.output, is_secret=True)
+                    return print("\n".join(links))
+                ends = [datetime.fromtimestamp(one.expires / 1000, UTC) for _, one in made]
+                columns: dict = {n: [getattr(one, n) for _, one in made] for n in _OF_LINK}
+                columns["link"] = links
+                columns["expires"] = [end.isoformat(timespec="minutes") for end in ends]
+                emit(format_table("csv", columns), self.output, is_secret=True)
 
 
 class AnnotateServe(StudyFile, Command):
@@ -385,13 +377,11 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             votes = count_answers(store)
         if style == "json":
             text = json.dumps({"items": vars(counts), "answers": votes, "people": people}, indent=1)
+        elif style == "csv":
+            text = format_table("csv", {name: [row[name] for row in people] for name in _COLUMNS})
         else:
-            import pandas
-
-            table = pandas.DataFrame(people, columns=list(_COLUMNS))
-            text = table.to_csv(index=False) if style == "csv" else table.to_markdown(index=False)
-            if style == "table":
-                text = f"{counts}\nanswers: {votes:,}\n\n{text}" if people else f"{counts}\n"
+            table = tabulate(people, "keys", "pipe")
+            text = f"{counts}\nanswers: {votes:,}\n\n{table}" if people else f"{counts}\n"
         emit(text, self.output, style)
 
 

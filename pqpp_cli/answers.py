@@ -85,18 +85,12 @@ def format_predictions(style: str, columns: dict, domain_note: str, width: int |
         table.append(["out of domain" if is_far else "" for is_far in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
     cell, style = (escape_cell, "github") if style == "markdown" else (escape_controls, "simple")
-    if style == "github":
-        table.insert(0, [escape_cell(prompt) for prompt in prompts])
-    else:
-        taken = sum(
-            max(len(name) + MIN_PADDING, *map(len, cells)) + len("  ")
-            for name, cells in zip(header[1:], table, strict=True)
-            if cells
-        )
-        if width is not None:
-            most = max(width - taken, _LEAST)
-            prompts = [p if len(p) <= most else p[: most - 1] + "…" for p in prompts]
-        table.insert(0, [escape_controls(prompt) for prompt in prompts])
+    if width is not None and style == "simple":
+        names = [len(name) + MIN_PADDING for name in header[1:]]
+        taken = [max([name, *map(len, cells)]) for name, cells in zip(names, table, strict=True)]
+        most = max(width - sum(taken) - len("  ") * len(taken), _LEAST)
+        prompts = [p if len(p) <= most else p[: most - 1] + "…" for p in prompts]
+    table.insert(0, [cell(prompt) for prompt in prompts])
     sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
     rows = list(zip(*table, strict=True))
     look: dict = {"colalign": sides if rows else None, "disable_numparse": True}

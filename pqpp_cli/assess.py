@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
 from pqpp_cli.groups import Dataset, ReportOptions, ShardOptions
-from pqpp_cli.output import TABLE_ENDINGS, TABLE_TYPES, emit, print_notes
+from pqpp_cli.output import TABLE_ENDINGS, emit, print_notes
 from pqpp_feedback.assessors import (
     AssessorOptions,
     GimbrrOptions,
@@ -60,11 +60,11 @@ class GalleryOptions(Group):
     people: str | None = option(None, path="file")
     embed: bool = option(False, "store thumbnails in the page (default: link to the images)")
 
-    def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
+    def write_page(self, tables: Sequence[str], page: str, threshold: float = 0.5) -> None:
         """Write an HTML gallery of the verdicts in tables.
 
         Args:
-            shown: Further arguments of `render_gallery`.
+            threshold: Minimum probability at which a word is marked as misaligned.
         """
         from pqpp_feedback.assess.agreement import read_human_answers
         from pqpp_feedback.assess.gallery import render_gallery
@@ -72,8 +72,8 @@ class GalleryOptions(Group):
 
         people = read_human_answers(self.people) if self.people else None
         rows = (row for table in tables for row in read_verdicts(table))
-        shown["embedded"] = self.embed
-        emit(render_gallery(rows, self.image_dir or "", page, people, **shown), page)
+        how = people, self.embed, threshold
+        emit(render_gallery(rows, self.image_dir or "", page, *how), page)
 
 
 class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions):
@@ -91,7 +91,6 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         "table to write",
         path="output file",
         endings=TABLE_ENDINGS[:-1],  # a cell of Excel is too short for some evidence
-        holds=TABLE_TYPES[:-1],
     )
     gallery: str | None = option(None, path="output file", endings=PAGES)
     replace: bool = option(False, "replace a table from other evaluators or models")
@@ -145,12 +144,9 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             print_notes(*assessor.get_notes())
         self._note_agreement()
         if self.gallery:
-            self.write_page([self.output], self.gallery, **self.get_gallery_options())
+            threshold = getattr(self, "threshold", 0.5)  # an option of RAHF
+            self.write_page([self.output], self.gallery, threshold)
         return None
-
-    def get_gallery_options(self) -> dict[str, Any]:
-        """Return the gallery options of this evaluator."""
-        return {}
 
     def _make_job(self) -> tuple[AssessmentJob, dict, str]:
         from pqpp_feedback.assess.assessor import Assessor
@@ -160,16 +156,13 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         job = AssessmentJob(
             partial(type(self).load, self), self.image_dir or "", self.column, self.batch_size
         )
-        settings = job.settings
         free = Assessor.check_budget
         if planning := [one for one in job.assessors if type(one).check_budget is not free]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
             pictures = [picture for shard in shards for picture in job.to_pictures(shard.read())]
             for assessor in planning:
                 assessor.check_budget(pictures)
-        if self.has_many_workers:
-            del job.assessors  # each worker has its own
-        return job, settings, self.output
+        return job, job.settings, self.output
 
     def _find_pictures(self) -> list[Picture]:
         """Return the images and their prompts; note the ones that cannot be assessed."""
@@ -299,10 +292,6 @@ class AssessRahf(SharedAssessOptions, RahfOptions, Command):
         --embed
       pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
     """
-
-    def get_gallery_options(self) -> dict[str, Any]:
-        """Return the threshold of the heatmaps in the gallery."""
-        return {"threshold": self.threshold}
 
 
 class AssessVistar(SharedAssessOptions, VistarOptions, Command):

@@ -287,9 +287,7 @@ class BenchRouting(ReportOptions, ComparisonOptions):
         plot: Also draw the curves as PNG, PDF or SVG.
     """
 
-    plot: str | None = option(
-        None, path="output file", endings=PICTURES, holds=("text", "PNG", "PDF")
-    )
+    plot: str | None = option(None, path="output file", endings=PICTURES)
 
     def run(self) -> None:
         """Print the table and draw the curves."""

@@ -22,8 +22,7 @@ PAGES = (".html", ".htm")
 PICTURES = (".png", ".pdf", ".svg")
 _LISTING = "metadata"  # the table that describes a folder's images
 _FIELDS = "__dataclass_fields__"
-_KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip"}
-_KINDS |= dict.fromkeys((".xlsx", ".zip"), "ZIP")
+_TYPES = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".xlsx": "ZIP"}
 _METAVARS = {
     **{"file": "FILE", "output file": "FILE", "name": "NAME_OR_PATH"},
     **dict.fromkeys(("folder", "images", "output"), "DIR"),
@@ -121,12 +120,11 @@ class Group(Options):
             ways = ", ".join(f"`{name}`" for name in names)
             raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")
 
-    def get_output_file_types(self, name: str) -> tuple[str, ...]:
-        """Return the file types that an output option may overwrite."""
+    def get_output_type(self, name: str) -> str:
+        """Return the type of the file that an option writes, as in `refuse_other_file_type`."""
         field = next(f for f in get_fields(self) if f.name == name)
-        kinds = tuple(field.metadata.get("holds", ("text",)))
-        of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
-        return (of_ending,) if of_ending in kinds else kinds[:1]
+        of_ending = _TYPES.get(Path(getattr(self, name) or "").suffix.lower(), "text")
+        return of_ending if "endings" in field.metadata else field.metadata.get("holds", "text")
 
     def get_arguments(self, function: Callable) -> dict[str, Any]:
         """Return the keyword arguments of a library function that this command has options for."""
@@ -197,9 +195,9 @@ def check_outputs(command: Any) -> None:
                 check_output_folder(path, inputs=inputs)
                 continue
             check_output(path, inputs)
-            holds = command.get_output_file_types(name)
-            refuse_other_file_type(path, holds)
-            beside_images = endings == PAGES or holds == ("Parquet",)
+            file_type = command.get_output_type(name)
+            refuse_other_file_type(path, [file_type])
+            beside_images = endings == PAGES or file_type == "Parquet"
             is_listing = Path(path).stem.lower() == _LISTING
             _refuse_in_folders(path, folders)
             _refuse_in_folders(path, images if is_listing or not beside_images else ())

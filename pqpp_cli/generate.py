@@ -108,7 +108,6 @@ class Generate(
     images_url: str | None = option(None, "URL of an endpoint with OpenAI's images API, up to /v1")
     model_name: str | None = option(None, library="name")
     file: str = option(NEEDED, "prompts: a table, or a text file with one per line", path="file")
-    column: str = option("prompt", "column with the prompts")
     output: str = option(NEEDED, "folder or fsspec URL, such as s3://BUCKET/NAME", path="output")
     images_per_prompt: int = option(2, "images per prompt", ge=1)
     batch_size: int = option(1, "images at once; with 1, images do not depend on the batch", ge=1)
@@ -183,10 +182,7 @@ class Generate(
 
         size = self.images_per_prompt, self.batch_size
         job = GenerationJob(partial(Generate.open_generator, self), self.output, *size, self.column)
-        settings, place = job.settings, f"{self.output}/made/{job.generator.name}"
-        if self.has_many_workers:
-            del job.generator  # each worker has its own
-        return job, settings, place
+        return job, job.settings, f"{self.output}/made/{job.generator.name}"
 
     def open_generator(self) -> Generator:
         """Return the generator that the options choose."""

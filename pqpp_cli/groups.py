@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -177,8 +178,7 @@ _ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECA
 _LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
 _STYLES = dict(zip(TABLE_ENDINGS, TABLE_STYLES, strict=True))
-_STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html"}
-_PLAIN = ("", ".txt")
+_STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html", ".txt": "table", "": "table"}
 
 
 class ResultOptions(Group):
@@ -191,11 +191,11 @@ class ResultOptions(Group):
     format: str | None = None
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
-    def get_output_file_types(self, name: str) -> tuple[str, ...]:
-        """Return the file types that an output option may overwrite."""
+    def get_output_type(self, name: str) -> str:
+        """Return the type of the file that an option writes."""
         if name == "output" and self.style in BINARY_STYLES:
-            return (BINARY_STYLES[self.style],)
-        return super().get_output_file_types(name)
+            return BINARY_STYLES[self.style]
+        return super().get_output_type(name)
 
     @cached_property
     def style(self) -> str:
@@ -206,12 +206,9 @@ class ResultOptions(Group):
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
-        style = self.format or _STYLES.get(suffix, "table")
-        if self.format is None and (
-            style not in formats or (suffix not in _STYLES and suffix not in _PLAIN)
-        ):
-            known = [ending for ending, style in _STYLES.items() if style in formats]
-            known += _PLAIN[1:] if "table" in formats else []
+        style = self.format or _STYLES.get(suffix, "")
+        if style not in formats:
+            known = [ending for ending, of in _STYLES.items() if of in formats and ending]
             endings = f"use one of the endings {', '.join(known)}, or set `format`"
             raise PqppError(f"`output` is {self.output}; {endings}")
         if style in BINARY_STYLES and self.output is None:
@@ -305,15 +302,15 @@ class ShardOptions(Group):
         self,
         file: str | None,
         output: str | None,
-        make_job: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
+        make_job: Callable[[], tuple[Any, Mapping[str, Any], str | Path]],
         numbered: Sequence[str] = (),
         cut_whole: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
         """Cut an input into shards, run a job on them, and print a summary.
 
         Args:
-            make_job: A function that returns the job, its settings and the output folder, as in
-                `pqpp_files.shards.run_shards`; called after the input is checked.
+            make_job: A function that returns the job (a dataclass), its settings and the output
+                folder, as in `pqpp_files.shards.run_shards`; called after the input is checked.
             numbered: As in `pqpp_files.shards.find_shards`.
             cut_whole: A function that cuts a file that cannot be read in parts into shards of a
                 given size.
@@ -335,6 +332,8 @@ class ShardOptions(Group):
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)
         job, settings, place = make_job()
+        if self.has_many_workers:
+            job = replace(job)  # without loaded models, which each worker has to itself
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
         done = cut.run_shards(
             job,

@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import PushOptions, ResultOptions, parse_json_or_text
-from pqpp_cli.output import TABLE_ENDINGS, TABLE_TYPES, emit, emit_columns, print_notes
+from pqpp_cli.output import TABLE_ENDINGS, emit, emit_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
@@ -106,9 +106,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     no_header: bool = False
     runs: tuple[str, ...] = option((), metavar="[NAME=]FILE[:COLUMN]", path="file", also=("run",))
     qrels: str | None = option(None, metavar="FILE[:COLUMN]", path="file")
-    by_query: str | None = option(
-        None, path="output file", goes_with="runs", endings=TABLE_ENDINGS, holds=TABLE_TYPES
-    )
+    by_query: str | None = option(None, path="output file", goes_with="runs", endings=TABLE_ENDINGS)
     format: str | None = option(None, choices=("table", "json"))
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 

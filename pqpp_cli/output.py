@@ -11,7 +11,6 @@ from pqpp_files.escape import escape_controls
 from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES, encode_table, format_table
 
 TABLE_ENDINGS = tuple(f".{style}" for style in TABLE_STYLES)
-TABLE_TYPES = ("text", *BINARY_STYLES.values())
 _QUIET = dict.fromkeys(("TRANSFORMERS", "DIFFUSERS", "HF_HUB"), "error") | {"DATASETS": "critical"}
 _QUIET = {f"{name}_VERBOSITY": level for name, level in _QUIET.items()}
 _PIPED = 100

@@ -66,9 +66,8 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     overwrite: bool = option(False, "overwrite an earlier router")
 
     def __post_init__(self) -> None:
-        """Require exactly one rule, and one value per target in each list."""
+        """Require one value per target in each list."""
         super().__post_init__()
-        self.require_one_of("budget", "share", "floor")
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):

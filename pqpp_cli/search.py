@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
-from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, TABLE_TYPES, emit_columns
+from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
@@ -157,10 +157,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, ShardOptions, Command):
         from pqpp_engines.index.embed import EmbeddingJob
 
         job = EmbeddingJob(self.model, self.column, self.image_dir, self.revision, self.batch_size)
-        settings = job.settings
-        if self.has_many_workers:
-            del job.encoder  # each worker has its own
-        return job, settings, self.output
+        return job, job.settings, self.output
 
 
 class SearchCandidates(
@@ -175,7 +172,6 @@ class SearchCandidates(
 
     captions: str = option(NEEDED, "table of image and caption", path="file", word=True)
     file: str = option(NEEDED, "prompts: a table, or a text file with one per line", path="file")
-    column: str = option("prompt", "column with the prompts")
     image_column: str = option("image", "column with the images", metavar="COLUMN")
     caption_column: str = option("caption", "column with the captions", metavar="COLUMN")
     encoder: str | None = option(None, "sentence encoder, such as MiniLM", path="name")
@@ -257,12 +253,7 @@ class SearchRetrieve(
     image_dir: str | None = option(LIBRARY, path="images")
     exact: bool
     name: str | None
-    output: str = option(
-        NEEDED,
-        path="output file",
-        holds=(*TABLE_TYPES, "gzip"),
-        endings=(*_RUNS, *TABLE_ENDINGS),
-    )
+    output: str = option(NEEDED, path="output file", endings=(*_RUNS, *TABLE_ENDINGS))
     shard_size: int | None = option(None, "rows per shard (default: 1000)")
 
     def run(self) -> None:

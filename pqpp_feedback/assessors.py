@@ -141,7 +141,6 @@ class VistarOptions(ChatOptions, AssessorOptions):
         model: Another model for a role: detector, segmenter, depth, similarity, features, pose,
             expression; repeatable.
         weighting: Formula of penetration: corrected, or as printed in the paper.
-        text_match: Compare all text in the image, as in the paper, or the most similar part.
         text_script: Script of the texts; usual is Latin, Chinese and Japanese, others are
             downloaded once.
         questionnaires: Folder of hwpq's questionnaires; existing ones are not replaced.
@@ -155,7 +154,6 @@ class VistarOptions(ChatOptions, AssessorOptions):
     only: list[str] = option([])
     model: dict[str, str] = option({}, path="name")
     weighting: str | None = option(None, choices=("corrected", "printed"))
-    text_match: str = option("whole", choices=("whole", "contained"))
     text_script: str = option(
         "usual", choices=("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai")
     )

@@ -70,8 +70,7 @@ class PublishedScore(Assessor):
         """Return each image's raw score for its prompt: the cosine or the model's output."""
         assert self._loaded is not None
         texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
-        with self.measure_time("scorer"):
-            values = _run_model(self.name, self._loaded, images, texts)
+        values = _run_model(self.name, self._loaded, images, texts)
         return [{"value": float(value)} for value in values]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:

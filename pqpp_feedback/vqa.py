@@ -57,8 +57,7 @@ class VqaAssessor(Assessor):
         """Ask the question about each image."""
         assert self._chat is not None
         requests = map(self._make_request, images, pictures)
-        with self.measure_time("answers"):
-            replies = [self._chat.ask(request) for request in requests]
+        replies = [self._chat.ask(request) for request in requests]
         return [{"said": one.text.strip()[:200], **(one.probs or {})} for one in replies]
 
     def _make_request(self, image: Any, picture: Picture) -> Request:

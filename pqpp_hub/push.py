@@ -1,7 +1,5 @@
 """Push files to a repository of the Hub in one commit, completely or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

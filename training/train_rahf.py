@@ -87,8 +87,8 @@ class RahfTrainer(PerformanceTrainer):
         rows = list(range(rank, len(examples), world))
         model = self.accelerator.unwrap_model(self.model_wrapped).eval()
         judged = bench.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
-        parts = bench.merge_predictions(gather_object([(rows, judged)]))
-        figures = bench.evaluate(parts, bench.collect_ground_truth(examples))
+        predicted = bench.collect_predictions(gather_object([judged]))
+        figures = bench.evaluate(predicted, bench.collect_ground_truth(examples))
         metrics = {f"eval_{k}": v for k, v in bench.summarise_metrics(figures).items()}
         self.log(metrics)
         control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)

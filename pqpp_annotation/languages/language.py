@@ -58,12 +58,11 @@ class Language:
     def script_texts(self) -> dict[str, str]:
         """Translations of the texts that scripts display, by English text."""
         with TEMPLATE.open("rb") as file:
-            every = [message for message in read_po(file) if message.id]
-        of_scripts = [
-            str(message.id)
-            for message in every
-            if any(name.endswith(".js") for name, _ in message.locations)
-        ]
+            of_scripts = [
+                str(message.id)
+                for message in read_po(file)
+                if any(name.endswith(".js") for name, _ in message.locations)
+            ]
         return {text: self.gettext(text) for text in of_scripts if self.gettext(text) != text}
 
 

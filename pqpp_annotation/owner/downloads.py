@@ -1,8 +1,9 @@
 """The tables that the owner can download."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pqpp_annotation.owner.cases import list_events
 from pqpp_annotation.owner.ledger import PaymentRow
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.completion import CODE
@@ -78,7 +79,8 @@ def list_prolific_bonuses(study: Study, dues: Sequence[PaymentRow]) -> Rows:
 PAID = {"prolific": list_prolific_bonuses, "hand": list_payments}
 """For each payment method, the function that lists the rows of its payment file."""
 
-DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Rows]] = {
+DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Iterable[dict[str, Any]]]] = {
+    "record": lambda monitor: list_events(monitor.store),
     "annotators": list_annotators,
     "payment": lambda monitor: list_payments(monitor.study, monitor.get_overview().dues),
 }

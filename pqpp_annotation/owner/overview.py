@@ -217,7 +217,7 @@ class StudyMonitor:
     """
 
     def __init__(self, store: Store) -> None:
-        self.study, self._store = store.study, store
+        self.study, self.store = store.study, store
         self._lock = threading.Lock()
         self._last: Overview | None = None
         self._next_look = self._next_notice = 0.0
@@ -233,7 +233,7 @@ class StudyMonitor:
         with self._lock:
             started = time.monotonic()
             if self._last is None or fresh or started >= self._next_look:
-                with self._store.begin_read() as db:
+                with self.store.begin_read() as db:
                     key = _get_change_key(db)
                     if self._last is None or self._last.key != key:
                         self._last = compute_overview(db, key)
@@ -253,11 +253,9 @@ class StudyMonitor:
 
     def reopen_places(self) -> list[str]:
         """Open to others all places of people who are refused for good, and return their names."""
-        if self.study.reopen_after is None:
-            return []
         people = self.get_overview().people
         refused = [row.id for row in people if row.is_refused_for_good(self.study)]
-        return refuse_by_rules(self._store, refused)
+        return refuse_by_rules(self.store, refused)
 
     def record_payments(self, method: str) -> list[PaymentRow]:
         """Record all amounts due by a payment method as paid, and return the rows from before.
@@ -268,7 +266,7 @@ class StudyMonitor:
         Raises:
             AnnotationError: No payments are due by this method.
         """
-        with self._store.begin_write(lock=True) as db:
+        with self.store.begin_write(lock=True) as db:
             dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.method == method]
             when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
             for due in dues:  # a time can recur if the clock was set back

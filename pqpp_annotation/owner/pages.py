@@ -142,11 +142,8 @@ def pause_study(visit: Here, pause: FormText) -> Response:
 @pages.get("/{name}.csv")
 def download_file(visit: Here, name: str) -> Response:
     """Send a table as a CSV file."""
-    if name == "record":
-        return _send_csv(visit, name, cases.list_events(visit.store))
     if name not in DOWNLOADS:
-        known = ", ".join(("record", *DOWNLOADS))
-        raise AnnotationError(f"{name}.csv not found; choose one of {known}", 409)
+        raise AnnotationError(f"{name}.csv not found; choose one of {', '.join(DOWNLOADS)}", 409)
     visit.site.monitor.get_overview(fresh=True)
     return _send_csv(visit, name, DOWNLOADS[name](visit.site.monitor))
 

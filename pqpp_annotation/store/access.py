@@ -6,20 +6,12 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, and_, bindparam, delete, func, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.people import add_person, check_role, find_person, get_person
-from pqpp_annotation.store.tables import (
-    Assignment,
-    Attempt,
-    Invitation,
-    Leaver,
-    Person,
-    Session,
-    StudyRow,
-)
-from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_locked
+from pqpp_annotation.store.tables import Attempt, Invitation, Leaver, Person, Session, StudyRow
+from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_locked
 
 PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
 """URL parameters in which recruiting sites send a person's id."""
@@ -215,9 +207,6 @@ _PERSON = (
     .where(Session.visit == bindparam("visit"), Session.expires > bindparam("now"))
     .where(Person.withdrawn.is_(None))
 )
-_ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
-    Assignment, and_(Assignment.person_id == Person.id, Assignment.id == bindparam("assignment"))
-)
 
 
 @writes
@@ -240,52 +229,36 @@ def get_session_person(db: Transaction, visit: str) -> Person | None:
     return db.scalar(_PERSON, {"visit": _hash_token(visit), "now": db.now()})
 
 
-@reads
-def get_session_item(db: Transaction, visit: str, assignment_id: int) -> Row | None:
-    """Return the signed-in person's `id` and the `item_id` of one of their assignments.
-
-    `item_id` is None if the assignment is another person's; the row is None if the session has
-    ended.
-    """
-    about = {"visit": _hash_token(visit), "now": db.now(), "assignment": assignment_id}
-    return db.run(_ITEM, **about).first()
-
-
 @writes
 def end_session(db: Transaction, visit: str) -> None:
     """Sign a browser out."""
     db.execute(delete(Session).where(Session.visit == _hash_token(visit)))
 
 
-class RateLimit:
-    """A limit of `count` attempts per key within `seconds` seconds.
+@writes_locked
+def count_attempt(db: Transaction, *keys: str, most: int = 60, seconds: float = 600) -> int:
+    """Count an attempt and return 0; over the limit, return the seconds to wait instead.
 
     Attempts are counted before they are made, so that simultaneous ones cannot exceed the limit.
+
+    Args:
+        keys: What is attempted, and by whom.
+        most: Maximum number of attempts with these keys within `seconds`.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
         >>> folder, study, store = make_example_study()
         >>> store.clock = lambda: 0
-        >>> limit = RateLimit(store, "links", count=2, seconds=60)
-        >>> [limit.count_attempt(key) for key in ("a", "a", "a", "b")]
+        >>> [count_attempt(store, key, most=2, seconds=60) for key in ("a", "a", "a", "b")]
         [0, 0, 60, 0]
         >>> store.close()
     """
-
-    def __init__(self, store: Store, name: str, count: int, seconds: float) -> None:
-        self._store, self._name = store, name
-        self._count, self._milliseconds = count, int(seconds * 1000)
-
-    def count_attempt(self, *keys: str) -> int:
-        """Count an attempt and return 0; over the limit, return the seconds to wait instead."""
-        key = _hash_token("\n".join((self._name, *keys)))
-        with self._store.begin_write(lock=True) as db:
-            since = db.now() - self._milliseconds
-            recent = select(func.count(), func.min(Attempt.created))
-            recent = recent.where(Attempt.key == key, Attempt.created > since)
-            tries, first = db.execute(recent).one()
-            if tries >= self._count:
-                return max(1, round((first + self._milliseconds - db.now()) / 1000))
-            db.execute(delete(Attempt).where(Attempt.created <= db.now() - 3_600_000))
-            db.add(Attempt(key=key, created=db.now()))
-        return 0
+    key, milliseconds = _hash_token("\n".join(keys)), int(seconds * 1000)
+    recent = select(func.count(), func.min(Attempt.created))
+    recent = recent.where(Attempt.key == key, Attempt.created > db.now() - milliseconds)
+    tries, first = db.execute(recent).one()
+    if tries >= most:
+        return max(1, round((first + milliseconds - db.now()) / 1000))
+    db.execute(delete(Attempt).where(Attempt.created <= db.now() - 3_600_000))
+    db.add(Attempt(key=key, created=db.now()))
+    return 0

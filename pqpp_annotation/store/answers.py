@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import CursorResult, bindparam, case, func, insert, select, update
@@ -32,19 +31,6 @@ _FILE = (
 )
 
 
-@dataclass(frozen=True)
-class SavedAnswer:
-    """The result of saving an answer.
-
-    Attributes:
-        is_new: False if the same answer was saved before.
-        is_complete: Whether the item has all its answers.
-    """
-
-    is_new: bool
-    is_complete: bool
-
-
 @writes
 def save_answer(
     db: Transaction,
@@ -55,8 +41,8 @@ def save_answer(
     client_id: str,
     seconds: float = 0.0,
     read_from_page: Callable[[ShownItem], tuple[int | None, Mapping[str, Any]]] | None = None,
-) -> SavedAnswer:
-    """Save an answer; it is on disk when this returns.
+) -> bool:
+    """Save an answer, which is on disk when this returns; return whether the item is complete.
 
     An earlier answer to the same image or item is kept but no longer current. An expired
     reservation is renewed if a place is left.
@@ -79,7 +65,7 @@ def save_answer(
     if saved_to is not None:
         if saved_to != assignment_id:
             raise AnnotationError("client_id: used for another answer; use a new client_id", 409)
-        return SavedAnswer(False, assignment.state == "done")
+        return assignment.state == "done"
     shown = work.build_shown_item(db, assignment)
     if assignment.state == "done" and shown.purpose == "training":
         raise AnnotationError("you already answered this practice item; rate the next item", 409)
@@ -115,7 +101,7 @@ def save_answer(
         work.change_assignment(db, assignment.id, state="done", finished=db.now())
         if person.role == "annotator" and person.reopened is None:
             db.run(_COUNTED, item=assignment.item_id)
-    return SavedAnswer(True, is_complete)
+    return is_complete
 
 
 @reads

@@ -233,8 +233,7 @@ def copy_database(store: Store, path: str | os.PathLike[str]) -> Path:
         The absolute path of the copy.
 
     Raises:
-        AnnotationError: The path is the database itself, the database is damaged, or it is in
-            PostgreSQL.
+        AnnotationError: The database is damaged, or it is in PostgreSQL.
 
     Example:
         >>> import tempfile
@@ -253,8 +252,6 @@ def copy_database(store: Store, path: str | os.PathLike[str]) -> Path:
     target = expand(path)
     if not store.is_sqlite:
         raise AnnotationError(f"{store.name}: a PostgreSQL database cannot be copied; use pg_dump")
-    if target.exists() and target.samefile(store.name):
-        raise AnnotationError(f"{path} is the database itself; choose another file")
     with atomic_write(target, is_secret=True) as temp_path:
         with open_sqlite(Path(store.name)) as old, open_sqlite(temp_path) as new:
             old.backup(new)

@@ -1,32 +1,27 @@
 """A check whether models can be recognised by the size, colours or sharpness of their images."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_annotation.study.images import CheckedImage, Copies
 from pqpp_files.foreign.images import open_image
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 FEWEST, MOST = 20, 100
 """Minimum and maximum number of images per model that are compared."""
 FEATURES = ("width", "height", "red", "green", "blue", "contrast", "sharpness")
-_TOLD, _FOLDS, _RIDGE = 0.75, 5, 1.0
+_TOLD, _FOLDS = 0.75, 5
 
 
 def find_model_leak(images: Mapping[str, Sequence[CheckedImage]], copies: Copies) -> str | None:
     """Return a warning if a simple classifier can tell two models apart by `FEATURES`, else None.
 
-    For each pair of models, a ridge regression on width and height without bars, mean colours,
+    For each pair of models, a linear regression on width and height without bars, mean colours,
     contrast and mean difference of neighbouring pixels is cross-validated in five folds. The
     warning names the pair with the highest accuracy, if that is at least 75%; with 20 images per
-    model, chance reaches that once in a thousand pairs.
+    model, chance reaches that in 4 of 1,000 pairs.
 
     Args:
         images: Images by model; models with fewer than 20 are ignored, and at most 100 per model
@@ -64,8 +59,7 @@ def _get_accuracy(first: NDArray, second: NDArray) -> tuple[float, str]:
     fold, predicted = np.r_[: len(first), : len(second)] % _FOLDS, np.zeros(len(rows))
     for number in range(_FOLDS):
         training = rows[fold != number]
-        gram = training.T @ training + _RIDGE * np.eye(training.shape[1])
-        weights = np.linalg.solve(gram, training.T @ side[fold != number])
+        weights = np.linalg.lstsq(training, side[fold != number])[0]
         predicted[fold == number] = rows[fold == number] @ weights
     is_right = predicted * side > 0
     right = (is_right[side > 0].mean() + is_right[side < 0].mean()) / 2

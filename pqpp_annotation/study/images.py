@@ -34,7 +34,6 @@ MOST_PIXELS = 100_000_000
 _QUALITY = {"quality": 95, "subsampling": 0}
 _BARS = (127, 127, 127)
 _TOLD = 5
-_NEAR = 0.05  # relative difference to sRGB's gamma that is ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,48 +110,24 @@ def make_blind_copy(
 
 
 def _to_srgb(image: Image, content: bytes) -> Image:
-    """Convert an image to sRGB, with its ICC profile or else PNG's gamma."""
-    # The image is unchanged if the profile is invalid or changes no colour by more than one level.
+    """Convert an image to sRGB by its ICC profile, if the profile is valid and fits the image."""
     from PIL import Image as images
     from PIL import ImageCms
 
-    gamma = 0 if "srgb" in image.info else image.info.get("gamma", 0)
-    if profile := image.info.get("icc_profile"):
-        try:
-            icc = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-            mode = {"CMYK": "CMYK", "GRAY": "L"}.get(icc.profile.xcolor_space.strip(), "RGB")
-            if mode == "L" and _measure_difference(image, image.convert("L").convert("RGB")):
-                return image  # a colour image with a grey profile
-            stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- checked above
-            if mode == "CMYK" != stored:
-                return image
-            transform = ImageCms.buildTransform(icc, ImageCms.createProfile("sRGB"), mode, "RGB")
-            steps = range(0, 256, 17)
-            colours = bytes(n for red in steps for green in steps for blue in steps
-                            for n in (red, green, blue))  # fmt: skip
-            some = images.frombytes("RGB", (len(steps) ** 2, len(steps)), colours)
-            if (
-                mode == "RGB"
-                and _measure_difference(some, ImageCms.applyTransform(some, transform)) <= 1
-            ):
-                return image
-            return ImageCms.applyTransform(
-                image if mode == "RGB" else open_image(content, mode), transform
-            )
-        except (ImageCms.PyCMSError, OSError, TypeError, ValueError):
-            return image
-    if gamma <= 0 or abs(gamma * 2.2 - 1) < _NEAR:
+    profile = image.info.get("icc_profile")
+    if not profile:
         return image
-    light = [(level / 255) ** (1 / gamma) for level in range(256)]
-    levels = [12.92 * x if x <= 0.0031308 else 1.055 * x ** (1 / 2.4) - 0.055 for x in light]
-    return image.point([round(255 * level) for level in levels] * 3)
-
-
-def _measure_difference(first: Image, second: Image) -> int:
-    from PIL import ImageChops
-
-    extrema = ImageChops.difference(first, second).getextrema()
-    return max(high for _, high in extrema)
+    try:
+        icc = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        mode = {"CMYK": "CMYK", "GRAY": "L"}.get(icc.profile.xcolor_space.strip(), "RGB")
+        stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- checked above
+        if mode != "RGB" and not stored.startswith(mode):
+            return image
+        stored_image = image if mode == "RGB" else open_image(content, mode)
+        srgb = ImageCms.createProfile("sRGB")
+        return ImageCms.profileToProfile(stored_image, icc, srgb, outputMode="RGB") or image
+    except (ImageCms.PyCMSError, OSError, TypeError, ValueError):
+        return image
 
 
 class Copies:

@@ -117,10 +117,9 @@ def read_items(
     fetched = fetch_images(filter(ADDRESS.match, by_image), study.root / f"{study.name}-images")
     folder = study.root / expand(study.image_dir or "")
 
-    def find_image(name: str) -> Path:
-        return fetched.get(name) or join_inside(folder, name)
-
-    with copy_images(by_image, find_image, study) as images:
+    with copy_images(
+        by_image, lambda name: fetched.get(name) or join_inside(folder, name), study
+    ) as images:
         sha256_of = {name: image.sha256 for name, image in images.items()}
         items = []
         for prompt_rows in by_prompt.values():

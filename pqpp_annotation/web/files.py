@@ -10,10 +10,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.access import get_session_item
 from pqpp_annotation.store.items import update_image_record
 from pqpp_annotation.store.tables import Asset
-from pqpp_annotation.store.work import get_item_images
+from pqpp_annotation.store.work import get_assignment, get_item_images
 from pqpp_annotation.study.images import CheckedImage, copy_image
 from pqpp_annotation.web.security import LOG
 from pqpp_annotation.web.site import Here
@@ -39,12 +38,10 @@ class ScriptFiles(StaticFiles):
 def send_task_image(visit: Here, assignment: int, name: str) -> Response:
     """Send an image of an item assigned to the person, by its name on the page."""
     with visit.store.begin_read() as db:
-        asked = get_session_item(db, visit.session, assignment)
-        if asked is None:
-            raise HTTPException(401, "you are not signed in; open your link again")
-        images = {} if asked.item_id is None else get_item_images(db, asked.item_id)
+        person = visit.get_person(db)
+        images = get_item_images(db, get_assignment(db, person.id, assignment).item_id)
     name_of = visit.site.sessions.get_image_name
-    shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
+    shown = next((images[image] for image in images if name_of(person.id, image) == name), None)
     if shown is None:
         raise AnnotationError("image not found in this study; reload the page", 403)
     return send_image(visit, shown)

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.protocol.completion import get_final_page
-from pqpp_annotation.store.access import get_link, has_joined, redeem_link
+from pqpp_annotation.store.access import count_attempt, get_link, has_joined, redeem_link
 from pqpp_annotation.store.people import save_consent, withdraw_person
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.web.site import Here, refuse_unencrypted, require_form_token
@@ -57,7 +57,8 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
     visit.check_csrf(form.csrf)
     link, ids = get_link(visit.store, token), form.as_dict()
     is_new = link.is_shared and not has_joined(visit.store, link, ids)
-    if is_new and (wait := visit.site.new_people.count_attempt(str(link.id), visit.client_ip)):
+    who = "new people", str(link.id), visit.client_ip
+    if is_new and (wait := count_attempt(visit.store, *who)):
         minutes = -(-wait // 60)
         line = visit.language.ngettext(
             "Too many attempts. Try again in %(count)s minute.",

@@ -39,6 +39,7 @@ HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.i
 """Default response headers, as ASGI expects them."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
+"""Host names of this machine."""
 
 
 class SecurityMiddleware:
@@ -94,16 +95,6 @@ def _find_refusal(scope: Scope) -> ASGIApp | None:
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return PlainTextResponse("This request came from another site.", 403)
     return None
-
-
-def is_loopback(host: str | None) -> bool:
-    """Return whether a host name is this machine.
-
-    Example:
-        >>> is_loopback("127.0.0.1"), is_loopback("example.org")
-        (True, False)
-    """
-    return host in LOOPBACK
 
 
 LEAST_SECRET = 32

@@ -26,7 +26,7 @@ from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, joining, work
-from pqpp_annotation.web.security import LOG, SecurityMiddleware, is_loopback, read_secret
+from pqpp_annotation.web.security import LOG, LOOPBACK, SecurityMiddleware, read_secret
 from pqpp_annotation.web.site import PACKAGE, Here, PageRequest, Site
 from pqpp_files.atomic_write import find_full_disk_errno
 
@@ -177,7 +177,7 @@ def serve(
         held.enter_context(listener)
         secret = read_secret(Path(path).resolve().parent, study.name)
         scheme = "http" if certificate is None else "https"
-        if not is_loopback(host) and certificate is None:
+        if host not in LOOPBACK and certificate is None:
             sys.stderr.write(ALLOWED if allows_http else TLS)
         _configure_logging()
         config = uvicorn.Config(
@@ -197,7 +197,7 @@ def serve(
         address = f"{scheme}://{shown_host}:{port}{root}"
         before = get_server_url(store)
         known_host = urlsplit(before).hostname
-        if url or known_host in (None, here.lower(), *_EVERYWHERE) or is_loopback(known_host):
+        if url or known_host in (None, here.lower(), *_EVERYWHERE, *LOOPBACK):
             save_server_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
         if (now := get_server_url(store)) != before and get_links(store):

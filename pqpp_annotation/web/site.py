@@ -13,17 +13,11 @@ from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.languages.language import Language, choose_language, read_languages
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.owner.words import LabelNames, format_number, format_percent
-from pqpp_annotation.store.access import (
-    DAYS,
-    RateLimit,
-    end_session,
-    get_session_person,
-    start_session,
-)
+from pqpp_annotation.store.access import DAYS, end_session, get_session_person, start_session
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import get_copies
-from pqpp_annotation.web.security import CookieSigner, is_loopback
+from pqpp_annotation.web.security import LOOPBACK, CookieSigner
 from pqpp_files.escape import escape_controls
 from pqpp_files.render_page import load_templates
 
@@ -41,7 +35,6 @@ class Site:
     def __init__(self, store: Store, secret: str, allows_http: bool = False) -> None:
         self.store, self.allows_http, study = store, allows_http, store.study
         self.sessions = CookieSigner(secret, study.name)
-        self.new_people = RateLimit(store, "new people", count=60, seconds=600)
         self.copies = get_copies(study)
         self.words, self.monitor = LabelNames(study), StudyMonitor(store)
         self.templates = load_templates(
@@ -194,7 +187,7 @@ class PageRequest:
     def is_secure(self) -> bool:
         """Whether cookies require an encrypted connection."""
         url = self.request.url
-        return url.scheme == "https" or not (self.site.allows_http or is_loopback(url.hostname))
+        return url.scheme == "https" or not (self.site.allows_http or url.hostname in LOOPBACK)
 
     @property
     def _cookie_name(self) -> str:

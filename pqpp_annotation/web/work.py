@@ -112,16 +112,15 @@ def receive_answer(visit: Here, sent: AnswerBody) -> Response:
     """Save an answer and return whether its item is complete."""
 
     def read_from_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
-        task = TaskPage(visit, person, shown)
-        return task.get_image_id(sent.image), task.to_stored_answer(sent.value)
+        return TaskPage(visit, person, shown).read_answer(sent.image, sent.value)
 
     about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
     with visit.store.begin_write() as db:
         person = visit.get_verified_person(db)
-        saved = save_answer(db, person.id, *about, read_from_page)
-    if saved.is_complete:
+        is_complete = save_answer(db, person.id, *about, read_from_page)
+    if is_complete:
         visit.site.monitor.reopen_places_if_due()
-    return JSONResponse({"saved": True, "complete": saved.is_complete})
+    return JSONResponse({"saved": True, "complete": is_complete})
 
 
 @pages.post("/api/skip")
@@ -220,10 +219,9 @@ class TaskPage:
             for image, value in answers.items()
         }
 
-    def get_image_id(self, name: str | None) -> int | None:
-        """Return the id of an image by its name on the page; 0 if the name is unknown."""
-        return None if name is None else self._ids.get(name, 0)
-
-    def to_stored_answer(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Convert an answer of the page to its stored form."""
-        return self._kind.answer_from_page(value, self._ids)
+    def read_answer(
+        self, image: str | None, value: Mapping[str, Any]
+    ) -> tuple[int | None, Mapping[str, Any]]:
+        """Return the id of an image on the page, 0 if unknown, and the stored form of an answer."""
+        image_id = None if image is None else self._ids.get(image, 0)
+        return image_id, self._kind.answer_from_page(value, self._ids)

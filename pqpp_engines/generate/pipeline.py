@@ -110,8 +110,7 @@ class DiffusersGenerator(Generator):
         given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
         self._call = given | self._get_options("pipeline")
         _check_options("pipeline", self._call, known, type(self.pipeline).__name__)
-        own = {name: known[name].default for name in _CALL if name in known}
-        used = {name: self._call.get(name, default) for name, default in own.items()}
+        used = {n: self._call.get(n, known[n].default) for n in _CALL if n in known}
         rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
         self.settings = {
             "model_id": full if is_repository_id(full) else Path(full).name,

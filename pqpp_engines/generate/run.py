@@ -68,7 +68,6 @@ def generate(
     output: str | os.PathLike[str],
     images_per_prompt: int = 2,
     batch_size: int = 1,
-    share: tuple[int, int] = (0, 1),
     progress: bool = False,
 ) -> GenerationSummary:
     """Generate images as `images/{prompt_id}/{model}_{i}.png`, with one JSON file each.
@@ -82,7 +81,6 @@ def generate(
         output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch; with 1, images are bit-identical in every job.
-        share: `(i, n)`: only every n-th prompt is used, from index i on.
         progress: Whether to show a progress bar.
 
     Raises:
@@ -101,14 +99,13 @@ def generate(
             raise EngineError(f"{prompt_id!r:.80} is not a valid folder name; change the prompt_id")
         if count > 1:
             raise EngineError(f"duplicate prompt_id {prompt_id!r:.80}; use each id once")
-    chosen = list(prompts)[share[0] :: share[1]]
-    full = [row for row in chosen if row["prompt"].strip()]
+    full = [row for row in prompts if row["prompt"].strip()]
     wanted = make_requests(generator, full, images_per_prompt)
     names = set(store.find(IMAGES))
     there = sum(get_image_path(generator, image) in names for image in wanted)
     if generator.budget is not None:
         generator.budget.check_calls([generator.budget.price_call] * (len(wanted) - there))
-    summary = GenerationSummary(blank=len(chosen) - len(full))
+    summary = GenerationSummary(blank=len(prompts) - len(full))
     with tqdm(total=len(wanted), initial=there, unit="image", disable=not progress) as bar:
         for image in make_images(generator, wanted, store, batch_size):
             if image.is_old:
@@ -333,10 +330,6 @@ class GenerationJob:
             "model": self.generator.name,
             **self.generator.settings,
         }
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the model: each process loads its own."""
-        return {name: value for name, value in vars(self).items() if name != "generator"}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Generate the images, and return their metadata."""

@@ -62,10 +62,6 @@ class EmbeddingJob:
         what = "images" if self.image_dir else "texts"
         return {"job": "embed", **model, "of": what, "column": self.column}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the model: each process loads its own."""
-        return {name: value for name, value in vars(self).items() if name != "encoder"}
-
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the rows with their embeddings."""
         import pyarrow as pa

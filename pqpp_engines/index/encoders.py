@@ -24,7 +24,6 @@ from pqpp_files.table_formats import cut_batches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from torch import Tensor
 
     from pqpp_engines.index.index import Index
 
@@ -193,7 +192,7 @@ class ImageTextEncoder:
         return np.concatenate(parts)
 
 
-def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Tensor]:
+def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> Any:
     tokenizer = processor.tokenizer
     most = model.config.qformer_config.max_position_embeddings
     encoded = tokenizer(
@@ -204,5 +203,4 @@ def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Ten
         return_tensors="pt",
     )
     check_token_ids(encoded["input_ids"], model)
-    names = ("input_ids", "attention_mask")
-    return {name: encoded[name].to(model.device) for name in names}
+    return encoded.to(model.device)

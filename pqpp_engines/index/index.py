@@ -6,17 +6,16 @@ reranked by these vectors. An item has one vector or several (an image has 32 wi
 score is that of its best vector.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_backbones.foreign import check_foreign_folder, read_foreign_json
 from pqpp_engines.errors import EngineError
@@ -28,11 +27,7 @@ from pqpp_files.hashes import hash_file
 from pqpp_files.paths import expand
 from pqpp_hub.card import render_card
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-
+Floats = NDArray[np.float32]
 FILES = ("index.json", "index.faiss", "ids.arrow", "README.md")
 CONFIG, INDEX, IDS, CARD = FILES
 _EXACT = "SQfp16"  # faiss's name of vectors in 16 bits
@@ -153,7 +148,6 @@ def build_index(
     factory: str | None = None,
     model: str = "",
     revision: str | None = None,
-    seed: int = 0,
 ) -> Index:
     """Build an index over embeddings and write it atomically as a folder.
 
@@ -168,7 +162,6 @@ def build_index(
         factory: A string for `faiss.index_factory`, such as `IVF1024,SQ8`; default: `Flat`, which
             compares queries with all vectors.
         model: Name of the model that computed the embeddings.
-        seed: Seed of the training sample.
 
     Raises:
         EngineError: The embeddings have another shape, there is not one distinct id per item, a
@@ -199,14 +192,14 @@ def build_index(
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
         index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
-            index.train(_sample_units(embeddings, _TRAINED_ON, seed))
+            index.train(_sample_units(embeddings, _TRAINED_ON))
         if factory == "Flat":  # reserve memory: growing takes half of the build time
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
         for part in _iterate_units(embeddings):
             index.add(part)
         if factory != "Flat":
-            recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE, seed), seed)
+            recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE))
     config = {
         "model": model,
         "revision": revision,
@@ -241,14 +234,14 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
         yield _to_unit(embeddings[n : n + step], "embeddings", rows).reshape(-1, size)
 
 
-def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:
+def _sample_units(embeddings: Any, limit: int) -> Floats:
     values = np.asarray(embeddings)
     items = max(1, min(len(values), limit * values.shape[-1] * len(values) // values.size))
-    rows = np.sort(np.random.default_rng(seed).choice(len(values), items, replace=False))
+    rows = np.sort(np.random.default_rng(0).choice(len(values), items, replace=False))
     return _to_unit(values[rows], "embeddings", rows).reshape(-1, values.shape[-1])
 
 
-def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
+def _tune_search(index: Any, sample: Floats) -> tuple[float, int]:
     """Set how many cells or nodes a search visits; return the recall@10 and this number."""
     # Noise is added to the sample until its cosines are like those of a caption and its image in
     # CLIP (about .3); otherwise too few cells would be visited.
@@ -256,7 +249,7 @@ def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
 
     space = faiss.ParameterSpace()
     index.k_factor = _MORE
-    noise = np.random.default_rng(seed).normal(0, 3 / np.sqrt(index.d), sample.shape)
+    noise = np.random.default_rng(0).normal(0, 3 / np.sqrt(index.d), sample.shape)
     queries, k = _to_unit(sample + noise, "queries"), min(10, index.ntotal)
     _, true = index.refine_index.search(queries, k)
     space.initialize(index)

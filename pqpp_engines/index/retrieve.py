@@ -83,11 +83,6 @@ class Retriever:
             name: value for name, value in options.items() if name not in ("model", "image_dir")
         }
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without index and model: each process opens its own."""
-        loaded = ("loaded_index", "encoder")
-        return {key: value for key, value in vars(self).items() if key not in loaded}
-
     def count_candidates(self, has_vectors: bool = False) -> int:
         """Return the number of candidates to rerank, 0 for none.
 

@@ -3,6 +3,7 @@
 import json
 import math
 import threading
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +66,7 @@ class Rule:
     def __post_init__(self) -> None:
         given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(given) != 1:
-            wanted = "a rule needs exactly one of budget, share and floor"
+            wanted = "give exactly one of `budget`, `share` and `floor`"
             raise EngineError(f"{wanted}; got {' and '.join(given) or 'none'}")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
@@ -199,32 +200,24 @@ def find_price(
         return float(costs[choose_routes(value, costs, ood, rule, price)].mean())
 
     prices = _list_prices(value, costs, rule.share is not None)
-    low, high = 0, len(prices) - 1
     assert limit is not None
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
-    if get_cost(prices[high]) > allowed:
+    if get_cost(prices[-1]) > allowed:
         raise EngineError(
             f"{int(ood.sum())} of {len(ood)} calibration prompts are out of domain and go to the "
             f"most expensive route, so the mean cost exceeds {limit:g}; raise the "
             f"{'budget' if rule.share is None else 'share'}, or use other prompts"
         )
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if get_cost(prices[middle]) <= allowed else (middle + 1, high)
-    return float(prices[low])
+    return float(prices[bisect_left(prices, True, key=lambda price: get_cost(price) <= allowed)])
 
 
 def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
     """Return one price between any two adjacent prices at which a choice of route changes."""
     # They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
     # all.
-    gains = [np.zeros(1)]
-    for dearer in range(len(costs)):
-        for cheaper in range(len(costs)):
-            if costs[dearer] > costs[cheaper]:
-                gain = (value[:, dearer] - value[:, cheaper]) / (costs[dearer] - costs[cheaper])
-                gains.append(gain if of_any_sign else gain[gain > 0])
-    changes = np.unique(np.concatenate(gains))
+    dearer, cheaper = np.nonzero(costs[:, None] > costs)
+    gains = (value[:, dearer] - value[:, cheaper]) / (costs[dearer] - costs[cheaper])
+    changes = np.unique(np.append(gains if of_any_sign else gains[gains > 0], 0.0))
     first = changes[0] - 1 if of_any_sign else 0.0
     return np.concatenate([[first], (changes[1:] + changes[:-1]) / 2, [changes[-1] + 1]])
 

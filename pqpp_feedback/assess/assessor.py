@@ -1,12 +1,10 @@
 """The interface of assessors: models observe images, and rules score the observations."""
 
 import abc
-import contextlib
 import hashlib
 import json
 import math
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +40,6 @@ class Assessor(abc.ABC):
         columns: Columns of `Picture.about` that `observe` and `score` read; they are copied to the
             result.
         models: The names and revisions of the models, by role.
-        seconds: Computing time by role, which `measure_time` records.
         is_one_by_one: Whether `observe` gets only one image per call.
     """
 
@@ -53,7 +50,6 @@ class Assessor(abc.ABC):
 
     def __init__(self, models: Mapping[str, ModelId] | None = None) -> None:
         self.models: dict[str, ModelId] = dict(models or {})
-        self.seconds: dict[str, float] = {}
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -93,15 +89,6 @@ class Assessor(abc.ABC):
     def get_notes(self) -> list[str]:
         """Return further notes for the end of a run, one per line."""
         return []
-
-    @contextlib.contextmanager
-    def measure_time(self, role: str) -> Iterator[None]:
-        """Add the duration of a block to the `seconds` of a role."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[role] = self.seconds.get(role, 0.0) + time.perf_counter() - start
 
 
 def get_settings(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:

@@ -38,7 +38,6 @@ def render_gallery(
     people: HumanAnswers | None = None,
     embedded: bool = False,
     threshold: float = 0.5,
-    title: str = "Verdicts",
 ) -> str:
     """Return an HTML page of images with their verdicts.
 
@@ -86,7 +85,7 @@ def render_gallery(
     cards.sort(key=lambda card: not card["differs"])
     return render_page(
         Path(__file__).with_name("gallery.html"),
-        title=title,
+        title="Verdicts",
         cards=cards,
         summary=_summarise_routines(images, answers),
         has_people=any(answer is not None for answer in answers.values()),

@@ -178,7 +178,11 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
     if not is_local(str(image_dir)):
         store = ShardStore(image_dir)
         names = [name for name in store.find(prompt_id) if name.endswith(".png")]
-        return make_pictures({name: store.read(name) for name in names}, prompt)
+        text, about = prompt["prompt"], _get_other_columns(prompt)
+        return [
+            Picture(Path(n), text, n, prompt_id, _parse_model(n), about, content=store.read(n))
+            for n in sorted(names)
+        ]
     root = _expand_folder(image_dir)
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
@@ -187,25 +191,6 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         return []
     known = {prompt_id: prompt}
     return [_make_picture(path, f"{prompt_id}/{path.name}", None, known) for path in paths]
-
-
-def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
-    """Convert images in memory to pictures of one prompt, sorted by name.
-
-    Args:
-        images: The bytes of each image by name, such as `7/sdxl_0.png`.
-        prompt: A row with `prompt`, `prompt_id` and further columns.
-
-    Example:
-        >>> (one,) = make_pictures({"7/sdxl_0.png": b""}, {"prompt_id": "7", "prompt": "a cat"})
-        >>> one.generator, one.prompt
-        ('sdxl', 'a cat')
-    """
-    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _get_other_columns(prompt)
-    return [
-        Picture(Path(name), text, name, prompt_id, _parse_model(name), about, content=content)
-        for name, content in sorted(images.items())
-    ]
 
 
 def _parse_model(name: str) -> str:

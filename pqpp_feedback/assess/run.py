@@ -8,9 +8,8 @@ launch`, each process computes its share of the shards, and the last process mer
 
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import pyarrow.parquet
 from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess import verdicts as stored
 from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, get_settings
-from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
+from pqpp_feedback.assess.pictures import Picture, find_images, open_picture
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
@@ -34,7 +33,6 @@ from pqpp_files.shards.cells import get_ids, get_texts, replace_invalid_utf8
 
 PART = 32  # images per shard, the most that a killed run loses
 
-Images = Mapping[str, Mapping[str, bytes]] | None  # by prompt and name
 Judged = tuple[str | None, Verdict]  # the evidence as JSON, or None, and the verdict
 
 
@@ -48,14 +46,12 @@ class AssessmentSummary:
         rows: Number of rows written; 0 if shards are still missing.
         missing: Number of shards that other processes or later runs must still compute.
         seconds: Total time of observing and scoring.
-        seconds_by_role: Computing time in seconds, by the model's role.
     """
 
     images: int = 0
     rows: int = 0
     missing: int = 0
     seconds: float = 0.0
-    seconds_by_role: Counter[str] = field(default_factory=Counter)
 
     def to_lines(self) -> list[str]:
         """Return the summary in words, one line each."""
@@ -63,8 +59,6 @@ class AssessmentSummary:
         if self.images:
             took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
             lines.append(f"{self.images} images in {took}, {rate} images per second")
-            for role, seconds in sorted(self.seconds_by_role.items()):
-                lines.append(f"{role}: {seconds / self.images:.4f} s per image")
         if self.missing:
             lines.append(f"{self.missing} shards are left for other processes or the next run")
         return lines
@@ -128,8 +122,6 @@ def assess(
     share = share or get_process_share(os.environ)
     ran = AssessmentSummary(run_shards(compute, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
-    for assessor in assessors:
-        ran.seconds_by_role.update(assessor.seconds)
     files = [folder / shard.name for shard in shards]
     ran.missing = sum(not file.is_file() for file in files)
     if not ran.missing:
@@ -272,35 +264,22 @@ class AssessmentJob:
         """The settings on which rows depend besides prompts and images."""
         return {"job": "assess", "column": self.column, "assessors": get_settings(self.assessors)}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the models: each process loads its own."""
-        return {name: value for name, value in vars(self).items() if name != "assessors"}
-
-    def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
-        """Return the verdicts on the images of a shard, from memory or else from the folder."""
-        rows = list(assess_rows(self.to_pictures(table, images), self.assessors, self.batch_size))
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Return the verdicts on the images of a shard."""
+        rows = list(assess_rows(self.to_pictures(table), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
         return make_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
-    def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
+    def to_pictures(self, table: pa.Table) -> list[Picture]:
         """Return the pictures of prompts; a prompt without images has one that gives the reason."""
         texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
         ids, wrong_ids = get_ids(table, "prompt_id")
         columns = replace_invalid_utf8(table).to_pylist(), ids, texts, wrong_ids, faults
-        return [
-            picture
-            for row, prompt_id, text, wrong_id, fault in zip(*columns, strict=True)
-            for picture in self._find_pictures(
-                {**row, "prompt_id": prompt_id, "prompt": text}, wrong_id or fault, images
-            )
-        ]
-
-    def _find_pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
-        """Return a prompt's images, or one picture without a file that gives the reason."""
-        problem = f"was not looked for: {fault}" if fault else "is missing: the prompt has no image"
-        none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
-        if fault:
-            return [none]
-        if images is None:
-            return find_images(self.image_dir, prompt) or [none]
-        return make_pictures(images.get(prompt["prompt_id"], {}), prompt) or [none]
+        pictures: list[Picture] = []
+        for row, prompt_id, text, *wrong in zip(*columns, strict=True):
+            why = next((f"was not looked for: {fault}" for fault in wrong if fault), "")
+            prompt = {**row, "prompt_id": prompt_id, "prompt": text}
+            found = [] if why else find_images(self.image_dir, prompt)
+            why = why or "is missing: the prompt has no image"
+            pictures += found or [Picture(Path(), text, "", prompt_id, problem=why)]
+        return pictures

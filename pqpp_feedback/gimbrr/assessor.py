@@ -62,8 +62,7 @@ class GimbrrAssessor(Assessor):
                 if mine:
                     names[number] = sorted({name for c in mine for name in (c.name, *c.others)})
             if names and eye is not None:
-                with self.measure_time(role):
-                    seen = eye.observe([images[number] for number in names], list(names.values()))
+                seen = eye.observe([images[number] for number in names], list(names.values()))
                 for number, part in zip(names, seen, strict=True):
                     evidence[number][role] = part
         return evidence

@@ -43,8 +43,7 @@ class RahfAssessor(Assessor):
         assert self._model is not None
         at_once = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
         prompts = [picture.prompt for picture in pictures]
-        with self.measure_time("rahf"):
-            judged = self._model.predict(list(images), prompts, at_once)
+        judged = self._model.predict(list(images), prompts, at_once)
         return [
             {
                 "scores": seen.scores,

@@ -1,6 +1,5 @@
 """Evaluate models on a split of RichHF, in the paper's four tables."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.figures import ResultTable
 from pqpp_files.foreign.json_values import read_json
+from pqpp_files.table_formats import cut_batches
 
 
 def bench_richhf(
@@ -56,8 +56,8 @@ def bench_richhf(
     for name in models:
         model = FeedbackModel.from_pretrained(name)
         examples = Examples(table, model.processor, model.model.config.heatmap_size)
-        predicted = predict_split(model, examples, batch_size)
-        figures[name] = evaluate(predicted, collect_ground_truth(examples))
+        judged = predict_rows(model, examples, range(len(examples)), batch_size)
+        figures[name] = evaluate(collect_predictions([judged]), collect_ground_truth(examples))
     notes = [f"rows: richhf, {split} split, {images}"]
     notes += [f"published: {read_published()['source']}"] * with_published
     return make_result_tables(figures, with_published), notes
@@ -89,10 +89,9 @@ def make_result_tables(
             figures_of_row = zip(columns, row["values"], strict=True)
             rows.append({"model": f"{row['name']} (published)", **dict(figures_of_row)})
         for model, figures in results.items():
-            if name in figures:
-                values = {column: figures[name].get(column, math.nan) for column in columns}
-                finite = {column: None if v != v else v for column, v in values.items()}
-                rows.append({"model": model, **finite})
+            values = {column: figures[name][column] for column in columns}
+            finite = {column: None if v != v else v for column, v in values.items()}
+            rows.append({"model": model, **finite})
         result.append(ResultTable(name, known["title"], ["model", *columns], rows, digits=5))
     return result
 
@@ -101,32 +100,15 @@ HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd"
 
 
 @dataclass(frozen=True)
-class PredictedSplit:
-    """A model's predictions on a split; outputs that the model does not predict are None.
+class SplitFeedback:
+    """Feedback on the images of a split, predicted or from people, each with one row per image.
 
     Attributes:
-        scores: `(images, 4)`; a column is NaN if the model does not predict the score.
-        implausibility: `(images, side, side)` in 0 .. 1.
-        misalignment: `(images, side, side)` in 0 .. 1.
-        misaligned: For each image, whether each word of its prompt is misaligned.
-    """
-
-    scores: NDArray[np.float64] | None = None
-    implausibility: NDArray[np.float32] | None = None
-    misalignment: NDArray[np.float32] | None = None
-    misaligned: Sequence[Sequence[bool]] | None = None
-
-
-@dataclass(frozen=True)
-class GroundTruth:
-    """People's feedback on a split.
-
-    Attributes:
-        scores: `(images, 4)`.
-        implausibility: `(images, side, side)`.
-        misalignment: `(images, side, side)`.
-        labels: For each image, its words' labels (0 misaligned, 1 aligned); None if their number
-            does not match the prompt.
+        scores: The four scores, in the order of `SCORES`.
+        implausibility: The implausibility heatmaps, each value in 0 .. 1.
+        misalignment: The misalignment heatmaps.
+        labels: A label for each word of each prompt, 0 if misaligned; None if people's labels do
+            not fit the words of the prompt.
     """
 
     scores: NDArray[np.float64]
@@ -135,8 +117,8 @@ class GroundTruth:
     labels: Sequence[Sequence[int] | None]
 
 
-def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[str, float]]:
-    """Return the metrics of the paper's four tables, as far as there are predictions.
+def evaluate(predicted: SplitFeedback, truth: SplitFeedback) -> dict[str, dict[str, float]]:
+    """Return the metrics of the paper's four tables.
 
     Heatmaps follow the authors' conventions (`richhf`); keyword metrics are over the words of all
     images, with misaligned words as positives.
@@ -148,86 +130,71 @@ def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[
     """
     from pqpp_metrics.functional.saliency import richhf_heatmap
 
-    tables: dict[str, dict[str, float]] = {}
-    if predictions.scores is not None:
-        tables["scores"] = evaluate_scores(predictions.scores, truth.scores)
+    tables = {"scores": evaluate_scores(predicted.scores, truth.scores)}
     for name in HEATMAPS:
-        predicted = getattr(predictions, name)
-        if predicted is not None:
-            figures = richhf_heatmap(predicted, getattr(truth, name), convention="richhf")
-            tables[f"{name}_heatmap"] = {column: figures[column] for column in HEATMAP_COLUMNS}
-    if predictions.misaligned is not None:
-        tables["keywords"] = evaluate_words(predictions.misaligned, truth.labels)
-    return tables
+        maps = getattr(predicted, name), getattr(truth, name)
+        figures = richhf_heatmap(*maps, convention="richhf")
+        tables[f"{name}_heatmap"] = {column: figures[column] for column in HEATMAP_COLUMNS}
+    return tables | {"keywords": evaluate_words(predicted.labels, truth.labels)}
 
 
 def evaluate_scores(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
     """Return the PLCC and SRCC of each predicted score; NaN for a constant score."""
     from pqpp_metrics.functional.qpp_report import qpp_values
 
-    columns = np.flatnonzero(~np.isnan(predicted).all(axis=0))
-    values = qpp_values(predicted[:, columns], true[:, columns], ("pearson", "spearman"))
-    figures = {}
-    for column, *pair in zip(columns, values["pearson"], values["spearman"], strict=True):
-        for name, value in zip(("plcc", "srcc"), pair, strict=True):
-            figures[f"{SCORES[column]}_{name}"] = float(value)
+    values = qpp_values(predicted, true, ("pearson", "spearman"))
+    figures: dict[str, float] = {}
+    for score, plcc, srcc in zip(SCORES, values["pearson"], values["spearman"], strict=True):
+        figures |= {f"{score}_plcc": float(plcc), f"{score}_srcc": float(srcc)}
     return figures
 
 
 def evaluate_words(
-    misaligned: Sequence[Sequence[bool]], labels: Sequence[Sequence[int] | None]
+    predicted: Sequence[Sequence[int] | None], true: Sequence[Sequence[int] | None]
 ) -> dict[str, float]:
     """Return precision, recall and F1 in percent, with misaligned words as positives.
 
     Example:
-        >>> evaluate_words([[True, True]], [[0, 1]])["precision"]
+        >>> evaluate_words([[0, 0]], [[0, 1]])["precision"]
         50.0
     """
     from pqpp_metrics.functional.keywords import keyword_f1
 
-    known = [pair for pair in zip(misaligned, labels, strict=True) if pair[1] is not None]
-    predicted = [[int(not mark) for mark in marks] for marks, _ in known]
-    f1 = keyword_f1(predicted, [list(label or ()) for _, label in known])
+    known = [pair for pair in zip(predicted, true, strict=True) if None not in pair]
+    f1 = keyword_f1(*([pair[side] for pair in known] for side in (0, 1)))
     names = {"precision": "precision", "recall": "recall", "f1": "keyword_f1"}
     return {column: 100 * float(f1[name]) for column, name in names.items()}
 
 
 def predict_rows(
     model: FeedbackModel, examples: Examples, rows: Sequence[int], batch_size: int = 32
-) -> list[Feedback]:
-    """Predict feedback on some rows of a split, without augmentation."""
-    judged: list[Feedback] = []
-    for start in range(0, len(rows), batch_size):
-        some = rows[start : start + batch_size]
+) -> dict[int, Feedback]:
+    """Predict feedback on some rows of a split, without augmentation; return it by row."""
+    judged: dict[int, Feedback] = {}
+    for some in cut_batches(rows, batch_size):
         images = [examples.get_images(row)[0] for row in some]
-        judged += model.predict(images, [examples.prompts[row] for row in some], batch_size)
+        prompts = [examples.prompts[row] for row in some]
+        judged |= zip(some, model.predict(images, prompts, batch_size), strict=True)
     return judged
 
 
-def merge_predictions(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
-    """Merge pairs of row indices and their predictions, in the order of the rows."""
-    by_row = {
-        row: answer for rows, judged in parts for row, answer in zip(rows, judged, strict=True)
-    }
-    ordered = [by_row[row] for row in sorted(by_row)]
-    return PredictedSplit(
-        scores=np.array([list(judged.scores.values()) for judged in ordered]),
-        **{name: np.stack([judged.heatmaps[name] for judged in ordered]) for name in HEATMAPS},
-        misaligned=[judged.misaligned for judged in ordered],
+def collect_predictions(parts: Sequence[Mapping[int, Feedback]]) -> SplitFeedback:
+    """Collect the results of `predict_rows`, from one process or several, in order of the rows."""
+    judged = {row: one for part in parts for row, one in part.items()}
+    ordered = [judged[row] for row in sorted(judged)]
+    return SplitFeedback(
+        scores=np.array([list(one.scores.values()) for one in ordered]),
+        **{name: np.stack([one.heatmaps[name] for one in ordered]) for name in HEATMAPS},
+        labels=[[int(not mark) for mark in one.misaligned] for one in ordered],
     )
 
 
-def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32) -> PredictedSplit:
-    """Predict feedback on a whole split; see `predict_rows`."""
-    rows = range(len(examples))
-    return merge_predictions([(rows, predict_rows(model, examples, rows, batch_size))])
-
-
-def collect_ground_truth(examples: Examples) -> GroundTruth:
+def collect_ground_truth(examples: Examples) -> SplitFeedback:
     """Return people's feedback on a split, with heatmaps at the examples' size."""
     rows, size = range(len(examples)), examples.heatmap_size
     maps = np.array([[make_heatmap(m, size) for m in examples.get_images(row)[1:]] for row in rows])
-    return GroundTruth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
+    scores = examples.scores.astype(np.float64)
+    return SplitFeedback(scores, maps[:, 0], maps[:, 1], examples.labels)
 
 
 def summarise_metrics(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

@@ -40,7 +40,6 @@ class RahfProcessor(ProcessorMixin):
         super().__init__(image_processor, tokenizer, **kwargs)
         self.variant, self.max_length = variant, max_length
         self.max_target_length = max_target_length
-        self._known: dict[str, list[int]] = {}
         self._reserved = 1 + max(len(self._encode(task)) for task in TASK_STRINGS)  # with the end
         # The tokens of the suffix after a word.
         plain, marked = self._encode("a"), self._encode("a" + SUFFIX)
@@ -50,20 +49,15 @@ class RahfProcessor(ProcessorMixin):
             raise FeedbackError(f"the tokenizer cannot encode the suffix {SUFFIX!r}; {remedy}")
         self.suffix_ids = suffix
 
-    def _encode(self, text: str) -> list[int]:
+    def _encode(self, text: Any) -> list[Any]:
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def encode_words(self, prompt: str) -> list[list[int]]:
         """Return the tokens of each word; every word has at least one."""
-        if len(self._known) > 100_000:
-            self._known.clear()
         words = [word.text for word in split_into_words(prompt)]
-        for word in words:
-            if word not in self._known:
-                unknown = self.tokenizer.unk_token_id
-                unknown = self.tokenizer.pad_token_id if unknown is None else unknown
-                self._known[word] = self._encode(word) or [unknown]
-        return [self._known[word] for word in words]
+        unknown = self.tokenizer.unk_token_id
+        unknown = self.tokenizer.pad_token_id if unknown is None else unknown
+        return [tokens or [unknown] for tokens in (self._encode(words) if words else [])]
 
     def encode_fitting_words(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
         """Return the tokens of as many of the first words as fit into `max_length` tokens."""
@@ -126,7 +120,9 @@ class RahfProcessor(ProcessorMixin):
         features: dict[str, Any] = {}
         if images is not None:
             images = images if isinstance(images, (list, tuple)) else [images]
-            features["pixel_values"] = self.prepare_images(images)
+            opened = [open_image(image) for image in images]
+            pixels = self.image_processor(opened, return_tensors="pt")["pixel_values"]
+            features["pixel_values"] = pixels
         if text is not None:
             prompts = [text] if isinstance(text, str) else list(text)
             check_prompt_count(prompts if images is None else images, prompts)
@@ -134,11 +130,6 @@ class RahfProcessor(ProcessorMixin):
         if return_tensors == "np":
             features = {name: tensor.numpy() for name, tensor in features.items()}
         return BatchFeature(features)
-
-    def prepare_images(self, images: Sequence[Any]) -> Any:
-        """Convert images, as `open_image` accepts them, to `pixel_values`."""
-        opened = [open_image(image) for image in images]
-        return self.image_processor(opened, return_tensors="pt")["pixel_values"]
 
     def _encode_batch(
         self, prompts: Sequence[str], tasks: Any, max_length: int | None, padding: Any

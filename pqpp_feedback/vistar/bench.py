@@ -208,8 +208,6 @@ def bench_vistar(
     if len({row["generator"] for row in ranked}) > 1:
         for role, weights in read_roles(roles).items():
             lines = rank_by_role(ranked, weights)
-            for line in lines:
-                line["score"] = (line["score"], line.pop("ci_low"), line.pop("ci_high"))
             columns = ("rank", "generator", "score")
             tables.append(ResultTable(role, f"For the role {role}", columns, lines))
             used = ", ".join(lines[0]["angles"]) if lines else "none that all generators have"
@@ -256,11 +254,7 @@ def _parse_weights(where: str, weights: Any) -> dict[str, float]:
 
 
 def rank_by_role(
-    rows: Iterable[Row],
-    weights: Weights,
-    resamples: int = 10_000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    rows: Iterable[Row], weights: Weights, resamples: int = 10_000
 ) -> list[dict[str, Any]]:
     """Rank generators by the weighted mean of their angle scores.
 
@@ -272,10 +266,9 @@ def rank_by_role(
             skipped.
         weights: The weight of each angle by name, 0 or more.
         resamples: Number of bootstrap samples of the prompts.
-        confidence: Level of the percentile intervals.
 
     Returns:
-        list: One dict per generator, best first: `rank`, `generator`, `score`, `ci_low`, `ci_high`
+        list: One dict per generator, best first: `rank`, `generator`, `score` with its 95% interval
         and the `angles` used. The list is empty if no angle has scores for all generators.
 
     Example:
@@ -293,16 +286,18 @@ def rank_by_role(
     drawn = np.zeros((resamples, len(generators)))
     for angle, table in tables.items():
         sums, numbers = np.nan_to_num(table).T, ~np.isnan(table).T
-        drawn += share[angle] * resample_means(sums, numbers, resamples, seed)
+        drawn += share[angle] * resample_means(sums, numbers, resamples, 0)
     order = sorted(range(len(generators)), key=lambda n: (-value[n], generators[n]))
-    tail = (1 - confidence) / 2
-    ranking: list[dict[str, Any]] = []
-    for rank, place in enumerate(order, 1):
-        low, high = np.nanquantile(drawn[:, place], [tail, 1 - tail])
-        row = {"rank": rank, "generator": generators[place], "score": float(value[place])}
-        row |= {"ci_low": float(low), "ci_high": float(high), "angles": list(tables)}
-        ranking.append(row)
-    return ranking
+    scores = np.vstack([value, np.nanquantile(drawn, (0.025, 0.975), axis=0)]).T.tolist()
+    return [
+        {
+            "rank": rank,
+            "generator": generators[place],
+            "score": tuple(scores[place]),
+            "angles": list(tables),
+        }
+        for rank, place in enumerate(order, 1)
+    ]
 
 
 def _pivot_scores(

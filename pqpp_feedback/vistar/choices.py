@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pqpp_feedback.assess.pictures import Picture
@@ -27,7 +26,7 @@ def load_params(section: str) -> Mapping[str, Any]:
     """
     with require_extra("VISTAR's scores", "assess"):
         entries = read_yaml(FILE)[section]
-    return MappingProxyType({name: entry["value"] for name, entry in entries.items()})
+    return {name: entry["value"] for name, entry in entries.items()}
 
 
 def get_param(picture: Picture, name: str) -> Any:

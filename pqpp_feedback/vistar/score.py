@@ -19,8 +19,7 @@ class VistarScore(Assessor):
     A picture is skipped if its prompt is for another angle.
 
     Attributes:
-        inputs: The meaning of each input besides the prompt's text, by the name of its column or
-            control parameter.
+        inputs: The columns or control parameters that the score reads besides the prompt's text.
         angle: VISTAR's abbreviation of the angle, such as TR.
         angles: All angles of the score, if it has several.
         roles: The roles of the score's models.
@@ -32,7 +31,7 @@ class VistarScore(Assessor):
         vision: The score's vision models; not needed to score stored evidence.
     """
 
-    inputs: ClassVar[Mapping[str, str]] = {}
+    inputs: ClassVar[tuple[str, ...]] = ()
     angle = ""
     angles: ClassVar[tuple[str, ...]] = ()
     roles: ClassVar[tuple[str, ...]] = ()
@@ -48,7 +47,7 @@ class VistarScore(Assessor):
     def __init__(self, vision: Vision | None = None) -> None:
         models = {role: vision.get_model(role).identity for role in self.roles} if vision else None
         super().__init__(models)
-        self._vision = vision
+        self.vision: Any = vision
         self.name = f"vistar-{self.section}"
         self.routine = f"after-{self.name}"
         self.columns = ("angle", "parameters", *self.inputs)
@@ -57,13 +56,6 @@ class VistarScore(Assessor):
     def from_options(cls, vision: Vision | None, options: Any) -> Self:
         """Create the score from `pqpp_feedback.assessors.VistarOptions`."""
         return cls(vision, **{name: getattr(options, name) for name in cls.options})
-
-    @property
-    def vision(self) -> Vision:
-        """The score's vision models, whose time is added to its `seconds`."""
-        assert self._vision is not None
-        self._vision.timed = self.measure_time  # scores share it
-        return self._vision
 
     @property
     def settings(self) -> Mapping[str, Any]:

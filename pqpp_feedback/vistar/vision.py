@@ -1,7 +1,6 @@
 """The vision models of VISTAR's scores, each loaded once and shared by the scores."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,7 +43,6 @@ class Vision:
     Attributes:
         names: Folders or repositories by role; roles that are not named have the default model.
         device: The device; default: a GPU if available.
-        timed: A context manager that measures the time of a role's model; the score in use sets it.
 
     Example:
         >>> Vision({"depth": "my/depth"}).names
@@ -54,7 +52,6 @@ class Vision:
     names: Mapping[str, str] = field(default_factory=dict)
     device: str | None = None
     dtype: str = "float32"
-    timed: Callable[[str], AbstractContextManager[Any]] = nullcontext
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False)
     _seen: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
@@ -125,15 +122,14 @@ class Vision:
         from pqpp_feedback.assess.detector import move_to_device
 
         loaded = self.get_model(role)
-        with self.timed(role), torch.inference_mode():
+        with torch.inference_mode():
             prepared = loaded.processor(**inputs, return_tensors="pt")
             tensors = {name: prepared[name] for name in prepared if name not in _SIZES}
             return prepared, loaded.model(**move_to_device(tensors, loaded), **options)
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
         """Return the boxes of named objects, best first: `label`, `score`, `box` as fractions."""
-        with self.timed("detector"):
-            (seen,) = self.get_model("detector").observe([image], [list(words)])
+        (seen,) = self.get_model("detector").observe([image], [list(words)])
         least = load_params("vision")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
         # Boxes of the same object under several names are one object.
@@ -172,9 +168,8 @@ class Vision:
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
         clip = self.get_model("similarity")
-        with self.timed("similarity"):
-            pictures = to_unit(embed_images(clip.model, clip.processor, images, 1))
-            words = to_unit(embed_prompts(clip.model, clip.processor, texts, 1))
+        pictures = to_unit(embed_images(clip.model, clip.processor, images, 1))
+        words = to_unit(embed_prompts(clip.model, clip.processor, texts, 1))
         return pictures @ words.T
 
     def embed_subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -21,6 +21,9 @@ _SHOULDERS, _HIPS, _KNEES, _ANKLES = (5, 6), (11, 12), (13, 14), (15, 16)
 class Characters(VistarScore):
     """The weighted mean match of count, posture and expression, as in VISTAR's section 3.3.4.
 
+    Inputs: `count`, the number of people (default: as many as are listed); `postures`, the one of
+    each person, in order, from `POSTURES`; `expressions`, in order: labels of the expression model.
+
     Example:
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "", about={"count": 2})
@@ -30,11 +33,7 @@ class Characters(VistarScore):
 
     angle = "CPA"
     roles = ("detector", "pose", "expression")
-    inputs: ClassVar = {
-        "count": "number of people (default: as many as are listed below)",
-        "postures": f"posture of each person, in order: {', '.join(POSTURES)}",
-        "expressions": "expression of each person, in order: a label of the expression model",
-    }
+    inputs = ("count", "postures", "expressions")
 
     def explain_missing(self, picture: Picture) -> str:
         """Return why the prompt cannot be scored; empty if it can."""

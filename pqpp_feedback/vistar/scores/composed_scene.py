@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ Box = list[int]
 class ComposedScene(VistarScore):
     """The square root of the panels' coverage times consistency, as in VISTAR's section 3.3.3.
 
+    Inputs: `panels`, the text of each panel, in any order; `subject`, who or what is in all panels;
+    `layout`, rows x columns, such as 2x2 (default: found from the gutters between panels).
+
     Example:
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "", about={"panels": "a; b", "subject": "a cat"})
@@ -30,11 +33,7 @@ class ComposedScene(VistarScore):
 
     angle = "CSE"
     roles = ("similarity", "detector", "segmenter", "features")
-    inputs: ClassVar = {
-        "panels": "the text of each panel, in any order",
-        "subject": "who or what is in all panels",
-        "layout": "rows x columns, such as 2x2 (default: found from the gutters between panels)",
-    }
+    inputs = ("panels", "subject", "layout")
 
     def explain_missing(self, picture: Picture) -> str:
         """Return why the prompt cannot be scored; empty if it can."""

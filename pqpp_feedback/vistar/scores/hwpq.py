@@ -50,15 +50,15 @@ class Questionnaires:
 
     Args:
         folder: The folder; created if missing.
-        writer: The model that writes missing questionnaires; if None, a missing one is an error.
+        writer: The model that writes missing questionnaires.
 
     Example:
         >>> import tempfile
-        >>> Questionnaires(tempfile.mkdtemp()).has_questionnaire("a cat")
+        >>> Questionnaires(tempfile.mkdtemp(), None).has_questionnaire("a cat")
         False
     """
 
-    def __init__(self, folder: str | Path, writer: Chat | None = None) -> None:
+    def __init__(self, folder: str | Path, writer: Chat) -> None:
         self.folder, self.writer = expand(folder), writer
 
     def get_path(self, prompt: str) -> Path:
@@ -73,7 +73,7 @@ class Questionnaires:
         """Return a prompt's questionnaire, writing it if missing.
 
         Raises:
-            FeedbackError: The questionnaire is missing and there is no writer, or it is not usable.
+            FeedbackError: The questionnaire is not usable.
             ServiceError: The language model does not reply.
         """
         path = self.get_path(prompt)
@@ -87,8 +87,6 @@ class Questionnaires:
                 wrong = f"{path} is not a usable questionnaire ({str(error)[:120]})"
                 raise FeedbackError(f"{wrong}; remove the file and run again") from None
             return entry["questionnaire"]
-        if self.writer is None:
-            raise FeedbackError("the prompt has no questionnaire; set `writer` to a chat model")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
         entry = {
             "prompt": prompt,
@@ -284,8 +282,7 @@ class HwpqScore(VistarScore):
         self._questionnaires, self._answers = questionnaires, answers
         if answers and questionnaires:
             self.models["answers"] = ModelId(answers.chat.name)
-            if questionnaires.writer:
-                self.models["questions"] = ModelId(questionnaires.writer.name)
+            self.models["questions"] = ModelId(questionnaires.writer.name)
 
     @classmethod
     def from_options(cls, vision: Vision | None, options: Any) -> Self:
@@ -319,17 +316,15 @@ class HwpqScore(VistarScore):
                 if kept.has_questionnaire(picture.prompt):
                     with contextlib.suppress(FeedbackError):  # told when it is its turn
                         questions = flatten_questions(kept.get_questionnaire(picture.prompt))
-                elif kept.writer is None:  # it gets no answer
-                    continue
                 all_asked = answers.make_requests(image, questions)
                 yield from (asked[3] for asked in all_asked if asked[2])
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
         new = [prompt for prompt in prompts if not kept.has_questionnaire(prompt)]
-        written = kept.writer.get_max_costs(map(_build_request, new)) if kept.writer else ()
+        written = kept.writer.get_max_costs(map(_build_request, new))
         prices = itertools.chain(written, answers.chat.get_max_costs(estimate_requests(_LIKELY)))
         answers.chat.budget.check_calls(prices)
-        if kept.writer and kept.writer.batch:
+        if kept.writer.batch:
             kept.writer.prepare(map(_build_request, new))
             for prompt in new:
                 with contextlib.suppress(FeedbackError, ServiceError):  # told when it is its turn
@@ -350,10 +345,8 @@ class HwpqScore(VistarScore):
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
         assert self._questionnaires is not None and self._answers is not None
-        with self.measure_time("questions"):
-            questions = flatten_questions(self._questionnaires.get_questionnaire(picture.prompt))
-        with self.measure_time("answers"):
-            return {"questions": questions, **self._answers.collect(image, questions)}
+        questions = flatten_questions(self._questionnaires.get_questionnaire(picture.prompt))
+        return {"questions": questions, **self._answers.collect(image, questions)}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted share of confirmed facts; None if a question has no answer."""

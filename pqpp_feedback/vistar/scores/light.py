@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ _OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
 class Light(VistarScore):
     """The agreement of inferred and requested light direction, as in VISTAR's section 3.3.2.
 
+    Input: `light`, one of the 16 phrases (default: the one in the prompt).
+
     Example:
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "A vase, light from upper-left front.")
@@ -32,7 +34,7 @@ class Light(VistarScore):
 
     angle = "LI"
     roles = ("detector", "segmenter", "depth")
-    inputs: ClassVar = {"light": "one of the 16 phrases (default: the one in the prompt)"}
+    inputs = ("light",)
 
     def explain_missing(self, picture: Picture) -> str:
         """Return why the prompt cannot be scored; empty if it names a direction."""

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -131,23 +131,6 @@ def normalise_text(text: str) -> str:
     return " ".join(text.split())
 
 
-def find_match(read: str, wanted: str) -> str:
-    """Return the passage of the read text that is most similar to the requested text.
-
-    Example:
-        >>> find_match("now grand canyn lodge", "grand canyon"), find_match("出口东门", "东门")
-        ('grand canyn', '东门')
-    """
-    if re.search(r"[\u3040-\u30ff\u3400-\u9fff]", wanted) and wanted in read:
-        return wanted  # of scripts without spaces
-    words, length = read.split(), len(wanted.split())
-    sizes = range(max(1, length - 1), length + 2)
-    parts = [" ".join(words[n : n + size]) for size in sizes for n in range(len(words) - size + 1)]
-    if not parts:
-        return read
-    return parts[int(text_rendering(parts, [wanted] * len(parts))["text_rendering"].argmax())]
-
-
 def find_unknown_script(text: str, script: str) -> str:
     """Return the script of the first letters that a reader of `script` cannot read, or "".
 
@@ -163,12 +146,12 @@ def find_unknown_script(text: str, script: str) -> str:
 class TextRenderingScore(VistarScore):
     """The similarity of read and requested text, as in VISTAR's section 3.3.1.
 
+    Input: `text`, the text that the image should show (default: found in the prompt).
+
     Args:
         vision: Not used.
         read: A function that reads an image's pieces of text; default: RapidOCR with the models of
             its package.
-        text_match: `whole`, as in the paper, compares all text in the image; `contained` compares
-            the most similar part, and is named in the routine's name.
         text_script: One of `SCRIPTS`; prompts in other scripts get a reason instead of a score.
 
     Example:
@@ -180,38 +163,29 @@ class TextRenderingScore(VistarScore):
     """
 
     angle = "TR"
-    options = ("text_match", "text_script")
-    inputs: ClassVar = {"text": "text that the image should show (default: found in the prompt)"}
+    options = ("text_script",)
+    inputs = ("text",)
 
     def __init__(
         self,
         vision: Vision | None = None,
         read: Callable[[Any], list[dict]] | None = None,
-        text_match: str = "whole",
         text_script: str = "usual",
     ) -> None:
         super().__init__(vision)
         self.models["text"] = ModelId("rapidocr", "" if read else metadata.version("rapidocr"))
-        self._last: tuple[Picture | None, str] = None, ""  # whose text was asked for last
         self._read = read or functools.partial(read_text_pieces, script=text_script)
-        self._match, self._script = text_match, text_script
-        self.routine += "-contained" if text_match == "contained" else ""
+        self._script = text_script
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The parameters that the paper leaves open, and the differences from the paper."""
-        return {**super().settings, "match": self._match, "script": self._script}
-
-    def _find_text(self, picture: Picture) -> str:
-        """Return the requested text, cached per image."""
-        if self._last[0] is not picture:
-            self._last = picture, find_wanted_text(picture)
-        return self._last[1]
+        return {**super().settings, "script": self._script}
 
     def explain_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if the prompt requests text."""
         missing = "it has no quotes and no parameter `text`"
-        return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
+        return "" if find_wanted_text(picture) else f"the prompt asks for no text: {missing}"
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
@@ -219,20 +193,18 @@ class TextRenderingScore(VistarScore):
         Raises:
             FeedbackError: The requested text has letters that the reader cannot read.
         """
-        if unread := find_unknown_script(self._find_text(picture), self._script):
+        if unread := find_unknown_script(find_wanted_text(picture), self._script):
             wrong = f"the requested text has {unread} letters, which the reader does not know"
             raise FeedbackError(f"{wrong}; change `text_script` (now {self._script})")
-        with self.measure_time("text"):
-            return {"pieces": self._read(image)}
+        return {"pieces": self._read(image)}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the similarity of the read text and the requested one."""
         chosen = load_params(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
-        texts = " ".join(sure), self._find_text(picture)
+        texts = " ".join(sure), find_wanted_text(picture)
         read, wanted = map(normalise_text, texts)
-        read = find_match(read, wanted) if self._match == "contained" else read
         parts = text_rendering([read], [wanted], (weight, 1 - weight))
         scores = {name: float(values[0]) for name, values in parts.items()}
         outcome = f'read "{read}"' if read else "no text was read"

@@ -17,13 +17,11 @@ def test_an_answer_sent_twice_counts_once(store):
     person = add_person(store, "a").id
     shown = reserve_item(store, person)
     ids = [image.id for image in shown.images]
-    first = save_answer(store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
-    again = save_answer(store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
-    assert (first.is_new, first.is_complete, again.is_new) == (True, False, False)
-    last = save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2", 3)
-    assert last.is_complete
-    again = save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2")
-    assert again.is_complete
+    for _ in range(2):
+        first = (store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
+        assert not save_answer(*first)
+    for _ in range(2):
+        assert save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2", 3)
     assert count_answers(store) == 2
     other = reserve_item(store, person)
     with pytest.raises(AnnotationError, match="client_id: used for another"):

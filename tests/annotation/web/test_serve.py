@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -14,7 +15,7 @@ from support.served_process import running
 from support.studies import rows, small_store, small_study
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.access import RateLimit, make_links
+from pqpp_annotation.store.access import count_attempt, make_links
 from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.study import add_prompts
 from pqpp_annotation.web.security import CookieSigner, read_secret
@@ -153,18 +154,15 @@ def test_attempts_are_counted_before_they_are_made_and_forgotten_after_their_tim
     store = small_store(tmp_path)
     now = [store.clock()]
     store.clock = lambda: now[0]
-    limit = RateLimit(store, "names", count=3, seconds=10)
+    attempt = partial(count_attempt, store, most=3, seconds=10)
     with ThreadPoolExecutor(16) as pool:
-        waits = list(pool.map(lambda _: limit.count_attempt("a"), range(40)))
+        waits = list(pool.map(lambda _: attempt("a"), range(40)))
     assert waits.count(0) == 3  # of many at once
     now[0] += 2_000
-    again, others = (
-        RateLimit(store, name, 3, 10).count_attempt("a") for name in ("names", "links")
-    )
-    assert limit.count_attempt("a") == again == 8 and limit.count_attempt("b") == others == 0
+    assert attempt("a") == 8 and attempt("b") == attempt("a", "b") == 0
     now[0] += 8_500
-    assert limit.count_attempt("a") == 0
+    assert attempt("a") == 0
     now[0] += 3_600_000
-    assert limit.count_attempt("c") == 0
+    assert attempt("c") == 0
     assert len(rows(store, Attempt)) == 1  # a flood does not stay
     store.close()

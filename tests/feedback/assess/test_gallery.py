@@ -48,7 +48,7 @@ def test_every_string_is_escaped(folder):
     }
     names = ("prompt", "task", "generator", "assessor", "routine", "reason", "prompt_id")
     told = row("1/m_0.png", evidence, **dict.fromkeys(names, HOSTILE))
-    page = render_gallery([told], folder, folder / "p.html", title=HOSTILE)
+    page = render_gallery([told], folder, folder / "p.html")
     assert {"\x1b", "\u202e"}.isdisjoint(page) and r"\x1b[2J\u202e" in page
     assert page.count("<script>") == page.count("</script>") == 1
     assert "<img src=x" not in page and "{{7*7}}" in page

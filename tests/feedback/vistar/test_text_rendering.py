@@ -53,16 +53,6 @@ def test_a_case_by_hand():
     assert 'read "grand canyn"' in said.reason and said.verdict is None
 
 
-def test_text_beside_other_text_is_right_where_it_is_contained():
-    seen = {"pieces": [{"text": t, "confidence": 0.9} for t in ("Summer", "OPEN DAY!", "10 am")]}
-    picture = Picture(Path("a.png"), 'a poster "Open Day"')
-    whole = TextRenderingScore().score(seen, picture).score
-    contained = TextRenderingScore(text_match="contained")
-    assert whole < 0.6 and contained.score(seen, picture).score == 1
-    assert contained.routine == "after-vistar-text_rendering-contained"
-    assert contained.score({"pieces": []}, picture).score == 0
-
-
 @pytest.mark.parametrize(
     ("text", "script", "unread"),
     [("ОТКРЫТО", "usual", "cyrillic"), ("Bar ОТКРЫТО", "cyrillic", "")],
