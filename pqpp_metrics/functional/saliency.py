@@ -195,11 +195,11 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
 
 
 def _apply_metric(metric, predictions, references, convention, counts=False):
-    """Compute a metric of a `MapPair` and a convention for every map."""
+    """Compute a metric of two maps and a convention for every pair of maps."""
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
 
     def apply_to_map(xp, prediction, truth):
-        return metric(_maps.pair_maps(xp, prediction, truth, counts), convention)
+        return metric(*_maps.pair_maps(xp, prediction, truth, counts), convention)
 
     return _maps.apply_to_maps(apply_to_map, predictions, references)
 
