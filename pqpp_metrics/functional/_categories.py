@@ -2,7 +2,6 @@
 
 import itertools
 import numbers
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +57,7 @@ def _unify_type(name, labels):
         return all(issubclass(kind, allowed) for kind in kinds)
 
     if all_are(str):
-        return to_object_array(labels)
+        return np.array(labels if kinds == {str} else [*map(str, labels)], dtype=object)
     if all_are(bool, np.bool_):
         return np.array(labels, dtype=bool)
     if all_are(numbers.Integral, np.bool_):
@@ -69,21 +68,11 @@ def _unify_type(name, labels):
     return np.array(labels, dtype=np.float64)
 
 
-def describe_type(labels: NDArray[Any]) -> str:
-    return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
-
-
-def to_object_array(values: Sequence[Any]) -> NDArray[np.object_]:
-    if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
-        values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return np.fromiter(values, dtype=object, count=len(values))
-
-
 def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
     """Check labels, and encode their categories as `encode_categories` does."""
     arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
     _inputs.require_same_library(True, **arrays)
-    kinds = [describe_type(array) for array in arrays.values()]
+    kinds = ["text" if array.dtype == object else "numbers" for array in arrays.values()]
     if len(set(kinds)) > 1:
         came = " and ".join(f"`{n}` has {kind}" for n, kind in zip(arrays, kinds, strict=True))
         raise MetricInputError(f"{came}; use the same type of labels in both")
