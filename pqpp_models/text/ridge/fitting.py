@@ -365,17 +365,14 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
 
 def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
     """Return the distinct normalised prompts with scores, and their mean scores."""
-    texts = [normalise_prompt(prompt) for prompt in prompts]
-    scored = np.asarray((~np.isnan(values)).any(axis=1))
-    rows = [row for row, text in enumerate(texts) if text and scored[row]]
-    indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
-    if len(indices) > MOST_PROMPTS:
-        raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(indices)}")
-    at = [indices[texts[row]] for row in rows]
-    total, count = np.zeros((2, len(indices), values.shape[1]))
-    np.add.at(total, at, np.nan_to_num(values[rows]))
-    np.add.at(count, at, ~np.isnan(values[rows]))
-    return list(indices), np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    import pandas as pd
+
+    texts = pd.Index([normalise_prompt(prompt) for prompt in prompts], dtype=object)
+    means = pd.DataFrame(values, texts).groupby(level=0, sort=False).mean()
+    means = means.drop("", errors="ignore").dropna(how="all")
+    if len(means) > MOST_PROMPTS:
+        raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(means)}")
+    return list(means.index), means.to_numpy()
 
 
 def _choose_limits(
