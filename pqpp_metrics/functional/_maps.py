@@ -80,7 +80,7 @@ def sum_codeviations(p: SaliencyMap, q: SaliencyMap) -> float:
 
 
 def convert_maps(
-    predictions: Array, references: Array, name: str = "references"
+    predictions: Array, references: Array
 ) -> tuple[ModuleType, Array, Array, tuple[int, ...]]:
     """Convert predicted and true maps, (..., height, width), to one library and shape.
 
@@ -95,8 +95,8 @@ def convert_maps(
     if predictions.ndim < 2:
         raise _inputs.shape_error("predictions", predictions, "must have a height and a width")
     predictions = _inputs.as_numbers("predictions", predictions, ndim=predictions.ndim)
-    references = _inputs.as_numbers(name, references, ndim=predictions.ndim)
-    xp = _inputs.require_same_library(**{"predictions": predictions, name: references})
+    references = _inputs.as_numbers("references", references, ndim=predictions.ndim)
+    xp = _inputs.require_same_library(predictions=predictions, references=references)
     shape = tuple(predictions.shape)
     stacks = (xp.reshape(stack, (-1, *shape[-2:])) for stack in (predictions, references))
     return xp, *stacks, shape[:-2]
