@@ -72,10 +72,9 @@ def find_image_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
     known = {*pairs, *_OF_PQPP}
     of_task = {model for model, its in known if its == task}
     of_others = {model for model, its in known if its != task} - of_task
-    first = [model for model, _ in _OF_PQPP]
-    return tuple(
-        sorted(there - of_others, key=lambda m: (m not in first, m in first and first.index(m), m))
-    )
+    first = dict.fromkeys(model for model, _ in _OF_PQPP)
+    models = there - of_others
+    return (*(model for model in first if model in models), *sorted(models.difference(first)))
 
 
 @dataclass(frozen=True)

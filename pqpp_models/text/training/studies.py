@@ -219,7 +219,7 @@ def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[
     others = {name: study for name, study in studies.items() if name not in left_out}
     for name, study in others.items():
         kept = [normalise(prompt) not in held for prompt in study.prompts]
-        columns = (study.prompts, study.scores, study.groups)
+        columns: Any = (study.prompts, study.scores, study.groups)
         others[name] = Study(*(column and [*compress(column, kept)] for column in columns))
     return others
 
