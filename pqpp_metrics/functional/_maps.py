@@ -2,11 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
 from types import ModuleType
-
-import array_api_compat
-import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
@@ -100,23 +96,6 @@ def convert_maps(
     shape = tuple(predictions.shape)
     stacks = (xp.reshape(stack, (-1, *shape[-2:])) for stack in (predictions, references))
     return xp, *stacks, shape[:-2]
-
-
-def apply_to_maps(
-    metric: Callable[[ModuleType, Array, Array], float], predictions: Array, references: Array
-) -> Array:
-    """Apply `metric`, a function of the namespace and of two maps, to each pair of maps.
-
-    Returns:
-        float64 array in the shape of the leading axes, on the device of the maps.
-    """
-    xp, predictions, references, shape = convert_maps(predictions, references)
-    # An overflow ends in a typed error, so numpy need not warn.
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        maps = [(predictions[i, ...], references[i, ...]) for i in range(predictions.shape[0])]
-        values = [metric(xp, *pair) for pair in maps]
-    device = array_api_compat.device(predictions)
-    return xp.reshape(xp.asarray(values, dtype=xp.float64, device=device), shape)[()]
 
 
 def pair_maps(

@@ -4,10 +4,8 @@ The thresholds of AUC-Judd's ROC curve are the predictions at the fixated pixels
 """
 
 import math
-from types import ModuleType
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import _inputs, _maps
 from pqpp_metrics.functional._containers import Array
 from pqpp_metrics.functional._maps import (
     OF_PYSALIENCY,
@@ -106,12 +104,9 @@ def compute_mse(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     return float(p.xp.sum((p.values - q.values) ** 2)) / p.pixels
 
 
-def compute_auc(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
-    """Return AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
-    prediction = xp.reshape(_maps.as_map(xp, prediction), (-1,))
-    _inputs.require_finite("predictions", prediction)
-    truth = _maps.as_true_map(xp, "references", truth, counts=True)
-    truth = xp.reshape(truth, (-1,))
+def compute_auc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
+    xp = p.xp
+    prediction, truth = (xp.reshape(side.values, (-1,)) for side in (p, q))
     fixated = truth > 0
     at_fixations = prediction[fixated]
     hits, others = at_fixations.shape[0], prediction.shape[0] - at_fixations.shape[0]
