@@ -10,7 +10,6 @@ from pqpp_backbones.checkpoint import FILES
 from pqpp_backbones.hub import push_model, require_model_folder
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import list_pins
-from pqpp_hub import HubError as HubError
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
 from pqpp_models import registry
