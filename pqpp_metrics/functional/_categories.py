@@ -2,7 +2,7 @@
 
 import itertools
 import numbers
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,26 +100,24 @@ def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]
     return [part.reshape(a.shape) for part, a in zip(parts, arrays, strict=True)], categories
 
 
-class EncodedIds(NamedTuple):
-    """A column as distinct values, in order of first appearance, and each row's index in them."""
+def encode_ids(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
+    """Encode ids, which are all strings or all integers.
 
-    distinct: NDArray[Any]
-    codes: Integers
-
-
-def encode_ids(name: str, ids: Any) -> EncodedIds:
-    """Encode ids, which are all strings or all integers, as indices of the distinct ids."""
+    Returns:
+        The distinct ids in order of first appearance, and each row's index in them.
+    """
     labels = as_labels(name, ids, ndim=1)
     if labels.dtype.kind in "iu":
-        return _encode_integers(labels)
+        return encode_integers(labels)
     if labels.dtype != object:
         raise MetricInputError(f"`{name}` must be strings or integers; got {labels.dtype}")
     numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
     codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
-    return EncodedIds(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
+    return np.fromiter(numbered, dtype=object, count=len(numbered)), codes
 
 
-def _encode_integers(ids: Integers) -> EncodedIds:
+def encode_integers(ids: Integers) -> tuple[Integers, Integers]:
+    """Encode integers as `encode_ids` does."""
     distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return EncodedIds(distinct[order], np.argsort(order)[codes])
+    return distinct[order], np.argsort(order)[codes]
