@@ -21,8 +21,7 @@ from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
 from pqpp_files.threads import limit_blas_threads
-from pqpp_metrics.functional.correlation import spearman_qpp
-from pqpp_metrics.functional.qpp_report import qpp_values
+from pqpp_metrics.functional.qpp_report import qpp_report
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -214,10 +213,11 @@ def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
     """
     if len(true) < 2:
         return dict.fromkeys((*_MEASURES, "ci_low", "ci_high"), 0.0)
-    figures = qpp_values(predicted[:, None], true[:, None], _MEASURES)
-    low, high = spearman_qpp(predicted, true).interval()
-    figures |= {"ci_low": np.array([low]), "ci_high": np.array([high])}
-    return {name: round(float(np.nan_to_num(value[0])), 4) for name, value in figures.items()}
+    results = qpp_report(predicted, true, measures=_MEASURES)
+    low, high = results["spearman_qpp"].interval()
+    figures = {name: results[f"{name}_qpp"].statistic for name in _MEASURES}
+    figures |= {"ci_low": low, "ci_high": high}
+    return {name: round(float(np.nan_to_num(value)), 4) for name, value in figures.items()}
 
 
 _log = logging.getLogger(__name__)

@@ -96,7 +96,7 @@ def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
 
 
 def correlate_in_groups(
-    predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
+    predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_]
 ) -> list[float]:
     """Return Spearman's coefficients in the groups of at least three prompts.
 
@@ -104,8 +104,6 @@ def correlate_in_groups(
     >>> [round(one, 6) for one in rho]
     [1.0]
     """
-    if groups is None:
-        return []
     coefficients = []
     for label in dict.fromkeys(groups.tolist()):
         mine = groups == label
