@@ -155,7 +155,6 @@ class TextData:
         self.scores_on_train = recipe.read_evaluation(predictor_type, self.train, self.validation)
         self.goals = read_training_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
-        assert recipe.captions is not None
         self.captions = [normalise_prompt(text) for text in read_captions(recipe.captions, known)]
         has_studies = learns_studies or recipe.sources_dir is not None
         self.sources = read_studies(recipe.sources_dir) if has_studies else {}
