@@ -112,13 +112,10 @@ def compute_auc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     hits, others = at_fixations.shape[0], prediction.shape[0] - at_fixations.shape[0]
     if hits == 0 or others == 0:
         return math.nan
-    times = None  # all count alike
-    if convention in OF_PYSALIENCY and not xp.isdtype(truth.dtype, "bool"):
-        times = truth[fixated]
-        times = times if float(xp.min(times)) < float(xp.max(times)) else None
+    is_repeated = convention in OF_PYSALIENCY and not xp.isdtype(truth.dtype, "bool")
+    times = truth[fixated] if is_repeated else xp.ones_like(at_fixations)
     order = xp.argsort(at_fixations, stable=False)
-    at_fixations = xp.take(at_fixations, order)
-    times = None if times is None else xp.take(times, order)
+    at_fixations, times = xp.take(at_fixations, order), xp.take(times, order)
     # At or above each threshold: all pixels, counted in the sorted map.
     above = prediction.shape[0] - xp.searchsorted(
         xp.sort(prediction, stable=False), at_fixations, side="left"
@@ -138,14 +135,12 @@ def compute_auc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
 
 def _get_tied_area(xp, at_fixations, times, above, others, rounded):
     """Return the area under the ROC curve in which equal predictions pass a threshold together."""
-    hits, lower = at_fixations.shape[0], xp.searchsorted(at_fixations, at_fixations, side="left")
-    distinct_hits = hits - lower
+    lower = xp.searchsorted(at_fixations, at_fixations, side="left")
+    reached = xp.concat([xp.zeros_like(times[:1]), xp.cumulative_sum(times)])
     # From the highest threshold down; equal thresholds are equal points and add no area.
-    true_rate = xp.flip(xp.astype(distinct_hits, xp.float64)) / hits
-    if times is not None:
-        reached = xp.concat([xp.zeros_like(times[:1]), xp.cumulative_sum(times)])
-        true_rate = xp.flip(1 - xp.take(reached, lower) / reached[-1])
-    false_rate = xp.flip(xp.astype(above - distinct_hits, xp.float64)) / others
+    true_rate = xp.flip((reached[-1] - xp.take(reached, lower)) / reached[-1])
+    higher = above - (at_fixations.shape[0] - lower)
+    false_rate = xp.flip(xp.astype(higher, xp.float64)) / others
     if rounded:
         # To four decimals.
         true_rate, false_rate = (xp.round(rate * 1e4) / 1e4 for rate in (true_rate, false_rate))
