@@ -102,7 +102,10 @@ def check_limits(targets: Sequence[str], limits: Limits | None) -> None:
     pqpp_models.errors.PredictorError: `limits` of 'flux_rating' must be ...
     """
     for name, pair in (limits or {}).items():
-        low, high = map(float, pair)
+        try:
+            low, high = (float(limit) for limit in pair)
+        except (TypeError, ValueError):
+            low = high = np.nan
         if not low < high or not np.isfinite(high - low):
             raise PredictorError(
                 f"`limits` of {name!r:.60} must be two numbers, the lower first; got {pair!r:.60}"
