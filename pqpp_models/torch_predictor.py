@@ -157,6 +157,6 @@ def render_fine_tuned_card(predictor: Any) -> str:
         scores={
             name: {kind: measured[f"{name}_{kind}"] for kind in ("pearson", "kendall")}
             for name in predictor.targets
-            if measured and is_held_out
+            if is_held_out and f"{name}_kendall" in measured
         },
     )
