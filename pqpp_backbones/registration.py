@@ -9,12 +9,14 @@ import importlib
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 _lock = threading.Lock()
 _PIPELINES = "transformers.pipelines"
 
 
+@dataclass(frozen=True)
 class Registration:
     """The models and pipelines that a package registers with transformers.
 
@@ -25,13 +27,9 @@ class Registration:
             name, or the default model for None. It returns None for other names.
     """
 
-    def __init__(
-        self,
-        models: Mapping[str, tuple[str, str]],
-        pipelines: Mapping[str, tuple[str, str]],
-        named: Mapping[str, str] | None = None,
-    ) -> None:
-        self.models, self.pipelines, self.named = models, pipelines, named or {}
+    models: Mapping[str, tuple[str, str]]
+    pipelines: Mapping[str, tuple[str, str]]
+    named: Mapping[str, str] = field(default_factory=dict)
 
     def register(self) -> None:
         """Register with transformers, now or as soon as it is imported."""

@@ -113,8 +113,8 @@ class Predict(
         source = self._open_source(predictor)
         if self.explain:
             self._explain(predictor, [])
-        if source.blank:
-            print_notes(f"no prediction for {pluralize(source.blank, 'blank prompt')}")
+        if blank := sum(not text.strip() for text in source.texts):
+            print_notes(f"no prediction for {pluralize(blank, 'blank prompt')}")
         if self.style in ("table", "markdown"):
             self._print_tables(source, predictor)
         else:
@@ -169,10 +169,10 @@ class Predict(
 
         unreliable = 0
         shown: Any = contextlib.nullcontext()
-        if source.count > _FEW and sys.stderr.isatty():
+        if len(source.texts) > _FEW and sys.stderr.isatty():
             from tqdm import tqdm
 
-            shown = tqdm(total=source.count, unit="prompt", delay=1, leave=None)
+            shown = tqdm(total=len(source.texts), unit="prompt", delay=1, leave=None)
         with shown as bar:
             for given, rows in source.read_batches(typed):
                 read = predictor.read_rows(rows)

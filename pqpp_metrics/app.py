@@ -71,14 +71,7 @@ def serve_metric(name: str) -> None:
     space.serve_page(make_metric_page(name))
 
 
-def push_metric(
-    name: str,
-    repo_id: str,
-    private: bool = False,
-    revision: str | None = None,
-    dry_run: bool = False,
-    token: str | None = None,
-) -> pqpp_hub.PushReport:
+def push_metric(name: str, repo_id: str, **options: Any) -> pqpp_hub.PushReport:
     """Publish a metric as a Space on the Hub, in one commit.
 
     The Space contains the module, its card, a page for trying the metric, and its requirements.
@@ -88,10 +81,7 @@ def push_metric(
     Args:
         name: The metric, as in `list_metrics`.
         repo_id: `OWNER/NAME`; NAME must be the metric's, or evaluate would not find its module.
-        private: Make a new Space private; an existing public one is then refused.
-        revision: The branch; default: `main`.
-        dry_run: Only report what would change.
-        token: A token with write permission; default: the stored one. It is never shown or logged.
+        **options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Returns:
         A `pqpp_hub.PushReport`.
@@ -106,9 +96,7 @@ def push_metric(
         raise pqpp_hub.HubError(f"{wanted}; got {repo_id!r}")
     files = make_metric_files(name)
     message = f"Upload the metric {name} with pqpp"
-    return pqpp_hub.push_files(
-        files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
-    )
+    return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)
 
 
 def make_metric_files(name: str) -> dict[str, Path | bytes]:

@@ -126,7 +126,7 @@ def _read_inputs(
         from pqpp_metrics.runs import has_row_per_document
 
         if are_pairs and all(has_row_per_document(table, how) for table in known.values()):
-            return _read_rankings(sources, how, metric, options)
+            return _read_rankings(sources, how, options)
     if trec:
         wanted = "needs `predictions` and `references` with one row per document"
         raise MetricInputError(f"{called}: the TREC file {trec[0]} {wanted}")
@@ -142,7 +142,7 @@ def _read_inputs(
 
 
 def _read_rankings(
-    sources: Mapping[str, Source], how: Reading, metric: Any, options: Mapping[str, Any]
+    sources: Mapping[str, Source], how: Reading, options: Mapping[str, Any]
 ) -> MetricInputs:
     from pqpp_metrics.runs import join_rankings, read_input
 

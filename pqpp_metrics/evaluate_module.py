@@ -78,13 +78,10 @@ class EvaluateMetric(Metric, evaluate.Metric):
                 inputs_and_options.pop(unused, None)
         self.check_options(inputs_and_options)
         inputs = {name: inputs_and_options.get(name) for name in names}
-        is_given = any(column is not None for column in inputs.values())
-        if self.writer is None and not is_given:
-            raise MetricInputError(f"the inputs are missing; give {' and '.join(names)}")
         options = {k: v for k, v in inputs_and_options.items() if k not in names}
         if self.writer is None and self.num_process == 1:
             return self.score(inputs, options)
-        if is_given:
+        if any(column is not None for column in inputs.values()):
             self.add_batch(**inputs)
         try:
             return super().compute(**options)

@@ -9,27 +9,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pqpp_models.errors import ModelError as ModelError
     from pqpp_models.errors import PredictorError as PredictorError
-    from pqpp_models.explain.explanation import Explanation as Explanation
-    from pqpp_models.hub import HubError as HubError
-    from pqpp_models.predictor import Estimates as Estimates
     from pqpp_models.predictor import Predictor as Predictor
     from pqpp_models.registry import DEFAULT_PREDICTOR as DEFAULT_PREDICTOR
     from pqpp_models.registry import expand_group_names as expand_group_names
     from pqpp_models.registry import list_predictors as list_predictors
     from pqpp_models.registry import register_predictor as register_predictor
     from pqpp_models.targets import TARGETS as TARGETS
-    from pqpp_models.targets import get_target_range as get_target_range
     from pqpp_models.targets import resolve_targets as resolve_targets
 
 _HOMES = {
     "errors": ("ModelError", "PredictorError"),
-    "explain.explanation": ("Explanation",),
-    "hub": ("HubError",),
     "predictor": ("Predictor",),
     "registry": (
         *("DEFAULT_PREDICTOR", "expand_group_names", "list_predictors", "register_predictor"),
     ),
-    "targets": ("TARGETS", "resolve_targets", "get_target_range"),
+    "targets": ("TARGETS", "resolve_targets"),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 

@@ -4,12 +4,12 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pqpp_backbones.checkpoint import FILES
 from pqpp_backbones.hub import push_model, require_model_folder
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import list_pins
-from pqpp_hub import HubError as HubError
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
 from pqpp_models import registry
@@ -20,13 +20,10 @@ from pqpp_models.predictor import Predictor
 def push_to_hub(
     predictor: Predictor | str | os.PathLike[str],
     repo_id: str,
-    private: bool = False,
-    revision: str | None = None,
-    dry_run: bool = False,
-    token: str | None = None,
     commit_message: str | None = None,
     anyway: bool = False,
     extra_files: Mapping[str, Path] | None = None,
+    **options: Any,
 ) -> PushReport:
     """Push a predictor to the Hub, in one commit.
 
@@ -36,12 +33,9 @@ def push_to_hub(
     Args:
         predictor: a predictor, a folder written by ``save_pretrained``, or a shipped name.
         repo_id: ``owner/repository``.
-        private: whether a new repository is private; an existing public one is refused.
-        revision: the branch to push to, created from main if missing; default: main.
-        dry_run: only report what would change.
-        token: an access token with write permission; default: the stored one.
         anyway: whether to push a predictor that is not clearly better than chance.
         extra_files: further local files, by path in the repository.
+        **options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Returns:
         A report of the changes.
@@ -52,7 +46,6 @@ def push_to_hub(
         HubError: the Hub cannot be reached or refuses.
     """
     require_repository_id(repo_id)
-    options = dict(private=private, revision=revision, dry_run=dry_run, token=token)
     if isinstance(predictor, str) and predictor in registry.PREDICTORS:
         predictor = Predictor.from_pretrained(predictor)
     with tempfile.TemporaryDirectory() as beside_it:

@@ -141,9 +141,7 @@ def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> 
         (('mean_rr',), ('alignment', 'glide_hbpp'))
     """
     chosen = predictor.list_columns(targets)
-    return (
-        chosen if targets is not None else tuple(sorted(chosen, key=lambda name: name != ALIGNMENT))
-    )
+    return chosen if targets else tuple(sorted(chosen, key=lambda name: name != ALIGNMENT))
 
 
 def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:

@@ -183,15 +183,12 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("static").unlearned_targets
         ()
         """
-        training = self.details.get("training")
-        figures = training.get("cross_validation") if isinstance(training, Mapping) else None
-        known = figures.items() if isinstance(figures, Mapping) else ()
-        ranks = {n: r.get("ci_low", r.get("spearman")) for n, r in known if isinstance(r, Mapping)}
-        return tuple(
-            name
-            for name in self.targets
-            if isinstance(rank := ranks.get(name), int | float) and rank <= 0
-        )
+        try:
+            figures = self.details["training"]["cross_validation"]
+            ranks = {n: figures[n].get("ci_low", figures[n].get("spearman")) for n in figures}
+            return tuple(name for name in self.targets if ranks.get(name, 1) <= 0)
+        except (AttributeError, LookupError, TypeError):  # of a foreign or another configuration
+            return ()
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         """Return the configuration entries and the weights to save."""

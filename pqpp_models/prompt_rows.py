@@ -18,28 +18,25 @@ class PromptSource:
     """Prompts with their other columns, in batches.
 
     Attributes:
-        count: The number of prompts.
-        blank: The number of blank prompts.
+        texts: The prompts.
         read_batches: A function that yields the columns of each batch, and its rows as the
             predictor reads them; its argument is whether to convert the numbers of a CSV file.
         rows: The rows of a dataset, if it is one.
     """
 
-    count: int
-    blank: int
+    texts: Sequence[str]
     read_batches: Callable[[bool], Iterable[tuple[dict, Any]]]
     rows: Any = None
 
     @classmethod
     def from_strings(cls, prompts: Sequence[str]) -> Self:
         """Create a source from prompts."""
-        texts = list(prompts)
-        return cls(*_count_blank(texts), lambda typed: [({"prompt": texts}, texts)])
+        return cls(prompts, lambda typed: [({"prompt": prompts}, prompts)])
 
     @classmethod
     def from_rows(cls, rows: Any) -> Self:
         """Create a source from a dataset with a column `prompt`."""
-        return cls(*_count_blank(rows["prompt"][:]), lambda typed: iterate_batches(rows), rows)
+        return cls(rows["prompt"][:], lambda typed: iterate_batches(rows), rows)
 
     @classmethod
     def from_file(cls, path: str, column: str = "prompt") -> Self:
@@ -55,7 +52,7 @@ class PromptSource:
 
         source = Input(path)
         if (found := read_tool_prompts(source)) is not None:
-            return cls(*_count_blank(found["prompt"]), lambda typed: [(found, found["prompt"])])
+            return cls(found["prompt"], lambda typed: [(found, found["prompt"])])
         table = read_table(source, plain=column, remedy=_NAME_IT)
         column = table.find(column)
         texts = table.texts(column)
@@ -72,11 +69,7 @@ class PromptSource:
                 part = {name: cells[start:stop] for name, cells in columns.items()}
                 yield part, part[column]
 
-        return cls(*_count_blank(texts), read_batches)
-
-
-def _count_blank(texts: Sequence[str]) -> tuple[int, int]:
-    return len(texts), sum(not text.strip() for text in texts)
+        return cls(texts, read_batches)
 
 
 def load_dataset_rows(

@@ -139,13 +139,10 @@ def read_processor_files(processor: Any) -> dict[str, bytes]:
 def render_fine_tuned_card(predictor: Any) -> str:
     """Render the card of a fine-tuned predictor from its `details`."""
     details = predictor.details
-    recipe, measured = details.get("recipe", {}), details.get("validation", {})
-    subset = recipe.get("subset")
-    data = details.get("data", {})
-    version = data.get("version", "0.0.0")
+    recipe, measured, data = (details.get(k, {}) for k in ("recipe", "validation", "data"))
+    subset, version = recipe.get("subset"), data.get("version", "0.0.0")
     # No figures on rows that it was trained on.
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
-    names = [key.removesuffix("_kendall") for key in measured if key.endswith("_kendall")]
     ranges = get_limits(predictor.targets, getattr(predictor, "limits", None))
     return render_card(
         f"predictors/{predictor.name}",
@@ -159,7 +156,7 @@ def render_fine_tuned_card(predictor: Any) -> str:
         data_name=" ".join(filter(None, [subset, version if version != "0.0.0" else ""])),
         scores={
             name: {kind: measured[f"{name}_{kind}"] for kind in ("pearson", "kendall")}
-            for name in names
-            if is_held_out
+            for name in predictor.targets
+            if is_held_out and f"{name}_kendall" in measured
         },
     )

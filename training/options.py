@@ -61,8 +61,8 @@ class CnnRecipe(PredictorRecipe):
     output_dir: str = option("runs/correlation_cnn")
     image_dir: str | None = option(None, path="folder")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
-    channels: int = option(1, "matrices per row, one per retrieval model")
-    matrix_size: int = option(4, "images per matrix: 4 for generation, 25 for retrieval")
+    channels: int = option(1, "matrices per row, one per retrieval model", gt=0)
+    matrix_size: int = option(4, "images per matrix: 4 for generation, 25 for retrieval", gt=0)
 
 
 @dataclass(kw_only=True)

@@ -53,14 +53,13 @@ def compute_image_similarities(
     retrieves = recipe.channels > 1 or {*map(get_task, recipe.targets)} == {"retrieval"}
     task = "retrieval" if retrieves else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)
-    backbone = load_backbone(recipe.model).eval()
-    processor = load_processor(recipe.model)
+    backbone, processor = load_backbone(recipe.model).eval(), load_processor(recipe.model)
     embedded = embed_images(backbone, processor, pairs.images, 256)
+    models = pairs.model if task == "retrieval" else np.zeros_like(pairs.row)
     stacked = []
     for index in range(len(mappings)):
         mine = pairs.row == index
-        models = np.unique(pairs.model[mine]) if task == "retrieval" else [None]
-        groups = [mine if model is None else mine & (pairs.model == model) for model in models]
+        groups = [mine & (models == model) for model in np.unique(models[mine])]
         matrices = [compute_cosine_similarities(embedded[group])[None] for group in groups]
         fitted = [pad_or_crop(matrix, recipe.matrix_size) for matrix in matrices]
         stacked.append({"similarities": np.concatenate(fitted)})

@@ -121,23 +121,15 @@ class LocalChat(Chat):
         if request.image is not None:
             image = open_image(request.image)
             messages[-1]["content"].insert(0, {"type": "image", "image": image})
-        inputs = self.processor.apply_chat_template(
-            messages,
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-        )
+        form = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
+        inputs = self.processor.apply_chat_template(messages, add_generation_prompt=True, **form)
         model = self.model
         placed = {
             name: value.to(model.device, model.dtype if value.is_floating_point() else None)
             for name, value in inputs.items()
         }
-        wanted: dict[str, Any] = {
-            "max_new_tokens": request.max_tokens,
-            "return_dict_in_generate": True,
-        }
-        wanted |= {"do_sample": False, "output_logits": bool(request.answers)}
+        wanted: dict[str, Any] = {"max_new_tokens": request.max_tokens, "do_sample": False}
+        wanted |= {"return_dict_in_generate": True, "output_logits": bool(request.answers)}
         if request.temperature > 0:
             wanted |= {"do_sample": True, "temperature": request.temperature}
         devices = [model.device] if model.device.type == "cuda" else []

@@ -32,11 +32,7 @@ def to_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tens
 
 
 def score_encoded(
-    model: torch.nn.Module,
-    encoded: Sequence[Sequence[int]],
-    pad_id: int,
-    batch_size: int,
-    n_targets: int,
+    model: torch.nn.Module, encoded: Sequence[Sequence[int]], pad_id: int, batch_size: int
 ) -> NDArray[np.float64]:
     """Return the scores of encoded prompts, shape ``(prompts, targets)``.
 
@@ -45,10 +41,12 @@ def score_encoded(
         encoded: the token ids of each prompt.
         pad_id: the id of the padding token.
     """
-    found = _run_batches(
-        model, lambda **inputs: model(**inputs).scores, (n_targets,), encoded, pad_id, batch_size
-    )
-    return found.astype(np.float64)
+
+    def score(**inputs: torch.Tensor) -> torch.Tensor:
+        return model(**inputs).scores
+
+    shape = (len(model.config.targets),)
+    return _run_batches(model, score, shape, encoded, pad_id, batch_size).astype(np.float64)
 
 
 def embed(

@@ -27,12 +27,10 @@ def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list
     return encoded["input_ids"]
 
 
-def batch_by_length(
-    lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_A_BATCH
-) -> list[NDArray[np.int64]]:
+def batch_by_length(lengths: Sequence[int], batch_size: int) -> list[NDArray[np.int64]]:
     """Return batches of row indices, the longest rows first.
 
-    A batch has at most `batch_size` rows and, if it has several, `tokens` tokens after padding.
+    A batch has at most `batch_size` rows and, if it has several, 8192 tokens after padding.
 
     Example:
         >>> [batch.tolist() for batch in batch_by_length([1, 9, 2], 2)]
@@ -41,7 +39,7 @@ def batch_by_length(
     order = np.argsort(-np.asarray(lengths), kind="stable")
     batches, start = [], 0
     while start < len(order):
-        size = max(1, min(batch_size, tokens // max(1, lengths[order[start]])))
+        size = max(1, min(batch_size, TOKENS_A_BATCH // max(1, lengths[order[start]])))
         batches.append(order[start : start + size])
         start += size
     return batches

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.checkpoint import check_checkpoint_folder
-from pqpp_backbones.training.options import HubOptions, OptimisationOptions, RunOptions
+from pqpp_backbones.training.options import HubOptions, RunOptions
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import Options
 from pqpp_files.paths import check_output_folder
@@ -80,17 +80,14 @@ def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., Push
         print(f"pushed to {recipe.hub_model_id}: {report.to_lines()[-1]}")
 
 
-def describe_run(
-    recipe: OptimisationOptions, data: Mapping[str, Any], outcome: Any
-) -> dict[str, Any]:
+def describe_run(recipe: Any, data: Mapping[str, Any], outcome: Any) -> dict[str, Any]:
     """Return the settings and results of a training run for the model card."""
     settings = {name: value for name, value in recipe.get_training_options().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():
             settings[name] = Path(settings[name]).resolve().name  # a card contains no local path
-    pushed = getattr(recipe, "push_to_hub", False)
     return {
-        **({"repository": getattr(recipe, "hub_model_id", None)} if pushed else {}),
+        **({"repository": recipe.hub_model_id} if recipe.push_to_hub else {}),
         "recipe": settings,
         "data": dict(data),
         **asdict(outcome),

@@ -172,26 +172,18 @@ class PerformanceTrainer(Trainer):
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         """Create the optimizer, with `head_learning_rate` for the head if it is set."""
-        rate = getattr(self.recipe, "head_learning_rate", None)
-        if self.optimizer is None and rate:
-            model = self.model if model is None else model
-            decayed = {*self.get_decay_parameter_names(model)}
-            groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
-            for name, parameter in model.named_parameters():
-                if parameter.requires_grad:
-                    key = name.startswith(f"{self.head}."), name in decayed
-                    groups.setdefault(key, []).append(parameter)
-            kind, options = self.get_optimizer_cls_and_kwargs(self.args, model)
-            described = [
-                {
-                    "params": parameters,
-                    "lr": rate if is_head else self.args.learning_rate,
-                    "weight_decay": self.args.weight_decay if is_decayed else 0.0,
-                }
-                for (is_head, is_decayed), parameters in sorted(groups.items(), key=lambda g: g[0])
-            ]
-            self.optimizer_cls_and_kwargs = kind, {**options, "params": described}
-        return super().create_optimizer(model)
+        rate, is_new = getattr(self.recipe, "head_learning_rate", None), self.optimizer is None
+        optimizer = super().create_optimizer(model)
+        if rate and is_new:
+            named = (self.model if model is None else model).named_parameters()
+            head = {id(weights) for name, weights in named if name.startswith(f"{self.head}.")}
+            for group in [*optimizer.param_groups]:
+                own = [weights for weights in group["params"] if id(weights) in head]
+                group["params"] = [
+                    weights for weights in group["params"] if id(weights) not in head
+                ]
+                optimizer.add_param_group({**group, "params": own, "lr": rate})
+        return optimizer
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         if self.lengths is None:

@@ -2,8 +2,7 @@
 
 import itertools
 import numbers
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +57,7 @@ def _unify_type(name, labels):
         return all(issubclass(kind, allowed) for kind in kinds)
 
     if all_are(str):
-        return to_object_array(labels)
+        return np.array(labels if kinds == {str} else [*map(str, labels)], dtype=object)
     if all_are(bool, np.bool_):
         return np.array(labels, dtype=bool)
     if all_are(numbers.Integral, np.bool_):
@@ -69,21 +68,11 @@ def _unify_type(name, labels):
     return np.array(labels, dtype=np.float64)
 
 
-def describe_type(labels: NDArray[Any]) -> str:
-    return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
-
-
-def to_object_array(values: Sequence[Any]) -> NDArray[np.object_]:
-    if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
-        values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return np.fromiter(values, dtype=object, count=len(values))
-
-
 def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
     """Check labels, and encode their categories as `encode_categories` does."""
     arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
     _inputs.require_same_library(True, **arrays)
-    kinds = [describe_type(array) for array in arrays.values()]
+    kinds = ["text" if array.dtype == object else "numbers" for array in arrays.values()]
     if len(set(kinds)) > 1:
         came = " and ".join(f"`{n}` has {kind}" for n, kind in zip(arrays, kinds, strict=True))
         raise MetricInputError(f"{came}; use the same type of labels in both")
@@ -111,26 +100,24 @@ def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]
     return [part.reshape(a.shape) for part, a in zip(parts, arrays, strict=True)], categories
 
 
-class EncodedIds(NamedTuple):
-    """A column as distinct values, in order of first appearance, and each row's index in them."""
+def encode_ids(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
+    """Encode ids, which are all strings or all integers.
 
-    distinct: NDArray[Any]
-    codes: Integers
-
-
-def encode_ids(name: str, ids: Any) -> EncodedIds:
-    """Encode ids, which are all strings or all integers, as indices of the distinct ids."""
+    Returns:
+        The distinct ids in order of first appearance, and each row's index in them.
+    """
     labels = as_labels(name, ids, ndim=1)
     if labels.dtype.kind in "iu":
-        return _encode_integers(labels)
+        return encode_integers(labels)
     if labels.dtype != object:
         raise MetricInputError(f"`{name}` must be strings or integers; got {labels.dtype}")
     numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
     codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
-    return EncodedIds(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
+    return np.fromiter(numbered, dtype=object, count=len(numbered)), codes
 
 
-def _encode_integers(ids: Integers) -> EncodedIds:
+def encode_integers(ids: Integers) -> tuple[Integers, Integers]:
+    """Encode integers as `encode_ids` does."""
     distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return EncodedIds(distinct[order], np.argsort(order)[codes])
+    return distinct[order], np.argsort(order)[codes]

@@ -71,9 +71,7 @@ def as_floats(name: str, value: object, ndim: int, finite: bool = True) -> Float
 
 def as_same_shape(ndim: int, finite: bool = True, **values: object) -> list[Floats]:
     """Return several inputs of one shape, each converted by `as_floats`."""
-    arrays: dict[str, Any] = {}
-    for name, value in values.items():
-        arrays[name] = as_floats(name, value, ndim, finite)
+    arrays: dict[str, Any] = {n: as_floats(n, v, ndim, finite) for n, v in values.items()}
     require_same_library(**arrays)
     return list(arrays.values())
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
@@ -82,19 +80,12 @@ def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
     return value, own - 2 * (1 - value) * (shares @ rarity - by_chance) / (1 - by_chance)
 
 
-@dataclass
-class RaterVotes:
-    """Labels as int8, 0 if missing, and which labels are present; both (annotators, images).
-
-    Rows are annotators, because sums over the rows of wide arrays are fast.
-    """
-
-    labels: np.ndarray
-    present: np.ndarray
-
-
-def as_votes(name: str, labels: Values) -> RaterVotes:
+def as_votes(name: str, labels: Values) -> tuple[np.ndarray, np.ndarray]:
     """Check labels, (images, annotators), and return them by annotator.
+
+    Returns:
+        The labels as int8, 0 if missing, and which labels are present; both (annotators, images).
+        Rows are annotators, because sums over the rows of wide arrays are fast.
 
     Raises:
         MetricInputError: wrong dimensions, no images or annotators, or a label other than 2, 1, 0,
@@ -105,7 +96,7 @@ def as_votes(name: str, labels: Values) -> RaterVotes:
         votes = labels.astype(np.int8)
     known = votes == labels
     if known.all() and votes.min() >= -1 and votes.max() <= 2:
-        return RaterVotes(votes.T.copy(), np.ones(votes.T.shape, dtype=bool))
+        return votes.T.copy(), np.ones(votes.T.shape, dtype=bool)
     present = ~np.isnan(labels)
     given = np.where(present, labels, 0.0)
     votes *= present
@@ -114,4 +105,4 @@ def as_votes(name: str, labels: Values) -> RaterVotes:
         row, column = np.argwhere(~known)[0]
         came = f"got {given[row, column]:g} at [{row}, {column}]"
         raise MetricInputError(f"`{name}` must be 2, 1, 0 or -1, or NaN if missing; {came}")
-    return RaterVotes(votes.T.copy(), present.T.copy())
+    return votes.T.copy(), present.T.copy()

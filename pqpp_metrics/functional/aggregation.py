@@ -38,13 +38,13 @@ def image_relevance(labels: Values, ties: str = "mean") -> Floats:
         [1.5, -0.5]
     """
     _inputs.require_choice("ties", ties, _TIES)
-    return _get_relevance(_votes.as_votes("labels", labels), ties)
+    return _get_relevance(*_votes.as_votes("labels", labels), ties)
 
 
-def _get_relevance(votes, ties):
-    positive = votes.labels > 0
-    count, total = _sum_columns(votes.present), _sum_columns(votes.labels)
-    positives, positive_total = _sum_columns(positive), _sum_columns(votes.labels * positive)
+def _get_relevance(votes, present, ties):
+    positive = votes > 0
+    count, total = _sum_columns(present), _sum_columns(votes)
+    positives, positive_total = _sum_columns(positive), _sum_columns(votes * positive)
     negatives = count - positives
     relevant = positives > negatives
     if ties == "positive":
@@ -90,18 +90,13 @@ def hbpp(
         (['a', 'b'], [1.333, 0.0])
     """
     _inputs.require_choice("ties", ties, _TIES)
-    votes = _votes.as_votes("labels", labels)
-    prompts = encode_ids("prompt_ids", prompt_ids)
-    ids, codes = prompts.distinct, prompts.codes
-    _inputs.check_lengths("one prompt id per image", prompt_ids=codes, labels=votes.labels.T)
-    relevance = _get_relevance(votes, ties)
+    votes, present = _votes.as_votes("labels", labels)
+    ids, codes = encode_ids("prompt_ids", prompt_ids)
+    _inputs.check_lengths("one prompt id per image", prompt_ids=codes, labels=votes.T)
+    relevance = _get_relevance(votes, present, ties)
     voted = ~np.isnan(relevance)
-    if voted.all():
-        images = np.bincount(codes, minlength=len(ids))
-    else:
-        images = np.bincount(codes, weights=voted, minlength=len(ids))
-        relevance = np.where(voted, relevance, 0.0)
-    total = np.bincount(codes, weights=relevance, minlength=len(ids))
+    images = np.bincount(codes, weights=voted, minlength=len(ids))
+    total = np.bincount(codes, weights=np.where(voted, relevance, 0.0), minlength=len(ids))
     with np.errstate(invalid="ignore"):
         return ids, total / images
 

@@ -422,24 +422,13 @@ def _fit_strengths(wins):
     """Fit the strengths by Newton's method; return them and their Fisher information."""
     number = wins + wins.T
     strength = np.zeros(len(wins))
-    likelihood = _compute_likelihood(wins, strength)
     for _ in range(_STEPS):
         chance = 0.5 * (1 + np.tanh((strength[:, None] - strength) / 2))
         weight = number * chance * chance.T
         information = np.diag(weight.sum(axis=1)) - weight
         step = np.linalg.pinv(information, hermitian=True) @ (wins - number * chance).sum(axis=1)
-        while True:
-            tried = strength + step
-            tried -= tried.mean()
-            value = _compute_likelihood(wins, tried)
-            if value >= likelihood or np.abs(step).max() < 1e-12:
-                break
-            step = step / 2
-        strength, likelihood = tried, value
-        if np.abs(step).max() < 1e-12:
+        size = np.abs(step).max()
+        strength = strength + step / max(1.0, size)  # a longer step may miss the maximum
+        if size < 1e-12:
             break
-    return strength, information
-
-
-def _compute_likelihood(wins, strength):
-    return -(wins * np.logaddexp(0, strength - strength[:, None])).sum()
+    return strength - strength.mean(), information

@@ -60,7 +60,7 @@ def match_rate(
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
         (own,), distinct = _categories.encode_categories(column)
-        codes = _categories._encode_integers(codes * len(distinct) + own).codes
+        _, codes = _categories.encode_integers(codes * len(distinct) + own)
     totals, numbers = np.bincount(codes, hits), np.bincount(codes)
     first = np.unique(codes, return_index=True)[1]
     combinations = zip(*(column[first].tolist() for column in columns), strict=True)

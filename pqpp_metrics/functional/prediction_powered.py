@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def prediction_powered_mean(
     mean = float(weight * others.mean() + apart.mean())
     variance = float(weight**2 * others.var() / len(others) + apart.var() / len(truth))
     plain = float(truth.var() / len(truth))
-    reach = _get_quantile(confidence)
+    reach = NormalDist().inv_cdf((1 + confidence) / 2)
     half, judged_half = reach * math.sqrt(variance), reach * math.sqrt(plain)
     return {
         "mean": mean,
@@ -103,24 +104,13 @@ def judgments_needed(
         (385, 139)
     """
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    numbers = {"half_width": half_width, "deviation": deviation, "correlation": correlation}
-    for name, value in {**numbers, "items": 1 if items is None else items}.items():
-        least, most = (-1, 1) if name == "correlation" else (0, math.inf)
-        is_number = isinstance(value, int | float | np.number) and least <= value <= most
-        if not is_number or value == math.inf or (value == 0 and name in ("half_width", "items")):
-            ranges = {"correlation": "from -1 to 1", "deviation": "finite and 0 or more"}
-            wanted = ranges.get(name, "finite and above 0")
-            raise _inputs.not_allowed_error(name, value, f"must be {wanted}")
+    half_width = _inputs.require_between("half_width", half_width, 0, math.inf)
+    deviation = _inputs.require_between("deviation", deviation, 0, math.inf, from_low=True)
+    if not -1 <= correlation <= 1:
+        raise _inputs.not_allowed_error("correlation", correlation, "must be from -1 to 1")
+    most = math.inf if items is None else _inputs.require_int("items", items)
     # n = a (1 - r^2 (1 - n / N)) with a = (z s / h)^2, solved for n.
-    alone = (_get_quantile(confidence) * deviation / half_width) ** 2
-    unknown = correlation**2
-    share = 0.0 if items is None else alone * unknown / items
-    needed = math.inf if share >= 1 else alone * (1 - unknown) / (1 - share)
-    most = math.inf if items is None else items
-    return int(min(max(2, math.ceil(needed - 1e-9) if needed < math.inf else needed), most))
-
-
-def _get_quantile(confidence: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + confidence) / 2))
+    alone = (NormalDist().inv_cdf((1 + confidence) / 2) * deviation / half_width) ** 2
+    share = alone * correlation**2 / most
+    needed = most if share >= 1 else alone * (1 - correlation**2) / (1 - share)
+    return int(min(max(2, math.ceil(needed - 1e-9)), most))

@@ -25,9 +25,9 @@ have the same shape and are never negative; the result has shape (...).
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
+import array_api_compat
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
@@ -150,9 +150,7 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
         >>> float(auc_judd([[0.1, 0.4], [0.3, 0.9]], [[0, 0], [1, 1]]))
         0.875
     """
-    _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
-    apply_to_map = functools.partial(_saliency.compute_auc, convention=convention)
-    return _maps.apply_to_maps(apply_to_map, predictions, references)
+    return _apply_metric(_saliency.compute_auc, predictions, references, convention, counts=True)
 
 
 def heatmap_mse(predictions: Values, references: Values) -> Array:
@@ -195,13 +193,19 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
 
 
 def _apply_metric(metric, predictions, references, convention, counts=False):
-    """Compute a metric of a `MapPair` and a convention for every map."""
+    """Compute a metric of two maps and a convention for every pair of maps, on their device."""
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
-
-    def apply_to_map(xp, prediction, truth):
-        return metric(_maps.pair_maps(xp, prediction, truth, counts), convention)
-
-    return _maps.apply_to_maps(apply_to_map, predictions, references)
+    xp, predictions, references, shape = _maps.convert_maps(predictions, references)
+    # An overflow ends in a typed error, so numpy need not warn.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        values = [
+            metric(
+                *_maps.pair_maps(xp, predictions[i, ...], references[i, ...], counts), convention
+            )
+            for i in range(predictions.shape[0])
+        ]
+    device = array_api_compat.device(predictions)
+    return xp.reshape(xp.asarray(values, dtype=xp.float64, device=device), shape)[()]
 
 
 def richhf_heatmap(

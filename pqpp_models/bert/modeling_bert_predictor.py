@@ -62,11 +62,6 @@ class BertPredictorConfig(PredictorConfig):
             )
         super().__post_init__(**kwargs)
         assert self.targets is not None
-        if self.target_weights is not None and len(self.target_weights) != len(self.targets):
-            raise ValueError(
-                f"`target_weights` must have one value per target ({len(self.targets)}); got "
-                f"{len(self.target_weights)}"
-            )
         self.id2label = dict(enumerate(self.targets))
         self.label2id = {target: index for index, target in enumerate(self.targets)}
 

@@ -46,8 +46,7 @@ class BertPredictor(TorchPredictor):
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_backbones.encoder.encoding import score_encoded
 
-        encoded = self._encode(rows)
         pad_id = self.processor.pad_token_id or 0
-        scores = score_encoded(self.model, encoded, pad_id, self.batch_size, len(self.targets))
+        scores = score_encoded(self.model, self._encode(rows), pad_id, self.batch_size)
         columns = [self.targets.index(target) for target in targets]
         return unscale_targets(scores, self.targets, self.limits)[:, columns]

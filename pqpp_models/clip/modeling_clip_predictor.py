@@ -156,9 +156,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             labels: `(pairs,)`, scaled performance or relevance, NaN if missing.
         """
         if text_embeds is None:
-            tokens = {"input_ids": input_ids}
-            if attention_mask is not None:
-                tokens["attention_mask"] = attention_mask
+            tokens = {"input_ids": input_ids, "attention_mask": attention_mask}
             text_embeds = self.backbone.get_text_features(**tokens).pooler_output
         if image_embeds is None:
             image_embeds = self.backbone.get_image_features(pixel_values).pooler_output

@@ -47,9 +47,6 @@ class CorrelationCnnConfig(PredictorConfig):
     predictor_type: str = "correlation_cnn"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        for name in ("channels", "matrix_size", "hidden_size", "pooled_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` must be 1 or more; got {getattr(self, name)}")
         self.targets = list(self.targets or ["mean_p10"])
         super().__post_init__(**kwargs)
 

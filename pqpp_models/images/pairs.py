@@ -72,10 +72,9 @@ def find_image_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
     known = {*pairs, *_OF_PQPP}
     of_task = {model for model, its in known if its == task}
     of_others = {model for model, its in known if its != task} - of_task
-    first = [model for model, _ in _OF_PQPP]
-    return tuple(
-        sorted(there - of_others, key=lambda m: (m not in first, m in first and first.index(m), m))
-    )
+    first = dict.fromkeys(model for model, _ in _OF_PQPP)
+    models = there - of_others
+    return (*(model for model in first if model in models), *sorted(models.difference(first)))
 
 
 @dataclass(frozen=True)
@@ -180,47 +179,32 @@ def score_rows(
     Raises:
         PredictorError: A row has no images for a target.
     """
-    n = len(pairs.prompts)
+    import pandas as pd
 
-    def aggregate_model(model: NDArray[np.bool_], target: str) -> NDArray[np.float64]:
-        rows, ranks, relevance = pairs.row[model], pairs.rank[model], scores[model]
-        count = np.bincount(rows, minlength=n)
-        if get_task(target) == "generation":
-            (low,), (high,) = get_limits([target], limits)
-            with np.errstate(invalid="ignore"):  # NaN for a row without an image
-                mean = np.bincount(rows, weights=relevance, minlength=n) / count
-            return np.clip((high - low) * mean + low, low, high)
-        if aggregation == "threshold":
-            relevance = (relevance >= 0.5).astype(float)
-        measure = target.rpartition("_")[2]
-        if measure != "rr":
-            cut = int(measure.removeprefix("p"))
-            top = ranks < cut
-            values = np.bincount(rows[top], weights=relevance[top], minlength=n) / cut
-        else:
-            table = np.zeros((n, int(ranks.max(initial=0)) + 1))
-            table[rows, ranks] = relevance
-            # The probability that an image is the first relevant one, divided by its rank.
-            none_before = np.cumprod(np.column_stack([np.ones(n), 1 - table[:, :-1]]), axis=1)
-            values = (none_before * table / np.arange(1, table.shape[1] + 1)).sum(axis=1)
-        return np.where(count > 0, values, np.nan)
-
-    predicted = np.empty((n, len(targets)))
+    table = pd.DataFrame({"row": pairs.row, "model": pairs.model, "rank": pairs.rank})
+    predicted = np.empty((len(pairs.prompts), len(targets)))
     for column, target in enumerate(targets):
-        wanted = target.rpartition("_")[0]
-        sums, counts = np.zeros(n), np.zeros(n)
-        for model in np.unique(pairs.model):
-            if wanted not in ("mean", model) and model != ANY:
-                continue
-            values = aggregate_model(pairs.model == model, target)
-            has = ~np.isnan(values)
-            sums[has] += values[has]
-            counts += has
-        if (counts == 0).any():
-            row = int(np.flatnonzero(counts == 0)[0])
+        wanted, _, measure = target.rpartition("_")
+        is_generation = get_task(target) == "generation"
+        keeps = is_generation or aggregation == "expected"
+        used = table.assign(score=scores if keeps else (scores >= 0.5).astype(float))
+        used = used if wanted == "mean" else used[used["model"].isin([wanted, ANY])]
+        of_model = [used["row"], used["model"]]
+        if is_generation:
+            (low,), (high,) = get_limits([target], limits)
+            values = (used["score"].groupby(of_model).mean() * (high - low) + low).clip(low, high)
+        else:
+            if measure == "rr":  # times the probability that no image before is relevant
+                none = (1 - used["score"]).groupby(of_model).cumprod()
+                weights = none.groupby(of_model).shift(fill_value=1.0) / (used["rank"] + 1)
+            else:
+                cut = int(measure.removeprefix("p"))
+                weights = (used["rank"] < cut) / cut
+            values = (weights * used["score"]).groupby(of_model).sum()
+        predicted[:, column] = values.groupby("row").mean().reindex(range(len(predicted)))
+        if (lacking := np.isnan(predicted[:, column])).any():
             raise PredictorError(
-                f"the row at index {row} has no images for {target!r}; add a list of images in the "
-                f"column {'<model>' if wanted == 'mean' else wanted}_images or images"
+                f"the row at index {lacking.argmax()} has no images for {target!r}; add a list of "
+                f"images in the column {'<model>' if wanted == 'mean' else wanted}_images or images"
             )
-        predicted[:, column] = sums / counts
     return predicted

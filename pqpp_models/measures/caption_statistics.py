@@ -77,25 +77,26 @@ class CaptionStatistics:
             PredictorError: no caption has a term.
         """
         n_documents = 0
-        # Term to its counts in captions and their frequencies, and to the captions' indices.
-        often: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        holders: defaultdict[str, list[int]] = defaultdict(list)
+        # Term to the indices of its captions, and to its counts in them.
+        holders, times = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for text in texts:
             counts = Counter(split_terms(text))
-            for term, times in counts.items():
-                often[term][times] += 1
+            for term, count in counts.items():
                 holders[term].append(n_documents)
+                times[term].append(count)
             n_documents += bool(counts)
-        if not often:
+        if not holders:
             raise PredictorError("the captions contain no words; use captions in English")
-        terms = tuple(sorted(often))
-        document = np.array([often[term].total() for term in terms], np.int64)
-        totals = (sum(times * n for times, n in often[term].items()) for term in terms)
-        collection = np.array([*totals], np.int64)
-        deviation = np.array([_compute_log_deviation(often[term]) for term in terms], np.float64)
-        numbers = np.concatenate([holders[term] for term in terms]).astype(np.int64)
-        postings = np.concatenate([[0], np.cumsum(document)]), numbers
-        return cls(terms, document, collection, deviation, n_documents, postings)
+        terms = tuple(sorted(holders))
+        document = np.array([len(holders[term]) for term in terms], np.int64)
+        ends = np.cumsum([0, *document])
+        starts = ends[:-1]
+        captions, often = (np.concatenate([of[term] for term in terms]) for of in (holders, times))
+        # Relative to the first, so that equal counts have no rounding error.
+        logs = np.log(often) - np.repeat(np.log(often[starts]), document)
+        deviation = np.array([some.std() for some in np.split(logs, starts[1:])])
+        collection = np.add.reduceat(often, starts)
+        return cls(terms, document, collection, deviation, n_documents, (ends, captions))
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -110,14 +111,6 @@ class CaptionStatistics:
         """Return the indices of the captions that contain a term, in order."""
         starts, documents = self.postings
         return documents[starts[index] : starts[index + 1]]
-
-
-def _compute_log_deviation(captions: Counter[int]) -> float:
-    """Return the standard deviation of a term's log counts, given how often each count occurs."""
-    if len(captions) == 1:
-        return 0.0
-    times = sorted(captions)
-    return float(np.repeat(np.log(times), [captions[often] for often in times]).std())
 
 
 @lru_cache(maxsize=4)

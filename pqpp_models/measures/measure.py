@@ -1,7 +1,7 @@
 """Measures, which combine a function with its entry in `measures.json`."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -63,8 +63,8 @@ class Measure(NamedTuple):
     higher_is: str
     about: str
     source: str
-    nltk: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
+    nltk: Sequence[str] = ()
+    columns: Sequence[str] = ()
     evidence: Evidence | None = None
     options: Mapping[str, Any] = MappingProxyType({})
 
@@ -87,9 +87,4 @@ def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) ->
     Args:
         shared: common fields of all `Measure` objects.
     """
-    lists = ("nltk", "columns")
-    facts: dict[str, dict[str, Any]] = {
-        name: {key: tuple(value) if key in lists else value for key, value in _TOLD[name].items()}
-        for name in functions
-    }
-    return {name: Measure(compute, **facts[name], **shared) for name, compute in functions.items()}
+    return {name: Measure(compute, **_TOLD[name], **shared) for name, compute in functions.items()}

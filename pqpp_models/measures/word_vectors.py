@@ -26,7 +26,7 @@ class WordVectors:
         vectors: shape ``(words, dimensions)``; a vector of zeros is similar to nothing.
 
     Raises:
-        PredictorError: there are no words, the shapes do not match, or a value is not finite.
+        ValueError: there are no words, the shapes do not match, or a value is not finite.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
     >>> vectors.compare([vectors.get_index("cat")]).tolist()
@@ -36,21 +36,16 @@ class WordVectors:
     def __init__(self, words: Sequence[str], vectors: ArrayLike) -> None:
         array = np.asarray(vectors, dtype=np.float32)
         if array.ndim != 2 or len(array) != len(words) or array.size == 0:
-            raise PredictorError(
-                f"`vectors` must be a non-empty matrix with one row per word ({len(words)}); "
-                f"got the shape {array.shape}"
-            )
+            raise ValueError(f"{len(words)} words have vectors of shape {array.shape}")
         if not np.isfinite(array).all():
-            raise PredictorError("`vectors` contains NaN or infinity; remove those words")
+            raise ValueError("a vector contains NaN or infinity")
         first = {word: index for index, word in reversed(list(enumerate(words)))}
         if len(first) < len(words):
             kept = sorted(first.values())
             words, array = [words[index] for index in kept], array[kept]
         self.words = tuple(words)
         length = np.linalg.norm(array, axis=1, keepdims=True)
-        self.array: NDArray[np.float32] = np.divide(
-            array, length, out=np.zeros_like(array), where=length > 0
-        )
+        self.array: NDArray[np.float32] = array / np.maximum(length, np.finfo(np.float32).tiny)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -89,11 +84,7 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     read = _read_binary if target.suffix.lower() == ".bin" else _read_text
     remedy = "use a word2vec file: .bin, or text in .vec or .txt"
     with reraise(f"{target}: word vectors cannot be read", remedy, PredictorError):
-        words, rows = read(target)
-    try:
-        return WordVectors(words, np.array(rows, dtype=np.float32))
-    except PredictorError as error:
-        raise PredictorError(f"{target}: {error}") from None
+        return WordVectors(*read(target))
 
 
 def _read_text(path: Path) -> WordsAndRows:

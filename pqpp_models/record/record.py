@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, FITTED_ROWS
-from pqpp_backbones.errors import ModelError
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import normalise, read_ids, read_prompts
@@ -20,7 +19,6 @@ KEY = "fitted_rows"
 
 _TENSOR = "rows"
 _LASTING = re.compile(r"(?:mscoco|drawbench)-\d+")
-_REMEDY = "save or download the predictor again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +69,17 @@ class FittedRows:
         """Read the hashes in a checkpoint; None if there are none.
 
         Raises:
-            ModelError: the file is missing or damaged, or belongs to another checkpoint.
+            ValueError: the file is damaged, or belongs to another checkpoint.
         """
         facts = config.get(KEY)
         if facts is None:
             return None
-        path = folder / FITTED_ROWS
-        try:
-            content = path.read_bytes()
-            if hash_parts([content]) != facts["sha256"]:
-                raise ValueError(f"it does not match the SHA-256 in {CONFIG}")
-            hashes = load_tensors(content, path.name)[_TENSOR]
-            if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
-                raise ValueError(f"its hashes are {hashes.dtype} of shape {hashes.shape}")
-        except (OSError, KeyError, ValueError, TypeError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ModelError(f"{path} cannot be used ({reason:.80}); {_REMEDY}") from None
+        content = (folder / FITTED_ROWS).read_bytes()
+        if hash_parts([content]) != facts["sha256"]:
+            raise ValueError(f"{FITTED_ROWS} does not match the SHA-256 in {CONFIG}")
+        hashes = load_tensors(content, FITTED_ROWS)[_TENSOR]
+        if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
+            raise ValueError(f"the hashes are {hashes.dtype} of shape {hashes.shape}")
         return cls(hashes)
 
 
@@ -217,18 +210,12 @@ class TrainingRecord:
         """Read the record in a checkpoint.
 
         Raises:
-            ModelError: the record is invalid, or its file is missing or damaged.
+            ValueError: the record is invalid, or its file is damaged.
         """
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)
         targets = config.get("targets", [])
         if not all(name in targets and find_averaged_targets(name, targets) for name in means):
-            raise ModelError(
-                f"{folder / CONFIG}: {MEANS!r} must be a list of mean targets; got {means!r:.60}; "
-                f"{_REMEDY}"
-            )
+            raise ValueError(f"{MEANS!r} must be a list of mean targets; got {means!r:.60}")
         if build is not None and not (isinstance(build, str) and build):
-            raise ModelError(
-                f"{folder / CONFIG}: {TRAIN_BUILD!r} must name a predictor; got {build!r:.60}; "
-                f"{_REMEDY}"
-            )
+            raise ValueError(f"{TRAIN_BUILD!r} must name a predictor; got {build!r:.60}")
         return cls(FittedRows.read(folder, config), tuple(means), build)

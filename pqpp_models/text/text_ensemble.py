@@ -138,7 +138,6 @@ def compute_logits(model: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats
     from pqpp_backbones.encoder.tokens import encode
 
     rows = encode(tokenizer, prompts, model.config.max_length)
-    outputs = len(model.config.targets)
-    scores = score_encoded(model, rows, tokenizer.pad_token_id or 0, 128, outputs)
+    scores = score_encoded(model, rows, tokenizer.pad_token_id or 0, 128)
     scores = np.clip(scores, 1e-6, 1 - 1e-6)
     return np.log(scores / (1 - scores))

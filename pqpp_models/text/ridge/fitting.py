@@ -21,8 +21,7 @@ from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
 from pqpp_files.threads import limit_blas_threads
-from pqpp_metrics.functional.correlation import spearman_qpp
-from pqpp_metrics.functional.qpp_report import qpp_values
+from pqpp_metrics.functional.qpp_report import qpp_report
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -214,10 +213,11 @@ def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
     """
     if len(true) < 2:
         return dict.fromkeys((*_MEASURES, "ci_low", "ci_high"), 0.0)
-    figures = qpp_values(predicted[:, None], true[:, None], _MEASURES)
-    low, high = spearman_qpp(predicted, true).interval()
-    figures |= {"ci_low": np.array([low]), "ci_high": np.array([high])}
-    return {name: round(float(np.nan_to_num(value[0])), 4) for name, value in figures.items()}
+    results = qpp_report(predicted, true, measures=_MEASURES)
+    low, high = results["spearman_qpp"].interval()
+    figures = {name: results[f"{name}_qpp"].statistic for name in _MEASURES}
+    figures |= {"ci_low": low, "ci_high": high}
+    return {name: round(float(np.nan_to_num(value)), 4) for name, value in figures.items()}
 
 
 _log = logging.getLogger(__name__)
@@ -365,17 +365,14 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
 
 def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
     """Return the distinct normalised prompts with scores, and their mean scores."""
-    texts = [normalise_prompt(prompt) for prompt in prompts]
-    scored = np.asarray((~np.isnan(values)).any(axis=1))
-    rows = [row for row, text in enumerate(texts) if text and scored[row]]
-    indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
-    if len(indices) > MOST_PROMPTS:
-        raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(indices)}")
-    at = [indices[texts[row]] for row in rows]
-    total, count = np.zeros((2, len(indices), values.shape[1]))
-    np.add.at(total, at, np.nan_to_num(values[rows]))
-    np.add.at(count, at, ~np.isnan(values[rows]))
-    return list(indices), np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    import pandas as pd
+
+    texts = pd.Index([normalise_prompt(prompt) for prompt in prompts], dtype=object)
+    means = pd.DataFrame(values, texts).groupby(level=0, sort=False).mean()
+    means = means.drop("", errors="ignore").dropna(how="all")
+    if len(means) > MOST_PROMPTS:
+        raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(means)}")
+    return list(means.index), means.to_numpy()
 
 
 def _choose_limits(

@@ -112,7 +112,6 @@ class Kernels:
     """The kernels of the training prompts and landmarks, by block of features."""
 
     def __init__(self, features: Features) -> None:
-        assert features.pieces is not None
         count = len(features.points)
         chosen = np.arange(count)
         if count > MOST_LANDMARKS:

@@ -17,7 +17,7 @@ from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import use_number_format
 from pqpp_files.read_table import read_table
-from pqpp_metrics.functional import qpp_report, spearman_qpp
+from pqpp_metrics.functional import spearman_qpp
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -85,21 +85,17 @@ def evaluate_study(study: Study, predicted: Floats) -> dict[str, Any]:
         ``within_tasks``, the mean coefficient over the groups, if there are any; and Spearman's
         coefficient of `score_brevity`. Undefined coefficients are None.
     """
-    prompts = list(study.prompts)
-
-    def correlate(values: Floats) -> float | None:
-        return _round(spearman_qpp(values, study.scores)["spearman_qpp"])
-
-    report = qpp_report(predicted, study.scores, measures=("spearman",))["spearman_qpp"]
+    own = spearman_qpp(predicted, study.scores)
+    fewer_words = spearman_qpp(score_brevity(study.prompts), study.scores)
     row: dict[str, Any] = {
-        "prompts": len(prompts),
-        "spearman": correlate(predicted),
-        "interval": [_round(report["ci_low"]), _round(report["ci_high"])],
+        "prompts": len(study.prompts),
+        "spearman": _round(own.statistic),
+        "interval": [_round(end) for end in own.interval()],
     }
     if study.groups is not None:
         within = correlate_in_groups(predicted, np.array(study.scores), np.array(study.groups))
         row["within_tasks"] = _round(float(np.mean(within))) if within else None
-    return row | {FEWER_WORDS: correlate(score_brevity(prompts))}
+    return row | {FEWER_WORDS: _round(fewer_words.statistic)}
 
 
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
@@ -159,7 +155,6 @@ class TextData:
         self.scores_on_train = recipe.read_evaluation(predictor_type, self.train, self.validation)
         self.goals = read_training_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
-        assert recipe.captions is not None
         self.captions = [normalise_prompt(text) for text in read_captions(recipe.captions, known)]
         has_studies = learns_studies or recipe.sources_dir is not None
         self.sources = read_studies(recipe.sources_dir) if has_studies else {}

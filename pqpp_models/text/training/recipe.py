@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.checkpoint import check_checkpoint_folder, read_config
+from pqpp_backbones.checkpoint import check_checkpoint_folder
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
@@ -14,10 +14,9 @@ from pqpp_backbones.training.publish import check_no_result, get_library_version
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option, quote
-from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
-from pqpp_models.record.record import FittedRows, TrainingRecord
+from pqpp_models.record.record import FittedRows
 from pqpp_models.text.training.settings import (
     DistilSettings,
     EnsembleTuning,
@@ -101,17 +100,16 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 f"`train_only` needs training on {self.validation_split} too; set `train_split` to "
                 f"{self.train_split}+{self.validation_split}, or remove `train_only`"
             )
-        folder = expand(self.train_only)
-        config = read_config(folder)
-        scores, rows = config.get("evaluation"), TrainingRecord.read(folder, config).rows
+        other = Predictor.from_pretrained(self.train_only)
+        scores, rows = other.details.get("evaluation"), other.record.rows
         is_scored = isinstance(scores, dict) and "validation" in scores
         has_learned = is_scored and "fitted_rows" in scores
         if rows is not None:
             has_learned |= bool(rows.contains(validation.as_table).any())
-        if config["predictor_type"] != predictor_type or not is_scored or has_learned:
+        if other.name != predictor_type or not is_scored or has_learned:
             raise PqppError(
                 f"`train_only` must be a {predictor_type} predictor that was evaluated on "
-                f"{self.validation_split} and not fitted to it; choose another folder than {folder}"
+                f"{self.validation_split} and not fitted to it; choose another folder"
             )
         return {**scores, "fitted_on": "train"}
 

@@ -8,7 +8,8 @@ the prompts within a study is learned. The mean prediction is set by GenAI-Bench
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
 
 
 def correlate_in_groups(
-    predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
+    predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_]
 ) -> list[float]:
     """Return Spearman's coefficients in the groups of at least three prompts.
 
@@ -103,8 +104,6 @@ def correlate_in_groups(
     >>> [round(one, 6) for one in rho]
     [1.0]
     """
-    if groups is None:
-        return []
     coefficients = []
     for label in dict.fromkeys(groups.tolist()):
         mine = groups == label
@@ -217,23 +216,14 @@ def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
     others = {name: study for name, study in studies.items() if name not in left_out}
     for name, study in others.items():
-        rows = [at for at, prompt in enumerate(study.prompts) if normalise(prompt) not in held]
-        prompts, scores = [study.prompts[at] for at in rows], [study.scores[at] for at in rows]
-        groups = study.groups and [study.groups[at] for at in rows]
-        others[name] = replace(study, prompts=prompts, scores=scores, groups=groups)
+        kept = [normalise(prompt) not in held for prompt in study.prompts]
+        columns: Any = (study.prompts, study.scores, study.groups)
+        others[name] = Study(*(column and [*compress(column, kept)] for column in columns))
     return others
 
 
 def _average_duplicates(rows: Scores) -> Study:
-    scores: dict[str, list[float]] = {}
-    first: dict[str, str] = {}
-    groups: dict[str, list[str]] = {}
-    for prompt, score, *group in rows:
-        if score is not None:
-            key = normalise(prompt)
-            scores.setdefault(key, []).append(float(score))
-            first.setdefault(key, prompt)
-            groups[key] = group
-    means = [float(np.mean(values)) for values in scores.values()]
-    tasks = [task for group in groups.values() for task in group]
-    return Study(list(first.values()), means, tasks or None)
+    table = pd.DataFrame(rows).dropna(subset=[1])
+    same = table.groupby(table[0].map(normalise), sort=False)
+    means = [float(np.mean(scores.to_numpy(float))) for _, scores in same[1]]
+    return Study(list(same[0].first()), means, list(same[2].last()) if 2 in table else None)

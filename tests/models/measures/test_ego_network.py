@@ -168,7 +168,7 @@ class TestVectors:
             ("x.vec", b"cat 1.0 2.0\ndog 1.0\n", "word vectors cannot be read"),
             ("x.vec", b"cat one two\n", "word vectors cannot be read"),
             ("x.vec", b"cat nan 1\n", "NaN or infinity"),
-            ("x.vec", b"", "must be a non-empty matrix"),
+            ("x.vec", b"", "0 words have vectors"),
         ],
     )
     def test_damaged_files_are_refused(self, tmp_path, name, content, said):
