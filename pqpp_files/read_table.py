@@ -16,6 +16,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats import (
     ADDED,
+    ROW,
     UNNAMED,
     Columns,
     Format,
@@ -182,8 +183,7 @@ def read_table(
     source = open_format(path, columns, plain, kinds)
     source.has_header = header
     cells = source.read()
-    missing = [name for name in columns or () if name not in cells]
-    if missing:
+    if missing := [name for name in columns or () if name not in cells]:
         raise _make_column_error(source, missing, remedy)
     table = Table(source.path, cells, source, remedy)
     index = source.index if columns is None else ()
@@ -233,7 +233,7 @@ def read_columns(
         if row is not None:
             kind = "a list" if isinstance(column[row], list) else "an object"
             fault = f"column {name!r} is {kind}, expected one value; give each value its own row"
-            raise FileError(f"{source.locate(row)}: {fault}")
+            raise FileError(f"{source.locate(table[ROW][row] if ROW in table else row)}: {fault}")
     return table, source.names
 
 

@@ -292,8 +292,7 @@ class JsonLines(Format):
         """Yield the non-blank lines with their numbers."""
         with self.source.open() as file:
             for number, line in enumerate(file, 1):
-                text = line.removeprefix(BOM if number == 1 else b"").strip()
-                if text:
+                if text := line.removeprefix(BOM if number == 1 else b"").strip():
                     yield number, text
 
     def _to_columns(self, records: list[Any]) -> Columns:
