@@ -147,6 +147,8 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     person = {"annotator": "user_hash"}
     if "path1" in names:
         sides = {"image_a": "path1", "image_b": "path2", "model_a": "model1", "model_b": "model2"}
+        if any(int(n) > 100 for record in records for n in record.get("choice_dist") or ()):
+            raise BenchmarkError(f"{path}: choice_dist has a count above 100; correct the file")
         counted = (
             {**record, "choice": word}
             for record in records
