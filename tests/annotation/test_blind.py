@@ -312,8 +312,7 @@ def test_ids_of_images_are_random_a_person_and_in_no_order(tmp_path):
         first += of[by_table[0].id] < of[by_table[1].id]
         other = come(store)
         assert other.get(task["images"][0]["url"]).status_code == 403
-    assert len(set(names)) == 6
-    assert 0 < first < 6
+    assert len(set(names)) == 6 and 0 < first < 6
     store.close()
 
 

@@ -114,8 +114,7 @@ def test_real_verdicts(real_data):
 @pytest.mark.realdata
 def test_real_prompts(real_data):
     rows = load(real_data / "gimbrr", split="test")
-    assert len(rows) == 2302
-    assert sum(task.startswith("img2img") for task in rows["task"]) == 200
+    assert len(rows) == 2302 and sum(task.startswith("img2img") for task in rows["task"]) == 200
     assert len(set(rows["task"])) == 19
     assert sum(map(len, rows["linked_prompts"])) == 2551
     first, tenth, last = rows[0], rows[9], rows[-1]

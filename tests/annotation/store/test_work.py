@@ -143,8 +143,7 @@ def test_orders_are_each_persons_own_and_stay_when_prompts_are_added(made):
     assert add_prompts(store.study, store.study.root / "prompts.csv") == 8
     assert [reserve_item(store, one).prompt for one in people] == before
     orders = [tuple(shown.prompt for shown in do_all(store, one)) for one in people]
-    assert len(set(orders)) == 3
-    assert all(len(order) == 20 for order in orders)
+    assert len(set(orders)) == 3 and all(len(order) == 20 for order in orders)
     pictures = [
         [image.id for image in get_item(store, person, past.assignment).images]
         for person in people
