@@ -168,8 +168,8 @@ def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]
-    if len(images) != len(judgments):
-        what = f"expected one judgment per image ({len(images)}), got {len(judgments)}"
+    if not len(images) == len(judgments) <= 200:
+        what = f"expected one judgment per image, up to 200 ({len(images)}), got {len(judgments)}"
         raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {what}; correct the record")
     return list(zip(images, judgments, strict=True))
 

@@ -108,8 +108,7 @@ def _load_image_column(kept: Any, name: str, image_dir: str | Path | None) -> pa
         for name in names
     ]
     paths = [join_inside(folder, file) for file in files]
-    missing = [path for path in paths if not path.is_file()]
-    if missing:
+    if missing := [path for path in paths if not path.is_file()]:
         what = f"image of {name} not found ({len(missing)} of {len(paths)} are missing)"
         raise BenchmarkError(f"{missing[0]}: {what}; set `image_dir` to the folder of all images")
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)

@@ -172,8 +172,7 @@ def write_benchmark(
         if extras.votes and not built.generation.table.has_scores:
             subsets["votes"] = split_votes(built, numbers[0])
     if built.preferences:
-        compared = list_compared_images(built)
-        if compared is not None:
+        if (compared := list_compared_images(built)) is not None:
             where = "compared_images" if "images" in subsets else "images"
             subsets[where] = split_images(built, compared, *how)
         if extras.votes:

@@ -31,8 +31,7 @@ def test_prompts(tmp_path):
     assert rows[1]["prompt"] == "Cow, unicycle "  # published so
     assert rows[1]["representations"] == ["cow", "unicycle"]
     assert rows["linked_prompts"][:] == [[3], [3, 4], [], []]
-    assert rows["img2img_instructions"][3] == "a.jpeg on b.jpeg"
-    assert rows["common"][1] is True
+    assert rows["img2img_instructions"][3] == "a.jpeg on b.jpeg" and rows["common"][1] is True
 
 
 def test_annotations_are_joined_and_quirks_kept(tmp_path):

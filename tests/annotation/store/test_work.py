@@ -187,8 +187,7 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
     answer(store, person, shown, {"label": 0})  # a slip of the finger is mended before the end
     is_right, expected = get_training_feedback(store, person, shown.assignment)
-    assert is_right is False
-    assert expected == {image.id: {"label": 2} for image in shown.images}
+    assert is_right is False and expected == {image.id: {"label": 2} for image in shown.images}
     with pytest.raises(AnnotationError, match="answered this practice item"):
         answer(store, person, shown)
     with pytest.raises(AnnotationError, match="cannot be skipped"):

@@ -152,8 +152,7 @@ def test_an_answer_that_does_not_fit_is_told_in_one_line(make_client, change, co
     headers = {"X-CSRF-Token": state["csrf"]}
     answer = client.post("/api/answers", json=sent | change, headers=headers)
     assert answer.status_code == code
-    assert "\n" not in answer.text
-    assert count_answers(client.store) == 0
+    assert "\n" not in answer.text and count_answers(client.store) == 0
 
 
 def test_a_page_without_its_token_can_send_nothing(make_client):
@@ -270,8 +269,7 @@ def test_leaving_ends_every_session(make_client):
     send(client, state, state["task"]["images"][0]["id"], {"label": 2})
     form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
     answer = client.post("/withdraw", data=form)
-    assert "deleted" in answer.text
-    assert count_answers(client.store) == 0
+    assert "deleted" in answer.text and count_answers(client.store) == 0
     assert client.get("/work").headers["location"].startswith("/sign-in")
     assert other.get("/work").headers["location"].startswith("/sign-in")
     assert client.get(link).status_code == 403 or join(client, link).status_code == 403
