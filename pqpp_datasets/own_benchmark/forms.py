@@ -48,8 +48,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         BenchmarkError: The file has another format.
     """
     assert options.from_format is not None
-    columns = READ_ALONE.get(options.from_format)
-    if columns is not None:
+    if (columns := READ_ALONE.get(options.from_format)) is not None:
         columns = (*columns, *options.columns.values())
     try:
         source = open_format(Input(path, options.encoding), columns, None, _TABLES)
@@ -84,8 +83,7 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
     """
     rows, questions = found.rows, found.questions
     called = find_role_columns(name for row in rows for name in row)
-    named = {role: name for role, name in options.columns.items() if role in _KIND_OF_ANSWER}
-    if named:
+    if named := {r: name for r, name in options.columns.items() if r in _KIND_OF_ANSWER}:
         role, question = next(iter(named.items()))
     elif options.models or options.annotators or options.questions:
         role, question = "label", ""
