@@ -16,7 +16,7 @@ from pqpp_annotation.kinds.kind import TASK_KINDS
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Dataset, ResultOptions
 from pqpp_cli.output import emit
-from pqpp_files.errors import FileError, PqppError
+from pqpp_files.errors import FileError, PqppError, describe
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
@@ -66,7 +66,13 @@ class StudyFile(Group):
                 study = store.study
                 files = [study.root / study.prompts, study.root / f".{study.name}.secret"]
                 check_output(output, [*files, store.name] if store.is_sqlite else files)
-            yield store
+            try:
+                yield store
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                if isinstance(error, PqppError):
+                    raise
+                line = f"{store.name} is damaged ({describe(error, named=False)}); restore a backup"
+                raise PqppError(line) from error
 
 
 class ServerAddress(Group):
@@ -251,8 +257,7 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
             raise PqppError(f"`set` is {name}={value}; write NAME=VALUE, such as control.count=20")
         place = settings
         for group in groups:
-            place = place.setdefault(group, {})
-            if not isinstance(place, dict):
+            if not isinstance(place := place.setdefault(group, {}), dict):
                 raise PqppError(f"`set` gives values for both {group} and {name}; remove one")
         try:
             place[last] = parse_yaml(value, name)

@@ -39,8 +39,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     look: dict = {"colalign": ("left", "right", "right", "left") if rows else None}
     look |= {"maxcolwidths": [text_width, None, None, text_width], "disable_numparse": True}
     header = ("prompt", "people", "captions", "verdict")
-    form = "github" if is_markdown else "simple"
-    text = tabulate(rows, header, form, **look)
+    text = tabulate(rows, header, "github" if is_markdown else "simple", **look)
     return f"{text}\n\npeople, captions: percentage of user prompts and captions that are harder"
 
 

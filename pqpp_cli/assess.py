@@ -125,8 +125,7 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             from pqpp_feedback.assess.verdicts import read_verdicts, rescore, write_verdicts
 
             rows = rescore(read_verdicts(self.evidence), assessors)
-            first = next(rows, None)
-            if first is None:
+            if (first := next(rows, None)) is None:
                 names = " or ".join(assessor.name for assessor in assessors)
                 raise PqppError(f"{self.evidence} has no verdicts of {names}; name another file")
             count = write_verdicts(self.output, itertools.chain([first], rows))

@@ -176,8 +176,7 @@ def check_outputs(command: Any) -> None:
     """
     roles = {field.name: command.get_path_role(field.name) for field in get_fields(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
-    outputs = {name: value for name, value in given.items() if roles[name] in _OUTPUTS}
-    if not outputs:
+    if not (outputs := {name: value for name, value in given.items() if roles[name] in _OUTPUTS}):
         return
     read = {name: value for name, value in given.items() if roles[name] and name not in outputs}
     inputs = _find_paths(list(read.values()), Path.is_file)

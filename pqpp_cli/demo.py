@@ -120,8 +120,7 @@ def _load_validation_rows() -> tuple[Any, str]:
     from pqpp_datasets.sources import get_release
 
     benchmark = BENCHMARKS[_CONFIG]
-    folder = find_local_folder(benchmark, None)
-    if folder is None:
+    if (folder := find_local_folder(benchmark, None)) is None:
         published, cache = get_release(benchmark.folders[0]), Path(config.DOWNLOADED_DATASETS_PATH)
         try:
             folder = download_release(published, benchmark.files(None, "validation"), cache)

@@ -121,8 +121,7 @@ def format_cross_validation(fitted: RidgePredictor) -> str:
 
     training = fitted.details["training"]
     measures = ("pearson", "kendall", "spearman", "ci_low", "ci_high", "coverage")
-    figures = training["cross_validation"]
-    if not figures:
+    if not (figures := training["cross_validation"]):
         return f"fitted to {training['prompts']} prompts"
     rows = [
         (name, training["scores"][name], *(scores[measure] for measure in measures), form)

@@ -76,8 +76,7 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
     """Print columns in a format of `TABLE_STYLES`, or write them to a file."""
-    form = encode_table if style in BINARY_STYLES else format_table
-    emit(form(style, columns), output, style)
+    emit((encode_table if style in BINARY_STYLES else format_table)(style, columns), output, style)
 
 
 def print_notes(*lines: str) -> None:

@@ -93,8 +93,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 folder = _download(benchmark, dl_manager.download_config)
             else:
                 compare_with_published(benchmark, folder)
-            splits = find_splits(benchmark, folder)
-            if not splits:
+            if not (splits := find_splits(benchmark, folder)):
                 missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
                 remedy = f"set data_dir= to the folder that contains the files of {benchmark.name}"
                 raise BenchmarkError(f"{missing} not found; {remedy}")

@@ -38,8 +38,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
             raise BenchmarkError(f"data_dir {str(data_dir)!r} is not a folder; {remedy}")
         path = folder.parent if folder.name == "dataset" else folder
         return path if find_splits(benchmark, path) else _find_subfolder(folder, benchmark) or path
-    root = os.environ.get(ENVIRONMENT_VARIABLE)
-    if not root:
+    if not (root := os.environ.get(ENVIRONMENT_VARIABLE)):
         return None
     if not Path(root).is_dir():
         remedy = f"set {ENVIRONMENT_VARIABLE} to a folder with {' or '.join(benchmark.folders)}"

@@ -191,8 +191,7 @@ def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> Non
     Raises:
         BenchmarkError: The content does not match the schema.
     """
-    error = next(_get_validator(form).iter_errors(value), None)
-    if error is not None:
+    if (error := next(_get_validator(form).iter_errors(value), None)) is not None:
         where = "".join(f", {part!s:.40}" for part in error.absolute_path)
         wanted = error.schema["description"]
         got = f"got {error.instance!r:.60}"

@@ -32,8 +32,7 @@ def install_command(extra: str) -> str:
         True
     """
     origin = _read_direct_url()
-    where = "+".join(filter(None, (origin.get("vcs"), origin.get("url"))))
-    if not where:
+    if not (where := "+".join(filter(None, (origin.get("vcs"), origin.get("url"))))):
         return f"pip install 'pqpp[{extra}]'"
     if where.startswith("file:"):
         return f"pip install '.[{extra}]' in the folder that pqpp was installed from"

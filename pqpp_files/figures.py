@@ -65,6 +65,8 @@ def format_tables(style: str, tables: Sequence[ResultTable], notes: Sequence[str
             for row in table.rows
         ]
         text = tabulate(rows, [*map(readable, table.columns)], form, disable_numparse=True)
+        if form == "latex":  # after the end of a row, these would be its options
+            text = text.replace("\n [", "\n {}[").replace("\n *", "\n {}*")
         blocks.append(f"{heading.format(readable(table.title))}\n{text}")
     return "\n\n".join([*blocks, *("% " * (form == "latex") + readable(line) for line in notes)])
 

@@ -183,8 +183,7 @@ def read_table(
     source = open_format(path, columns, plain, kinds)
     source.has_header = header
     cells = source.read()
-    missing = [name for name in columns or () if name not in cells]
-    if missing:
+    if missing := [name for name in columns or () if name not in cells]:
         raise _make_column_error(source, missing, remedy)
     table = Table(source.path, cells, source, remedy)
     index = source.index if columns is None else ()

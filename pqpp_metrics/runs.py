@@ -506,8 +506,7 @@ def compare_runs(
     rules = Rules(ties, relevance_level, judged_only)
     qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
     tables = {name: _score_run(run, qrels, measures, missing, rules) for name, run in runs.items()}
-    common = set.intersection(*(set(queries) for queries, _ in tables.values()))
-    if not common:
+    if not (common := set.intersection(*(set(queries) for queries, _ in tables.values()))):
         raise MetricInputError("the runs have no query in common; use runs of the same queries")
     summaries = {}
     for name, (queries, values) in tables.items():

@@ -255,8 +255,7 @@ def _match_rows(
             if text:
                 fault = f"duplicate {name} {_shorten(text)!r}; remove the duplicates to join rows"
             raise MetricInputError(f"{file.table.locate(row)}: {fault}")
-    common = set.intersection(*map(set, places))
-    if not common:
+    if not (common := set.intersection(*map(set, places))):
         came = f"{' and '.join(file.path for file in files)} have no "
         came += f"{' and '.join(dict.fromkeys(names))} in common"
         raise MetricInputError(f"{came}; give matching files, or name the id column with `id`")

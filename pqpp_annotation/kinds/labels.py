@@ -137,7 +137,7 @@ class Relevance(LabelKind):
 
     def choose_variant(self, settings: Fields) -> TaskKind:
         """Return the kind with four grades, or with two if `grades` is "binary"."""
-        grades = settings.get("grades", "pqpp")
+        grades = str(settings.get("grades", "pqpp"))
         if grades not in _GRADES:
             hint = did_you_mean(grades, _GRADES)
             raise AnnotationError(f"task.grades: unknown value {grades!r:.40}; {hint}")

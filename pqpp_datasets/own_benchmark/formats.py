@@ -147,6 +147,8 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     person = {"annotator": "user_hash"}
     if "path1" in names:
         sides = {"image_a": "path1", "image_b": "path2", "model_a": "model1", "model_b": "model2"}
+        if any(int(n) > 100 for record in records for n in record.get("choice_dist") or ()):
+            raise BenchmarkError(f"{path}: choice_dist has a count above 100; correct the file")
         counted = (
             {**record, "choice": word}
             for record in records
@@ -166,8 +168,8 @@ def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]
-    if len(images) != len(judgments):
-        what = f"expected one judgment per image ({len(images)}), got {len(judgments)}"
+    if not len(images) == len(judgments) <= 200:
+        what = f"expected one judgment per image, up to 200 ({len(images)}), got {len(judgments)}"
         raise BenchmarkError(f"{locate_row(path, record[ROW])}: {what}; correct the record")
     return list(zip(images, judgments, strict=True))
 

@@ -48,8 +48,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         BenchmarkError: The file has another format.
     """
     assert options.from_format is not None
-    columns = READ_ALONE.get(options.from_format)
-    if columns is not None:
+    if (columns := READ_ALONE.get(options.from_format)) is not None:
         columns = (*columns, *options.columns.values())
     try:
         source = open_format(Input(path, options.encoding), columns, None, _TABLES)
@@ -83,8 +82,7 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
     """
     rows, questions = found.rows, found.questions
     called = find_role_columns(name for row in rows for name in row)
-    named = {role: name for role, name in options.columns.items() if role in _KIND_OF_ANSWER}
-    if named:
+    if named := {r: name for r, name in options.columns.items() if r in _KIND_OF_ANSWER}:
         role, question = next(iter(named.items()))
     elif options.models or options.annotators or options.questions:
         role, question = "label", ""
@@ -160,8 +158,7 @@ def read_long_table(
         for role in ("image", "annotator"):  # an empty column is ignored
             if role in rows and not any(map(str.strip, rows[role].cat.categories)):
                 del rows[role]
-        missing = [table.get_column(role) for role in ("prompt", "model") if role not in rows]
-        if missing:
+        if missing := [table.get_column(r) for r in ("prompt", "model") if r not in rows]:
             _refuse_missing(table, kind, missing, table.columns, options)
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled_roles):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
@@ -193,6 +190,10 @@ def read_long_table(
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.parse_values(role, parse_number, "expected a finite number")
+    for role in filter(rows.__contains__, ("model", "model_a", "model_b")):
+        if (count := len(rows[role].cat.categories)) > 500:
+            what = f"{table.get_column(role)!r} names {count} models, more than 500"
+            raise BenchmarkError(f"{table.name}: {what}; set `columns` {role}=COLUMN")
     rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
     return table
 

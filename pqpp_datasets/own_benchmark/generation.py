@@ -89,7 +89,10 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     rule, scale, values = choose_aggregation(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
     depth = index_within_groups(votes.item[counted])
-    matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
+    shape = len(votes.first), int(depth.max(initial=0)) + 1
+    if shape[0] * shape[1] > 10**8:
+        raise BenchmarkError("one of {} images has {} votes; leave some of them out".format(*shape))
+    matrix = np.full(shape, np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]
     of_images, notes = score_images(rule, matrix, scale), []

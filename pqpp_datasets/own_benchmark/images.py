@@ -103,8 +103,7 @@ def _load_image_column(kept: Any, name: str, image_dir: str | Path | None) -> pa
         raise BenchmarkError(f"{came}; set `image_dir` to the folder of the images")
     folder = expand(image_dir).absolute()
     paths = [join_inside(folder, _ADDRESS.sub(r"\1", name)) for name in names]
-    missing = [path for path in paths if not path.is_file()]
-    if missing:
+    if missing := [path for path in paths if not path.is_file()]:
         what = f"image of {name} not found ({len(missing)} of {len(paths)} are missing)"
         raise BenchmarkError(f"{missing[0]}: {what}; set `image_dir` to the folder of all images")
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)

@@ -174,8 +174,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
         BenchmarkError: There are no files.
     """
     root = expand(folder).absolute()
-    paths = [path for path in walk_files(root) if path.suffix == ".parquet"]
-    if not paths:
+    if not (paths := [path for path in walk_files(root) if path.suffix == ".parquet"]):
         raise BenchmarkError(f"pickapic_dir={str(folder)!r} contains no Pick-a-Pic Parquet files")
     return paths
 

@@ -206,8 +206,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
     """
     from jsonschema.exceptions import best_match
 
-    error = best_match(_get_validator().iter_errors(questionnaire))
-    if error is not None:
+    if (error := best_match(_get_validator().iter_errors(questionnaire))) is not None:
         where = "".join(f"[{part!r}]" for part in error.absolute_path)
         reason = " ".join(error.message.split())[:200]
         raise BenchmarkError(f"questionnaire{where}: {reason}; see questionnaire.schema.json")

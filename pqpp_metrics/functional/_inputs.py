@@ -126,8 +126,7 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
     """
     if isinstance(value, str):
         raise MetricInputError(f"`{name}` must be a list of {what}; got a single string")
-    entries = as_list(name, value)
-    if not entries:
+    if not (entries := as_list(name, value)):
         raise MetricInputError(f"`{name}` must not be empty; add {what}")
     return entries
 

@@ -68,16 +68,19 @@ def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
     n, categories = int(items.max()) + 1, len(values)
     if categories == 1:
         return 1.0, np.ones(n)
-    counts = np.bincount(items * categories + codes, minlength=n * categories).reshape(n, -1)
-    number = counts.sum(axis=1)
-    shares = counts / number[:, None]
-    rarity = (1 - shares.mean(axis=0)) / (categories - 1)
+    pair, counts = np.unique(items * categories + codes, return_counts=True)
+    item, code = np.divmod(pair, categories)  # a table of all items and categories may be huge
+    number = np.bincount(items)
+    shares = counts / number[item]
+    prevalence = np.bincount(code, shares) / n
+    rarity = (1 - prevalence) / (categories - 1)
     several = number > 1
-    agreeing = (counts * (counts - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1)
-    by_chance = float(shares.mean(axis=0) @ rarity)
+    agreeing = np.bincount(item, counts * (counts - 1)) / np.maximum(number * (number - 1), 1)
+    by_chance = float(prevalence @ rarity)
     own = several * (agreeing - by_chance) / several.mean() / (1 - by_chance)
     value = float(own.mean())
-    return value, own - 2 * (1 - value) * (shares @ rarity - by_chance) / (1 - by_chance)
+    expected = np.bincount(item, shares * rarity[code])
+    return value, own - 2 * (1 - value) * (expected - by_chance) / (1 - by_chance)
 
 
 def as_votes(name: str, labels: Values) -> tuple[np.ndarray, np.ndarray]:

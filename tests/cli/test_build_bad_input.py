@@ -37,8 +37,7 @@ def test_invalid_votes_are_one_line_and_replace_no_file(kept, tmp_path, capsys):
         found = capsys.readouterr()
         assert found.out == "" and found.err.startswith("pqpp: error: v.csv, line 2: not UTF-8")
         assert found.err.count("\n") == 1
-    assert contents(tmp_path / "b") == kept
-    assert not (tmp_path / "new").exists()
+    assert contents(tmp_path / "b") == kept and not (tmp_path / "new").exists()
     file("s.csv", "A,i,m,5", header="prompt,image,model,score")
     for more, hint in ((["b"], "--overwrite"), (["c", "--columns", "label=scores"], "'score'")):
         assert main(["build", "s.csv", "--output", *more]) == 2

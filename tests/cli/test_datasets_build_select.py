@@ -73,8 +73,7 @@ def test_commands_of_the_page_on_votes(real_data, tmp_path, monkeypatch, capsys,
     monkeypatch.chdir(tmp_path)
     words = shlex.split(line.replace("$DATA", str(real_data)))[1:]
     name = words[words.index("--output") + 1]
-    assert main(words) == 0
-    assert "written: " in capsys.readouterr().out
+    assert main(words) == 0 and "written: " in capsys.readouterr().out
     splits = Path(name, "data").glob("*.parquet")
     assert sum(pq.read_metadata(one).num_rows for one in splits) == ROWS[name.removeprefix("my_")]
 

@@ -231,6 +231,9 @@ def test_hpd(tmp_path):
     path.write_text(json.dumps(third))
     expected = shares(pairs.assign(share=0.25 + 0.5 * pairs.share))
     compare(build(path, from_format="hpd"), expected, "rate")
+    path.write_text(json.dumps([third[0] | {"choice_dist": [10**9, 0]}]))
+    with pytest.raises(BenchmarkError, match="above 100"):
+        build(path, from_format="hpd")
     path.write_text(json.dumps([{"prompt": "a", "image_path": ["m/1", "n/2", "o/3"],
                                  "rank": [2, 1, 3]}]))  # fmt: skip
     built = build(path, from_format="hpd", model_pattern="^(.)", prior_wins=1)

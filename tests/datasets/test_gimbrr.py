@@ -31,8 +31,7 @@ def test_prompts(tmp_path):
     assert rows[1]["prompt"] == "Cow, unicycle "  # published so
     assert rows[1]["representations"] == ["cow", "unicycle"]
     assert rows["linked_prompts"][:] == [[3], [3, 4], [], []]
-    assert rows["img2img_instructions"][3] == "a.jpeg on b.jpeg"
-    assert rows["common"][1] is True
+    assert rows["img2img_instructions"][3] == "a.jpeg on b.jpeg" and rows["common"][1] is True
 
 
 def test_annotations_are_joined_and_quirks_kept(tmp_path):
@@ -114,8 +113,7 @@ def test_real_verdicts(real_data):
 @pytest.mark.realdata
 def test_real_prompts(real_data):
     rows = load(real_data / "gimbrr", split="test")
-    assert len(rows) == 2302
-    assert sum(task.startswith("img2img") for task in rows["task"]) == 200
+    assert len(rows) == 2302 and sum(task.startswith("img2img") for task in rows["task"]) == 200
     assert len(set(rows["task"])) == 19
     assert sum(map(len, rows["linked_prompts"])) == 2551
     first, tenth, last = rows[0], rows[9], rows[-1]

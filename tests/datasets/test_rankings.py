@@ -6,6 +6,8 @@ import random
 import pytest
 from support.votes import build, scores, write
 
+from pqpp_datasets.errors import BenchmarkError
+
 HEADER = "prompt,model,annotator,rank"
 
 
@@ -51,3 +53,10 @@ def test_the_best_is_first_and_a_model_may_have_a_column(tmp_path):
         build(rankings=wide, prior_wins=0.5, models=("m", "n", "o", "p")),
     ):
         assert {name: scores(built, name)["A"] for name in expected} == expected
+
+
+@pytest.mark.parametrize(("rows", "fault"), [(501, "501 models"), (201, "201 rows, more than 200")])
+def test_rankings_of_too_many_are_refused(tmp_path, rows, fault):
+    path = write(tmp_path / "r.csv", *(f"P,m{n},x,1" for n in range(rows)), header=HEADER)
+    with pytest.raises(BenchmarkError, match=fault):
+        build(rankings=path)

@@ -364,3 +364,10 @@ def test_same_text_with_ids_of_their_own(tmp_path):
         values = {number: value for number, (value, _) in found.items()}
         assert values == {"1": 5.0, "2": 1.0, "3": 3.0, "4": 3.0}
         assert found["1"][1] == found["2"][1]  # no text is in two splits
+
+
+def test_an_image_of_too_many_votes_is_refused(tmp_path):
+    rows = [f"p{number},i{number},m,{number % 4 - 1}" for number in range(20_000)]
+    path = write(tmp_path / "v.csv", *rows, *rows[:1] * 6_000, header="prompt,image,model,label")
+    with pytest.raises(BenchmarkError, match="has 6001 votes"):
+        build(path)

@@ -81,8 +81,7 @@ def test_what_is_there_is_not_made_again_and_a_rerun_adds(tmp_path):
     assert (again.made, again.skipped) == (1, 3) and contents(tmp_path) == before
     assert generate(Drawn(), PROMPTS, tmp_path, 3).made == 8
     lines = (tmp_path / "images/metadata.jsonl").read_text().splitlines()
-    assert len(lines) == 12
-    assert json.loads(lines[0])["file_name"] == "p-0/drawn_0.png"
+    assert len(lines) == 12 and json.loads(lines[0])["file_name"] == "p-0/drawn_0.png"
 
 
 def test_flags_are_kept_and_blank_prompts_have_no_image(tmp_path):
@@ -253,8 +252,7 @@ def test_a_dropped_encoder_is_not_loaded_and_one_that_was_not_saved_is_not_misse
         assert generator.pipeline.text_encoder_3 is None
         (made,) = generator.generate([ImageRequest("p", "a red cat", 0, 7)])
         images.append(made.image.tobytes())
-    assert images[0] == images[1]
-    assert generator.settings["guidance_scale"] == 7.0
+    assert images[0] == images[1] and generator.settings["guidance_scale"] == 7.0
 
 
 def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):

@@ -129,6 +129,7 @@ def test_ac1_is_irrcacs():
     assert gwet_ac1(rare) == pytest.approx(expected, abs=1e-6)
     assert cohen_kappa(*zip(*rare, strict=True)).statistic < 0
     assert gwet_ac1([[1, 1], [1, 1]])["gwet_ac1"] == 1
+    assert gwet_ac1(np.arange(200_000).reshape(-1, 2)).statistic == pytest.approx(-1 / 199_999)
 
 
 def test_labels_of_text_are_those_of_numbers():

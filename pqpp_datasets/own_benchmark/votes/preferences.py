@@ -234,8 +234,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
         return replace(scale, missing=scale.missing | missing)
     words = dict(_CHOICES)
     came = {fold_label(text) for text in table.rows["choice"].cat.categories} - missing
-    numbers = came & {number for values in NUMBER_FORMS.values() for number in values}
-    if numbers:
+    if numbers := came & {number for values in NUMBER_FORMS.values() for number in values}:
         called = table.get_column("choice")
         fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
         if options.scale in NUMBER_FORMS or called in _SHARES:
@@ -302,6 +301,9 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
     entries = pd.DataFrame({"ranking": ranking, "row": np.arange(len(rows))})[~np.isnan(rank)]
     entries = entries.sort_values("ranking", kind="stable")
+    if (most := np.bincount(ranking).max()) > 200:
+        remedy = "name the annotators, or correct the prompts"
+        raise BenchmarkError(f"{table.name}: a ranking has {most} rows, more than 200; {remedy}")
     both = entries.merge(entries, on="ranking").query("row_x < row_y")
     first, second = both["row_x"].to_numpy(), both["row_y"].to_numpy()
     model = rows["model"].cat.codes.to_numpy()

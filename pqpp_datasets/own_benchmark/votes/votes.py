@@ -175,8 +175,7 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repea
         remedy = "keep one of the rows, or set `repeats` to first, last or mean"
         report_repeats(table, rows[keys], what, remedy)
         return rows
-    repeated = int(rows.duplicated(keys).sum())
-    if not repeated:
+    if not (repeated := int(rows.duplicated(keys).sum())):
         return rows
     counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
     which = "of one annotator on the same image or pair"

@@ -21,8 +21,7 @@ def test_answers():
         assert answer_error(KIND, {"label": label}, shown(1), {}) is None
     assert answer_error(KIND, {"label": -1}, shown(1), {})
     assert answer_error(KIND, {"label": None}, shown(1), {"unsure": False})
-    assert KIND.get_label({"label": None}) is None
-    assert KIND.get_label({"label": 0}) == 0.0
+    assert KIND.get_label({"label": None}) is None and KIND.get_label({"label": 0}) == 0.0
 
 
 def test_expected():
@@ -109,7 +108,8 @@ def test_export_is_read_by_build(tmp_path):
 
 
 def test_grades_that_there_are_not_are_refused():
-    with pytest.raises(AnnotationError, match="did you mean 'binary'"):
-        parse_study({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})
+    for grades in ("binery", ["binary"], 2.0):
+        with pytest.raises(AnnotationError, match=r"task\.grades: unknown value"):
+            parse_study({"name": "mine", "kind": "relevance", "task": {"grades": grades}})
     with pytest.raises(AnnotationError, match="unknown setting task"):
         parse_study({"name": "mine", "kind": "relevance", "task": {"unsure": True}})

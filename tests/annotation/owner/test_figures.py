@@ -176,8 +176,7 @@ def test_the_pace_tells_the_time_left(tmp_path):
         now[0] += DAY // 8
     look = monitor.get_overview(fresh=True)
     # Four items in half a day, six are left.
-    assert look.pace.per_day == pytest.approx(8)
-    assert look.pace.days_left == pytest.approx(0.75)
+    assert look.pace.per_day == pytest.approx(8) and look.pace.days_left == pytest.approx(0.75)
     assert look.progress.filled == 4 and look.progress.share == 0.4
     now[0] += 3 * DAY
     assert monitor.get_overview(fresh=True).pace.days_left is None

@@ -82,15 +82,17 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
     [
         "UPDATE item SET prompt = CAST(x'61ff62' AS TEXT)",  # no UTF-8
         "UPDATE study SET config = '[['",
+        "UPDATE answer SET created = 'yesterday'",
         # The library tells of a table's damaged text by an error that is none of its own.
         "PRAGMA writable_schema = ON;"
         "UPDATE sqlite_schema SET sql = CAST(x'63ff' AS TEXT) WHERE name = 'item'",
     ],
 )
 def test_a_damaged_database_is_told_in_a_line(damage, tmp_path, capsys):
-    small_store(tmp_path).close()
-    (database,) = tmp_path.glob("*.db")
-    with closing(sqlite3.connect(database)) as db:
+    store = small_store(tmp_path)
+    do_all(store, add_person(store, "ann").id)
+    store.close()
+    with closing(sqlite3.connect(store.name)) as db:
         db.executescript(damage)
         db.commit()
     words = ["export", str(tmp_path / "study.yaml"), "--output", str(tmp_path / "made")]

@@ -143,8 +143,7 @@ def test_orders_are_each_persons_own_and_stay_when_prompts_are_added(made):
     assert add_prompts(store.study, store.study.root / "prompts.csv") == 8
     assert [reserve_item(store, one).prompt for one in people] == before
     orders = [tuple(shown.prompt for shown in do_all(store, one)) for one in people]
-    assert len(set(orders)) == 3
-    assert all(len(order) == 20 for order in orders)
+    assert len(set(orders)) == 3 and all(len(order) == 20 for order in orders)
     pictures = [
         [image.id for image in get_item(store, person, past.assignment).images]
         for person in people
@@ -188,8 +187,7 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
     answer(store, person, shown, {"label": 0})  # a slip of the finger is mended before the end
     is_right, expected = get_training_feedback(store, person, shown.assignment)
-    assert is_right is False
-    assert expected == {image.id: {"label": 2} for image in shown.images}
+    assert is_right is False and expected == {image.id: {"label": 2} for image in shown.images}
     with pytest.raises(AnnotationError, match="answered this practice item"):
         answer(store, person, shown)
     with pytest.raises(AnnotationError, match="cannot be skipped"):

@@ -49,8 +49,7 @@ def send(client, state, image, value, name="a" * 16, **headers):
 def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
     client = make_client(consent="Agree?")
     link = invite(client)
-    assert get_people(client.store) == []
-    assert "Agree?" in client.get(link).text
+    assert get_people(client.store) == [] and "Agree?" in client.get(link).text
     assert get_people(client.store) == []  # looking at a link makes nobody
     answer = join(client, link)
     assert (answer.status_code, answer.headers["location"]) == (303, "/work")
@@ -152,8 +151,7 @@ def test_an_answer_that_does_not_fit_is_told_in_one_line(make_client, change, co
     headers = {"X-CSRF-Token": state["csrf"]}
     answer = client.post("/api/answers", json=sent | change, headers=headers)
     assert answer.status_code == code
-    assert "\n" not in answer.text
-    assert count_answers(client.store) == 0
+    assert "\n" not in answer.text and count_answers(client.store) == 0
 
 
 def test_a_page_without_its_token_can_send_nothing(make_client):
@@ -186,8 +184,7 @@ def test_every_answer_carries_the_headers(make_client):
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["x-frame-options"] == "DENY"
-        assert "server" not in headers
+        assert headers["x-frame-options"] == "DENY" and "server" not in headers
     assert client.get("/sign-in").headers["cache-control"] == "no-store"
 
 
@@ -271,8 +268,7 @@ def test_leaving_ends_every_session(make_client):
     send(client, state, state["task"]["images"][0]["id"], {"label": 2})
     form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
     answer = client.post("/withdraw", data=form)
-    assert "deleted" in answer.text
-    assert count_answers(client.store) == 0
+    assert "deleted" in answer.text and count_answers(client.store) == 0
     assert client.get("/work").headers["location"].startswith("/sign-in")
     assert other.get("/work").headers["location"].startswith("/sign-in")
     assert client.get(link).status_code == 403 or join(client, link).status_code == 403

@@ -87,8 +87,7 @@ def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(AnnotationError, match=said):
         serve(tmp_path / "study.yaml", port=port, **options)
-    assert signal.getsignal(signal.SIGTERM) is before
-    assert not (tmp_path / ".study.secret").exists()
+    assert signal.getsignal(signal.SIGTERM) is before and not (tmp_path / ".study.secret").exists()
 
 
 @pytest.mark.daily

@@ -29,8 +29,7 @@ def test_values_by_hand():
     descriptive, conceptual = table.rows
     assert (descriptive["queries"], conceptual["queries"]) == ("descriptive, 2", "conceptual, 1")
     # Query 0 has its two at ranks 1 and 3; query 1 has no answer.
-    assert descriptive["Recall@1"][0] == 0.5
-    assert descriptive["R-precision"][0] == 0.25
+    assert descriptive["Recall@1"][0] == 0.5 and descriptive["R-precision"][0] == 0.25
     assert descriptive["average precision"][0] == pytest.approx((1 + 2 / 3) / 4)
     ideal = 1 + 1 / np.log2(3)
     assert descriptive["nDCG"][0] == pytest.approx((1 + 1 / 2) / ideal / 2)
@@ -87,5 +86,4 @@ def test_the_command_prints_the_published_rows_beside(real_data, tmp_path, capsy
     found = json.loads(out)["tables"]
     assert [row["run"] for row in found["conqa"]["rows"]] == ["ours", "ours"]
     assert found["published"]["rows"][0]["nDCG"] == 0.48 and "count as 0" in err
-    assert main(words[:-1]) == 2
-    assert "missing --runs" in capsys.readouterr().err
+    assert main(words[:-1]) == 2 and "missing --runs" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from pqpp_files.figures import ResultTable, format_tables
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, read_published
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_latex
@@ -76,6 +77,9 @@ def test_names_that_begin_like_options_are_only_names(tmp_path):
     text = format_latex(made(names, ["price"]))
     assert text.replace("\n", "").isprintable()
     typeset(text, tmp_path)
+    rows = [{"name": name} for name in names]
+    text_of_rates = format_tables("latex", [ResultTable("r", "Rates", ["name"], rows)])
+    assert " {}[99cm] far" in text_of_rates and " {}*starred" in text_of_rates
     shown = [line.partition(" & ")[0] for line in text.splitlines() if line.count(" & ") == 2]
     assert "{}[99cm] far" in shown and "{}*starred" in shown
     assert "a$<$b$>$$|$c" in shown and r"a\textbackslash{}x00b" in text

@@ -98,8 +98,7 @@ def test_undo_and_removal(serve, visitor):
     undo.click()
     assert disks.count() == 2
     press(page, "Backspace", "Backspace", "Backspace")
-    assert disks.count() == 0
-    assert undo.is_disabled()
+    assert disks.count() == 0 and undo.is_disabled()
 
 
 def test_inappropriate_needs_no_scores(serve, visitor):
@@ -110,8 +109,7 @@ def test_inappropriate_needs_no_scores(serve, visitor):
     press(page, "Enter")
     to_the_end(page)
     [value] = values(served)
-    assert value["inappropriate"] is True
-    assert value["scores"] == {}
+    assert value["inappropriate"] is True and value["scores"] == {}
 
 
 def test_a_half_answer_outlives_the_tab(serve, visitor):
@@ -182,8 +180,7 @@ def test_an_earlier_answer_is_changed(serve, visitor):
     page.wait_for_function("() => !document.querySelector('.canvas .disk')")
     saved(page)
     [value] = values(served)
-    assert value["scores"]["overall"] == 5
-    assert len(value["implausible"]) == 1
+    assert value["scores"]["overall"] == 5 and len(value["implausible"]) == 1
 
 
 def test_export_is_what_was_clicked(serve, visitor):

@@ -41,8 +41,7 @@ def test_preference(serve, phone):
     served = serve("preference")
     page = phone(served.link())
     first, second = (page.locator(".pair .stage").nth(n).bounding_box() for n in (0, 1))
-    assert second["y"] > first["y"] + first["height"] - 1
-    assert first["width"] > 300
+    assert second["y"] > first["y"] + first["height"] - 1 and first["width"] > 300
     tap(page, "B is better", "Next")
     to_the_end(page)
     [value] = values(served)
@@ -67,8 +66,7 @@ def test_rich(serve, phone):
     for (x, y), (across, down) in zip(places, value["implausible"], strict=True):
         assert across == pytest.approx((x - box["x"]) / box["width"], abs=1e-6)
         assert down == pytest.approx((y - box["y"]) / box["height"], abs=1e-6)
-    assert value["words"] == [PROMPT.split().index("red")]
-    assert set(value["scores"].values()) == {4}
+    assert value["words"] == [PROMPT.split().index("red")] and set(value["scores"].values()) == {4}
 
 
 def test_a_thumb_shows_its_image(serve, phone):
