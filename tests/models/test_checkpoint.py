@@ -128,17 +128,11 @@ def _set(name, index, value):
     [
         (lambda t: t.pop("weights"), "KeyError: 'weights'"),
         (lambda t: t.update({"weights": np.zeros((3, 9), "f4")}), "matmul"),
-        (lambda t: t.update({"references": np.zeros((0, 64), "i1")}), "NaN or infinity"),
-        (lambda t: t.pop("encoder.pieces"), "KeyError: 'pieces'"),
-        (lambda t: t.update({"intercept": np.zeros(8, "f4")}), "could not be broadcast"),
         (lambda t: t.update({"calibration.slope": np.zeros(8, "f4")}), "out of bounds"),
         (lambda t: t.update({"encoder.word_pairs": np.zeros(8, "u1")}), "word tables"),
         (lambda t: t.update({"encoder.pairs.cells": np.zeros(8, "u1")}), "table of piece pairs"),
         (lambda t: t.update({"encoder.pairs.pieces": np.zeros(8, "u4")}), "vocabulary is invalid"),
-        (lambda t: t.pop("encoder.pairs.mean"), "KeyError: 'mean'"),
-        (_set("encoder.pairs.deviation", 0, 0.0), "table of piece pairs"),
         (_set("weights", (0, 0), np.nan), "'weights' contains NaN"),
-        (_set("intercept", 0, np.inf), "'intercept' contains NaN or infinity"),
         (_set("standard.deviation", 0, 0.0), "deviations are invalid"),
     ],
 )
