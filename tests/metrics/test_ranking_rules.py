@@ -1,4 +1,4 @@
-"""The rules that all ranking metrics share, beside trec_eval's own: ties, levels, judgments."""
+"""The rules that all ranking metrics share, beside those of trec_eval: ties, ids, gains."""
 
 import numpy as np
 import pytest
