@@ -128,6 +128,7 @@ def _set(name, index, value):
     [
         (lambda t: t.pop("weights"), "KeyError: 'weights'"),
         (lambda t: t.update({"weights": np.zeros((3, 9), "f4")}), "matmul"),
+        (lambda t: t.update({"references": np.zeros((0, 64), "i1")}), "NaN or infinity"),
         (lambda t: t.update({"calibration.slope": np.zeros(8, "f4")}), "out of bounds"),
         (lambda t: t.update({"encoder.word_pairs": np.zeros(8, "u1")}), "word tables"),
         (lambda t: t.update({"encoder.pairs.cells": np.zeros(8, "u1")}), "table of piece pairs"),
