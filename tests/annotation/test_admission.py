@@ -78,14 +78,6 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
     assert found.counted.tolist() == built.counted.tolist()
 
 
-def test_the_bad_are_refused_and_the_honest_admitted():
-    table = to_study_votes(frame_of(votes_of(CROWD), "relevance"), get_task_kind("relevance"), {})
-    found = filter_people(table, BuildOptions())
-    refused = {one.name for one in found.annotators if one.reasons}
-    assert refused == {"random", "constant"}
-    assert len(found.annotators) == len(CROWD) - 2  # without the members of the control group
-
-
 def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]

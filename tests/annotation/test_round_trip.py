@@ -11,7 +11,6 @@ from support.kinds import write_csv
 
 from pqpp_annotation.demo import Persona, simulate_answers
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.study import make_study
 from pqpp_cli.main import main
@@ -98,28 +97,6 @@ def test_bad_annotators_are_refused_and_scores_follow_the_truth(
     assert main(arguments) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["pearson"] < -0.8
-
-
-def test_the_owner_sees_what_build_says(done, tmp_path, monkeypatch, capsys):
-    from support.votes import build
-
-    store, _ = done
-    exported(done, tmp_path)
-    built = build(tmp_path / "export" / "judgments.csv", scale="pqpp").generation
-    look = StudyMonitor(store).get_overview()
-    assert {row.name for row in look.people if row.state == "refused"} == {p.name for p in BAD}
-    offline = {one.name: one for one in built.annotators}
-    for row in look.people:
-        if row.role == "control":
-            assert row.name in built.table.annotator_names and row.name not in offline
-            continue
-        one = offline[row.name]
-        assert row.kappa == pytest.approx(one.kappa, abs=1e-12)
-        assert row.reference_share == pytest.approx(one.reference_share, abs=1e-12)
-        assert row.reason == "; ".join(one.reasons)
-        place = built.table.annotator_names.index(row.name)
-        assert row.agreement == pytest.approx(built.agreements.agreement[place], abs=1e-12)
-    assert look.standings.counted.size == built.counted.size
 
 
 def test_the_votes_that_count_give_the_same_scores(done, tmp_path):

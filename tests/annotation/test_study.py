@@ -5,7 +5,6 @@ import yaml
 from support.studies import small_study, write_table
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds import TASK_KINDS
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import reserve_item, skip_item
@@ -30,13 +29,6 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
     text = (tmp_path / "study.yaml").read_text()
     assert yaml.safe_load(text) == study.to_config()
     assert "# whose votes count" in text
-
-
-@pytest.mark.parametrize("kind", TASK_KINDS)
-def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
-    study = small_study(tmp_path, kind)
-    assert study.kind.name == study.kind_name == kind
-    assert study.task == study.kind.complete_settings(study.task)
 
 
 @pytest.mark.parametrize(

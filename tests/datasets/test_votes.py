@@ -9,7 +9,6 @@ from scipy import stats
 from support.votes import build, scores, write
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_metrics.functional import hbpp
 
 HEADER = "prompt,image,model,annotator,label"
 REPEATED = ["A,i,m,a,1", "A,i,m,b,5", "A,i,m,a,2", "B,i,m,a,3", "A,i,m,a,3"]
@@ -229,28 +228,7 @@ def test_gimbrr_gives_its_published_rates(real_data):
     assert round(100 * votes.value[own].mean(), 2) == 35.08
 
 
-@pytest.mark.parametrize("name", ["composition", "counting"])
-def test_tia2_by_its_columns_and_by_its_lists(real_data, name):
-    given = {"model": "sd2.1", "scale": "yes-no", "missing": ["-1"]}
-    wide = build(
-        real_data / f"ratings/tia2_{name}.csv",
-        columns={"prompt": "caption"},
-        annotators=["label_1", "label_2", "label_3"],
-        **given,
-    )
-    lists = build(
-        real_data / f"tia2/human_annotations/human_labels_{name}.json",
-        columns={"prompt": "caption", "label": "human_labels"},
-        **given,
-    )
-    assert scores(wide, "sd2.1_rate") == scores(lists, "sd2.1_rate")
-    table = pd.read_csv(real_data / f"ratings/tia2_{name}.csv")
-    votes = table[["label_1", "label_2", "label_3"]].replace(-1, np.nan)
-    expected = votes.mean(axis=1).groupby(table["caption"]).mean()
-    assert scores(wide, "sd2.1_rate") == pytest.approx(expected.to_dict(), abs=1e-9)
-
-
-def test_genai_and_agiqa(real_data):
+def test_genai_by_its_columns_and_by_its_lists(real_data):
     names = [f"rating_{n}" for n in (1, 2, 3)]
     wide = {"annotators": names, "scale": "likert5", "missing": ["41", "33"]}
     path = real_data / "ratings/genai_bench_527.csv"
@@ -268,13 +246,6 @@ def test_genai_and_agiqa(real_data):
         missing=["41", "33"],
     )
     assert scores(lists, "mean_rating") == scores(found, "mean_rating")
-    columns = {"image": "name", "score": "mos_align"}
-    path = real_data / "ratings/agiqa3k.csv"
-    table = pd.read_csv(path)
-    own = table[table["model"] == "sd1.5"]
-    assert scores(build(path, columns=columns, scale="0..5"), "sd1.5_rating") == pytest.approx(
-        own.groupby("prompt")["mos_align"].mean().to_dict(), abs=1e-9
-    )
 
 
 def test_runs_and_qrels_of_trec(tmp_path):
@@ -300,14 +271,6 @@ def test_runs_and_qrels_of_trec(tmp_path):
     (tmp_path / "q.qrels").write_text("01 0 y\n")
     with pytest.raises(BenchmarkError, match=r"q\.qrels, line 1"):
         build(runs=tmp_path / "clip.trec", **options)
-
-
-def test_hbpp_is_that_of_the_metric_to_the_last_bit(tmp_path):
-    matrix = drawn(seed=1, low=-1, high=2)
-    found = scores(build(write(tmp_path / "v.csv", *lines_of(matrix)), scale="pqpp"), "m_hbpp")
-    prompts = [f"p{image // 3}" for image in range(len(matrix))]
-    ids, expected = hbpp(matrix, prompts)
-    assert found == dict(zip(ids.tolist(), expected.tolist(), strict=True))
 
 
 def test_repeats_are_refused_or_chosen(tmp_path):

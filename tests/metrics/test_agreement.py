@@ -190,15 +190,6 @@ def test_the_interval_over_items_is_by_the_packages_of_one_item_more(level):
     assert "ci_low" not in fleiss_kappa(ratings, interval="none")
 
 
-def test_unanimous_single_class():
-    """statsmodels and scikit-learn give NaN here, torchmetrics 0: full agreement is 1."""
-    assert fleiss_kappa([["a", "a"], ["a", "a"]]).statistic == 1
-    assert cohen_kappa([3, 3], [3, 3]).statistic == 1
-    assert krippendorff_alpha([[2, 2], [2, np.nan], [2, 2]]).statistic == 1
-    # It is the limit of unanimous ratings whose second class gets rare.
-    assert fleiss_kappa([[0, 0]] * 999 + [[1, 1]]).statistic == 1
-
-
 def test_pairs_by_hand():
     from statsmodels.stats.proportion import proportion_confint
 

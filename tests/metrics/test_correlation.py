@@ -156,6 +156,3 @@ def test_pearson_does_not_overflow(scale):
 def test_pearson_of_values_that_differ_in_the_last_digits():
     x = 1e15 + np.array([0, 0.125, 0.25, 0.375])
     assert value_of(pearson_qpp, x, [1, 2, 3, 4]) == pytest.approx(1, abs=1e-12)
-
-
-FLOATS = st.integers(-50, 50).map(lambda i: i / 7)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_metrics import functional, runs
-from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
+from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import compare_means, evaluate_rankings, mean_intervals
 
 # As it may be written, the function, its options.
@@ -185,15 +185,6 @@ def test_runs_in_every_container(kind):
             zip(found["query_ids"], zip(*found["values"].values(), strict=True), strict=True)
         )
         assert values == {"q1": (1.0, 0.5), "q2": (1.0, 1.0)}
-
-
-@pytest.mark.parametrize("kind", ["dicts", "triples", "pandas"])
-def test_a_query_that_only_the_run_has_is_left_out_with_a_warning(kind):
-    qrels = held_rows(kind, QRELS_ROWS, "rel")
-    run = held_rows(kind, [*RUN_ROWS, ("q9", "a", 1.0)], "score")
-    with pytest.warns(UnjudgedWarning, match=r"1 query of the run left out .* \(q9\)"):
-        found = runs.evaluate_run(run, qrels, "rr", missing="zero")
-    assert sorted(found["query_ids"]) == ["q1", "q2"]
 
 
 def test_intervals_of_a_mean_by_hand():

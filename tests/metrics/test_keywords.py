@@ -51,9 +51,3 @@ def test_tokens_are_split_by_the_published_rule():
 def test_separators_and_the_bare_suffix():
     result = keyword_f1(['"red_0",cat_0!  _0 x_00'], ["red_0 cat_0"])
     assert (result["n_predicted"], result["n_hits"]) == (2, 2)
-
-
-def test_undefined_is_nan():
-    assert math.isnan(keyword_f1([[1]], [[0]])["precision"])
-    assert keyword_f1([[1]], [[0]])["keyword_f1"] == 0
-    assert math.isnan(keyword_f1([[0]], [[1]])["recall"])

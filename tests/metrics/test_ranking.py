@@ -108,11 +108,6 @@ def test_documents_that_were_not_retrieved_rank_nowhere(metric, ranking, missing
     np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
-def test_negative_scores_are_scores():
-    """torchmetrics masks `preds > 0` and would give 0 here."""
-    assert reciprocal_rank(scores=[[-0.1, -0.5, -0.9]], relevance=[[0, 1, 0]]).tolist() == [0.5]
-
-
 def test_minus_zero_equals_zero():
     assert reciprocal_rank(scores=[[0.0, -0.0]], relevance=[[0, 1]]).tolist() == [0.75]
 

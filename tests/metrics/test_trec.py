@@ -4,7 +4,6 @@ import math
 import re
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -172,49 +171,20 @@ def test_all_at_once_is_line_by_line(tmp_path, text):
         assert read_run(path) == expected
 
 
-def test_a_run_in_any_form_is_the_same(tmp_path):
-    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    rng = np.random.default_rng(3)
-    rows = [(f"q{q}", f"d{d}", float(rng.integers(4))) for q in range(9) for d in range(q, 12)]
-    rows = [rows[place] for place in rng.permutation(len(rows))]
-    grades = [(q, d, int(score) % 3) for q, d, score in rows[::2]] + [("q3", "unseen", 2)]
-    nested = [{}, {}]
-    for own, table in zip(nested, (rows, grades), strict=True):
-        for query, document, value in table:
-            own.setdefault(query, {})[document] = value
-    lines = "".join(f"{q} Q0 {d} 0 {score} t\n" for q, d, score in rows)
-    qrels = "".join(f"{q} 0 {d} {grade}\n" for q, d, grade in grades)
-    frames = [pd.DataFrame(rows, columns=["query", "doc", "score"])]
-    frames += [pd.DataFrame(grades, columns=["query", "doc", "rel"])]
-    codes = [frame.assign(query=frame["query"].astype("category")) for frame in frames]
-    forms = [
-        (rows, grades),
-        (write(tmp_path, "run", lines), write(tmp_path, "qrels", qrels)),
-        frames,
-        codes,
-        [pa.table(frame) for frame in frames],
-        [frame.to_dict("list") for frame in frames],
-        (nested[0], frames[1]),
-    ]
-    for ties in ("expected", "order", "docno"):
-        expected = evaluate_run(*nested, "ndcg,ap,p@3,rr", ties=ties)
-        for form in forms:
-            found = evaluate_run(*form, "ndcg,ap,p@3,rr", ties=ties)
-            for name, values in expected["values"].items():
-                own = dict(zip(found["query_ids"], found["values"][name], strict=True))
-                assert [own[q] for q in expected["query_ids"]] == pytest.approx(values, abs=1e-12)
+def test_a_run_in_memory_is_checked():
+    nested = {"q": {"d": 1}}
     with pytest.raises(MetricInputError, match="row 3: document d appears twice in query 7"):
-        evaluate_run({"query": [7, 8, 7], "doc": ["d"] * 3, "score": [1, 2, 3]}, nested[1], "rr")
+        evaluate_run({"query": [7, 8, 7], "doc": ["d"] * 3, "score": [1, 2, 3]}, nested, "rr")
     with pytest.raises(MetricInputError, match="document 1 appears twice in query q"):
         evaluate_run({"q": {1: 0.2, "1": 0.3}}, {"q": {"1": 1}}, "rr")
     assert evaluate_run({"q": {1: 0.2, 2: 0.3}}, {"q": {"1": 1}}, "rr")["values"]["rr"] == [0.5]
     assert evaluate_run({1: {"a": 0.2}}, [("1", "a", 1)], "rr")["query_ids"] == ["1"]
     for odd in ({"q": {"d": "x"}}, [("q", "d", "x")], {"q": {"d": 10**400}}, {"q": {"d": [1, 2]}}):
         with pytest.raises(MetricInputError, match=r"`run`.* number"):
-            evaluate_run(odd, nested[1], "rr")
+            evaluate_run(odd, nested, "rr")
     for nothing in ({}, [], {"q": {}}):
         with pytest.raises(MetricInputError, match="`run` must not be empty"):
-            evaluate_run(nothing, nested[1], "rr")
+            evaluate_run(nothing, nested, "rr")
 
 
 def test_a_return_without_a_line_feed_is_a_blank(tmp_path):

@@ -7,11 +7,9 @@ from hypothesis import strategies as st
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
-    geometric_minimum,
     hwpq,
     light_direction,
     penetration,
-    scene_composition,
     text_rendering,
 )
 from pqpp_metrics.functional.vistar import _levenshtein
@@ -92,23 +90,6 @@ def test_light_direction():
     assert 1 - tiny == pytest.approx(1e-9 / (math.pi / 2), rel=1e-6)
 
 
-def test_scene_composition():
-    np.testing.assert_allclose(scene_composition([0.25, -0.1], [0.81, 0.5]), [0.45, 0])
-
-
-def test_penetration():
-    result = penetration([[1, 1.5], [3, 2]], [[1, 2], [0, 4]], [[0.5, 0.5], [1, 0.9]], epsilon=1e-3)
-    chaos = [0.5 / 1.001, 1 / 4.001]
-    np.testing.assert_allclose(result["chaos"], chaos, rtol=1e-14)
-    np.testing.assert_allclose(result["weighted"], [chaos[0] * 0.25, chaos[1] * 0.9], rtol=1e-14)
-    assert result["penetration"] == result["weighted"].min()
-    assert math.isnan(penetration([], [], [])["penetration"])
-
-
-def test_geometric_minimum():
-    assert geometric_minimum([[1, 1, 1, 0.2, 1, 1], [0.5] * 6]).tolist() == [0.2, 0.5]
-
-
 def test_penetration_with_the_corrected_weighting():
     result = penetration(
         [[1, 1.5], [3, 2]], [[1, 2], [0, 1]], [[0.5, 0.5], [1, 1]], 1e-9, weighting="corrected"
@@ -116,5 +97,6 @@ def test_penetration_with_the_corrected_weighting():
     # C is .5 and 1: unsure masks draw the first one up to 1 - .25 * .5.
     assert result["weighted"] == pytest.approx([0.875, 1.0])
     assert result["penetration"] == pytest.approx(0.875)
+    assert math.isnan(penetration([], [], [])["penetration"])
     with pytest.raises(MetricInputError, match="weighting"):
         penetration([[1, 2]], [[1, 2]], [[1, 1]], weighting="none")

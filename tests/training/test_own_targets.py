@@ -52,14 +52,6 @@ def trained(script, tmp_path, cache):
     return run
 
 
-def test_one_target_of_somebodys_model(trained, tmp_path):
-    folder = trained(write(tmp_path / "mine"), "--targets", "mini-dalle_hbpp")
-    predictor = Predictor.from_pretrained(folder)
-    assert predictor.targets == ("mini-dalle_hbpp",)
-    assert (((found := predictor.predict(["A cat."])) >= -1) & (found <= 2)).all()
-    assert predictor.predict([" a CAT"]) == pytest.approx(found, abs=1e-6)
-
-
 def test_all_targets_that_the_data_tells_of_and_the_range_of_a_rating(trained, tmp_path):
     folder = trained(write(tmp_path / "mine"))
     predictor = Predictor.from_pretrained(folder)

@@ -99,13 +99,6 @@ def test_what_transformers_refuses_is_one_line(script, recipe):
         script.train(recipe)
 
 
-def test_trackers_get_the_loss_and_the_metrics(script, recipe):
-    pytest.importorskip("tensorboard", reason="the tracker is TensorBoard")
-    recipe.report_to, recipe.logging_steps = ["tensorboard"], 1
-    script.train(recipe)
-    assert list(Path(recipe.output_dir).rglob("events*"))
-
-
 def test_any_training_argument_is_taken(script, recipe):
     recipe.training_arguments = {"optim": "adafactor", "max_steps": "3"}
     assert script.train(recipe).steps == 3
@@ -155,11 +148,6 @@ def test_a_push_that_the_hub_would_refuse_is_told_before_the_training(script, re
     assert not list(Path(recipe.output_dir).rglob("*.safetensors"))
     recipe.push_to_hub = False
     script.train(recipe)  # nobody is asked
-
-
-def test_accumulation_counts_steps_of_the_optimizer(script, recipe):
-    recipe.gradient_accumulation_steps, recipe.per_device_train_batch_size = 3, 8
-    assert script.train(recipe).steps == 20
 
 
 def test_sixteen_bits_on_a_cpu(script, recipe, request):
@@ -236,15 +224,6 @@ def test_a_split_that_is_not_there_is_told_by_its_option(script, recipe, tmp_pat
 def run_in_main(script, *flags):
     """Run `pqpp train` in this process."""
     return main(["train", script, *map(str, flags)])
-
-
-@pytest.mark.parametrize("script_name", ["text_ensemble", "static"])
-def test_scripts_of_text_predictors_refuse_what_is_missing(script_name, tmp_path, capsys):
-    assert run_in_main(script_name, "--output", tmp_path / "out") == 2
-    assert "error: --captions is required: captions of the collection" in capsys.readouterr().err
-    if script_name == "static":
-        assert run_in_main(script_name, "--captions", __file__, "--without", "coco") == 2
-        assert "error: --without is 'coco'; choose one of agiqa, " in capsys.readouterr().err
 
 
 def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):

@@ -18,20 +18,6 @@ from pqpp_backbones.training.script import explain_crash
 from pqpp_files.errors import PqppError
 
 
-def test_a_missing_package_ends_a_script_in_one_line(tmp_path):
-    code = (
-        "import sys\n"
-        "for name in ('torch', 'transformers', 'accelerate', 'peft'): sys.modules[name] = None\n"
-        "from pqpp_cli.main import main\n"
-        "sys.exit(main(['train', 'bert', '--seed', '1']))\n"
-    )
-    words, env = [sys.executable, "-c", code], {"PYTHONPATH": str(REPOSITORY), "PATH": ""}
-    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("pqpp: error: this command needs ") and "pip install" in line
-
-
 class OutOfMemoryError(RuntimeError):
     """Torch's is called so."""
 

@@ -1,7 +1,5 @@
 """Relevant or not: ConQA's triples, PQPP's pages of candidates, what `pqpp build` reads."""
 
-import json
-
 import pytest
 from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
@@ -74,22 +72,6 @@ def test_triples():
     assert counts == [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 0, 2]]
     assert conqa_relevance(counts, rule="any").tolist() == [1, 1, 1, 0, 0]
     assert conqa_relevance(counts).tolist() == [1, 0, 0, 0, 0]
-
-
-@pytest.mark.realdata
-def test_published_triples_come_back(real_data):
-    """Votes that give ConQA's published counts are counted to them."""
-    published = json.loads((real_data / "conqa/mturk.json").read_text("utf-8"))
-    query = {image: published["0"][image] for image in list(published["0"])[:60]}
-    given = [
-        vote(image, f"{image}-{place}-{n}", {"label": (1, 0, None)[place]}, "0")
-        for image, counts in query.items()
-        for place, count in enumerate(counts)
-        for n in range(count)
-    ]
-    found = KIND.export_tables(given)["triples"]
-    again = {row["image"]: [row["relevant"], row["not_relevant"], row["unsure"]] for row in found}
-    assert again == query
 
 
 def test_export_is_read_by_build(tmp_path):

@@ -1,7 +1,7 @@
 """Order: places from 1 with ties, and ImageReward's records."""
 
 import pytest
-from support.kinds import answer_error, shown, vote
+from support.kinds import answer_error, shown
 from support.studies import do_all, small_store
 
 from pqpp_annotation.export import export_study
@@ -60,11 +60,3 @@ def test_export(tmp_path):
     wins = {row["prompt_id"]: row["model"] for row in rows if row["rank"] == 1}
     for prompt in built.splits["train"].to_pylist():
         assert prompt[f"{wins[prompt['prompt_id']]}_rate"] == 1
-
-
-def test_places_by_hand():
-    images = (("a.png", "x", 11), ("b.png", "y", 9))
-    said = vote("", "ann", {"places": {"11": 2, "9": 1}}, images=images)
-    assert [(row["model"], row["rank"]) for row in KIND.export_tables([said])["rankings"]] == [
-        ("x", 2), ("y", 1),
-    ]  # fmt: skip

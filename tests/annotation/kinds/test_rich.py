@@ -11,7 +11,6 @@ from pqpp_annotation.kinds import get_task_kind
 from pqpp_metrics.functional import richhf_consolidation
 
 KIND = get_task_kind("rich")
-SETTINGS = KIND.complete_settings({})
 PROMPT = 'A red cat: "on, a mat"?'  # six tokens by the published rule
 
 

@@ -63,18 +63,6 @@ def test_answers_of_a_skipped_item_are_left_out(store):
     assert list(iterate_votes(store)) == [] and count_answers(store) == 1
 
 
-@pytest.mark.parametrize(
-    "value",
-    [{}, {"label": 7}, {"label": 1, "x": 1}, {"label": float("nan")}, {"label": "x" * 300_000}],
-)
-def test_what_does_not_fit_is_refused_and_nothing_is_kept(store, value):
-    person = add_person(store, "a").id
-    shown = reserve_item(store, person)
-    with pytest.raises(AnnotationError):
-        save_answer(store, person, shown.assignment, shown.images[0].id, value, "client-1")
-    assert count_answers(store) == 0
-
-
 def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
     first, second = (add_person(store, name).id for name in ("a", "b"))
     for person in (first, second):

@@ -166,28 +166,6 @@ def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
     assert sum(count for _, count in look.days) == len(answers)
 
 
-def test_who_cannot_go_on_is_told_why(made):
-    store = made(prompts=2, people_per_item=1, training=2)
-    now = store.clock()
-    store.clock = lambda: now
-    ann, bob, cy = (add_person(store, name).id for name in ("ann", "bob", "cy"))
-    for _ in range(2):
-        answer(store, cy, reserve_item(store, cy), {"label": -1})
-    assert reserve_item(store, cy) is None and get_next_step(store, cy).name == "screened_out"
-    for person in (ann, bob):
-        answer(store, person, reserve_item(store, person))
-    held = reserve_item(store, ann)
-    reserve_item(store, ann, after=held.assignment)
-    assert reserve_item(store, bob) is None
-    store.clock = lambda: now + 60_000
-    assert (get_next_step(store, bob).name, get_next_step(store, bob).minutes) == ("waiting", 29)
-    do_all(store, ann)
-    assert (
-        get_next_step(store, bob).name == "quota_full"
-        and get_next_step(store, ann).name == "complete"
-    )
-
-
 def test_the_second_try_of_the_practice_asks_other_items(made):
     store = made(prompts=2, training=4)
     ann = add_person(store, "ann").id

@@ -1,7 +1,7 @@
 """Judging in a real browser: keys, touch, lost connections, tabs, reloads, training, leaving."""
 
 import pytest
-from support.browser import NARROW, saved
+from support.browser import saved
 from support.served import serving
 from support.studies import small_study
 
@@ -131,20 +131,6 @@ def test_what_waits_outlives_the_tab(serve, visitor):
     saved(page)
     assert labels(served) == [2]
     expect(page.locator(".thumb .mark")).to_have_text(["1", ""])
-
-
-@pytest.mark.daily
-def test_a_server_that_is_away_loses_nothing(serve, visitor):
-    served = serve(prompts=4)
-    page = visitor().join(served.link())
-    page.wait_for_selector("#task[data-ahead='1']")  # the next item and its images are there
-    served.stop()
-    judge(page, "1", "1")
-    page.keyboard.press("2")
-    page.wait_for_selector("#saved[data-state='offline'][data-waiting='3']")
-    served.start()
-    saved(page)
-    assert labels(served) == [2, 2, 1]
 
 
 def test_a_full_disk_is_said_and_loses_nothing(serve, visitor, monkeypatch):
@@ -287,20 +273,6 @@ def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
     expect(page.locator("#count")).to_have_text("0 of 1")
     judge(page, "2", "2")
     assert labels(served, purpose="work") == [1, 1]
-
-
-@pytest.mark.daily
-def test_another_device_goes_on_where_the_first_was(serve, visitor):
-    served = serve(prompts=3)
-    link = served.link()
-    page = visitor().join(link)
-    judge(page, "1", "1")
-    page.keyboard.press("2")
-    saved(page)
-    other = visitor(viewport=NARROW).join(link)
-    assert assignment(other) == assignment(page)
-    expect(other.locator("#count")).to_have_text("1 of 3")
-    expect(other.locator(".thumb .mark")).to_have_text(["2", ""])
 
 
 def test_after_signing_in_again_what_waits_is_sent(serve, visitor):

@@ -6,8 +6,6 @@ import struct
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.measures.ego_network import MEASURES, EgoNetworks, split_network_words
@@ -68,29 +66,6 @@ class TestNetwork:
         for word in vectors.words[:50]:
             alone = edges(ego_network(vectors, word, 2, 0.9, threshold))
             assert edges(together.build_network(word)) == pytest.approx(alone, abs=1e-6)
-
-    @given(st.integers(0, 2**32 - 1), st.floats(0.3, 1.0), st.integers(0, 2))
-    def test_what_holds_for_any_embedding(self, seed, beta, alpha):
-        rng = np.random.default_rng(seed)
-        array = rng.normal(size=(12, 3))
-        words = [f"w{number}" for number in range(12)]
-        turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-        for threshold in ("relative", "absolute"):
-            found = ego_network(WordVectors(words, array), "w0", alpha, beta, threshold)
-            assert networkx.is_connected(found)
-            assert networkx.eccentricity(found, "w0") <= alpha + 1
-            assert all(0 < weight <= 1 + 1e-6 for *_, weight in found.edges(data="weight"))
-            # A deeper or a looser network holds the smaller one.
-            deeper = ego_network(WordVectors(words, array), "w0", alpha + 1, beta, threshold)
-            assert set(edges(found)) <= set(edges(deeper))
-            looser = ego_network(WordVectors(words, array), "w0", alpha, beta * 0.9, threshold)
-            if threshold == "relative":
-                assert set(edges(found)) <= set(edges(looser))
-            # Only angles count. Not at the threshold itself, where rounding decides.
-            if beta < 1:
-                moved = WordVectors(words, array @ turn * rng.uniform(0.1, 9, (12, 1)))
-                turned = ego_network(moved, "w0", alpha, beta, threshold)
-                assert set(turned.nodes) == set(found.nodes)
 
 
 class TestMeasures:

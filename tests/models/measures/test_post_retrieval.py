@@ -4,9 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from pqpp_models import Predictor
 from pqpp_models.measures.caption_statistics import CaptionStatistics
@@ -29,27 +26,6 @@ from pqpp_models.measures.predictor import MeasurePredictor
 NAN = math.nan
 SCORES = [4.0, 2.0, 1.0, 1.0]
 
-# Every measure of scores with its parameters fixed.
-ON_SCORES = {
-    "nqc": lambda s: nqc(s, k=3),
-    "wig": lambda s: wig(s, 2, k=3),
-    "smv": lambda s: smv(s, k=3),
-    "sigma_max": sigma_max,
-    "n_sigma": lambda s: n_sigma(s, 2),
-    "score_variation": lambda s: score_variation(s, k=3),
-}
-positive = st.floats(0.01, 100).map(lambda value: round(value, 6))
-score_lists = st.lists(positive, min_size=1, max_size=12)
-
-
-def same_scores(found, expected, largest):
-    """Compare up to rounding: sums in another order differ by some last digits of the scores."""
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14 * max(largest, 1))
-
-
-def vectors_of(shape):
-    return arrays(np.float64, shape, elements=st.floats(-2, 2).map(lambda value: round(value, 3)))
-
 
 class TestScores:
     @pytest.mark.parametrize(
@@ -59,6 +35,7 @@ class TestScores:
             (nqc(SCORES, k=2), 1 / 2),
             (nqc(SCORES, k=2, collection_score=-4), 1 / 4),
             (nqc(SCORES), math.sqrt(6) / 2 / 2),
+            (nqc([1.0]), 0.0),
             (wig(SCORES, 4, k=2), (3 - 2) / 2),
             (wig(SCORES, 9, k=1, collection_score=1), (4 - 1) / 3),
             (smv(SCORES, k=2), (4 * math.log(4 / 3) + 2 * math.log(3 / 2)) / 2 / 2),
@@ -75,27 +52,6 @@ class TestScores:
     )
     def test_by_hand(self, found, expected):
         assert found == pytest.approx(expected, rel=1e-12)
-
-    @pytest.mark.parametrize("name", ON_SCORES)
-    @given(data=st.data(), scores=score_lists)
-    def test_order_changes_nothing(self, name, data, scores):
-        found = ON_SCORES[name](data.draw(st.permutations(scores)))
-        same_scores(found, ON_SCORES[name](scores), max(scores))
-
-    @pytest.mark.parametrize(
-        ("name", "power"), list(zip(ON_SCORES, (0, 1, 0, 1, 1, 2), strict=True))
-    )
-    @given(scores=score_lists, factor=st.sampled_from([0.25, 2.0, 1024.0]))
-    def test_scale_of_scores(self, name, power, scores, factor):
-        found = ON_SCORES[name]([factor * score for score in scores])
-        expected = factor**power * ON_SCORES[name](scores)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * factor**power)
-
-    @pytest.mark.parametrize("name", ["wig", "sigma_max", "score_variation"])
-    @given(scores=score_lists, shift=st.sampled_from([-64.0, 1.0, 1000.0]))
-    def test_common_shift_changes_nothing(self, name, scores, shift):
-        found = ON_SCORES[name]([score + shift for score in scores])
-        np.testing.assert_allclose(found, ON_SCORES[name](scores), rtol=1e-6, atol=1e-6)
 
 
 class TestRankings:
@@ -139,21 +95,6 @@ class TestEmbeddings:
         same = autocorrelation([4, 4, 1, 1], vectors, neighbours=1)
         assert same == pytest.approx(1.0)
 
-    @given(st.data())
-    def test_rotation_scale_and_order_change_nothing(self, data):
-        scores = data.draw(st.lists(positive, min_size=4, max_size=8, unique=True))
-        vectors = data.draw(vectors_of((len(scores), 3)))
-        turn, _ = np.linalg.qr(np.random.default_rng(len(scores)).normal(size=(3, 3)))
-        order = data.draw(st.permutations(range(len(scores))))
-        moved, shuffled = vectors[order] @ turn * 3, [scores[place] for place in order]
-        for call in (
-            lambda s, e: coherence(s, e, k=3),
-            lambda s, e: pair_ratio(s, e, top=2, bottom=2, k=6),
-        ):
-            found, expected = call(shuffled, moved), call(scores, vectors)
-            if abs(expected) < 1e6:
-                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-
     def test_autocorrelation_is_that_of_a_loop(self):
         rng = np.random.default_rng(3)
         scores, vectors = rng.normal(size=12), rng.normal(size=(12, 5))
@@ -189,13 +130,6 @@ class TestClarity:
         assert found == pytest.approx(expected)
         shifted = clarity(["dog", "cat"], [9 + math.log(3), 9], self.COLLECTION, smoothing=1.0)
         assert shifted == pytest.approx(expected)
-
-    @given(st.lists(st.sampled_from(["cat", "dog red", "cat cat red", "new"]), min_size=1))
-    def test_never_negative_and_order_changes_nothing(self, captions):
-        alike = [0.0] * len(captions)
-        found = clarity(captions, alike, self.COLLECTION)
-        assert found >= 0
-        assert clarity(captions[::-1], alike, self.COLLECTION) == pytest.approx(found, abs=1e-12)
 
 
 def row(prompt: str, n: int, seed: int = 0) -> dict:

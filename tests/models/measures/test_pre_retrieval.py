@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
 from pqpp_models import Predictor
@@ -92,26 +90,6 @@ class TestMeasures:
     )
     def test_by_hand(self, collection, name, expected):
         assert value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
-
-    @given(st.permutations(["a", "red", "dog", "and", "a", "cat"]))
-    def test_order_of_words_changes_nothing(self, words):
-        statistics = CaptionStatistics.from_texts(CAPTIONS)
-        found = pre_retrieval_values([" ".join(words)], statistics)
-        expected = pre_retrieval_values(["a red dog and a cat"], statistics)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-    @given(st.lists(st.text("ab ", max_size=8), min_size=1, max_size=12), st.integers(2, 4))
-    def test_copies_of_the_collection_change_no_ratio(self, captions, times):
-        if not "".join(captions).strip():
-            return
-        names = ["avg_idf", "max_idf", "sum_idf", "std_idf", "avg_ictf", "scs", "query_scope"]
-        names += ["avg_var", "max_pmi"]
-        once = CaptionStatistics.from_texts(captions)
-        often = CaptionStatistics.from_texts(captions * times)
-        found = pre_retrieval_values(captions, often, names)
-        np.testing.assert_allclose(
-            found, pre_retrieval_values(captions, once, names), rtol=1e-9, atol=1e-9
-        )
 
 
 class TestPredictor:

@@ -50,18 +50,6 @@ def test_what_is_the_same_row(fitted, scored, expected):
     assert FittedRows.from_rows(fitted).contains(scored).tolist() == expected
 
 
-def test_overlap_agrees_with_sets_of_texts():
-    rng = np.random.default_rng(0)
-    words = ["cat", "dog", "hat", "bus"]
-    texts = [" ".join(rng.choice(words, size=3)) for _ in range(80)]
-    known, asked = texts[:40], texts[30:]
-    expected = [one in set(known) for one in asked]
-    assert FittedRows.from_rows(known).contains(asked).tolist() == expected
-    assert (FittedRows.from_rows(known[:9]) | FittedRows.from_rows(known[9:])).contains(
-        asked
-    ).tolist() == expected
-
-
 @pytest.fixture
 def saved(fitted, tmp_path):
     return fitted.save_pretrained(tmp_path / "saved")

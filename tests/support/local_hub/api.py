@@ -40,14 +40,12 @@ class Hub:
             ("POST", r"/api/validate-yaml", self._validate_yaml),
             ("GET", _API, self._info),
             ("GET", _API + r"/revision/(?P<revision>[^/]+)", self._info),
-            ("GET", _API + r"/commits/(?P<revision>[^/]+)", self._commits),
             ("GET", _API + r"/tree/(?P<revision>[^/]+)(?:/(?P<path>.+))?", self._tree),
             ("POST", _API + r"/paths-info/(?P<revision>[^/]+)", self._paths_info),
             ("POST", _API + r"/branch/(?P<branch>[^/]+)", self._create_branch),
             ("POST", _API + r"/preupload/(?P<revision>[^/]+)", self._preupload),
             ("POST", _API + r"/commit/(?P<revision>[^/]+)", self._commit),
             ("GET", _API + r"/discussions", self._discussions),
-            ("POST", _API + r"/discussions/(?P<number>\d+)/merge", self._merge),
             ("GET", r"/api/datasets/(?P<id>[^/]+/[^/]+)/leaderboard", self._leaderboard),
             ("POST", _FILES + r"\.git/info/lfs/objects/batch", self._lfs_batch),
             ("PUT", r"/_lfs/(?P<ticket>[^/]+)/(?P<oid>[0-9a-f]{64})", self._lfs_upload),
@@ -148,10 +146,6 @@ class Hub:
         return Response.of(
             views.information(self.store, repository, commit_id, request.flag("blobs"))
         )
-
-    def _commits(self, request: Request, kind: str, id: str, revision: str) -> Response:
-        repository = self._readable(request, kind, id)
-        return Response.of(views.history(repository, self._at(repository, revision)[0]))
 
     def _tree(self, request: Request, kind: str, id: str, revision: str, path: str) -> Response:
         repository = self._readable(request, kind, id)
@@ -278,15 +272,6 @@ class Hub:
         ]
         return Response.of({"discussions": found, "count": len(found), "start": 0})
 
-    def _merge(self, request: Request, kind: str, id: str, number: str) -> Response:
-        repository, _ = self._writable(request, kind, id)
-        one = repository.requests[int(number) - 1]
-        one["status"], repository.branches["main"] = "merged", one["head"]
-        about = {"id": number, "type": "status-change", "createdAt": now()}
-        author = {"name": one["author"]}
-        event = {**about, "author": author, "data": {"status": "merged"}}
-        return Response.of({"newStatus": event})
-
     def _leaderboard(self, request: Request, id: str) -> Response:
         dataset = self._readable(request, "dataset", id)
         if "eval.yaml" not in self._at(dataset, "")[1].files:
@@ -315,8 +300,5 @@ class Hub:
         elif key == "deletedFile":
             if files.pop(path, None) is None:
                 raise Refusal(404, f"{path} does not exist", "EntryNotFound")
-        elif key == "deletedFolder":
-            for name in [one for one in files if one.startswith(path.rstrip("/") + "/")]:
-                del files[name]
         else:
             raise Refusal(400, f"{key!r} is not an operation of a commit")

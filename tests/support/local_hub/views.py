@@ -115,18 +115,6 @@ def leaderboard(store: Store, dataset: str, models: list[Repository]) -> list[di
     ]
 
 
-def history(repository: Repository, commit_id: str) -> list[dict]:
-    """List a commit and those before it, the last one first."""
-    found: list[dict] = []
-    following: str | None = commit_id
-    while following is not None:
-        one = repository.commits[following]
-        about = {"id": following, "title": one.title, "message": one.message, "date": one.date}
-        found.append({**about, "authors": [{"user": one.author}]})
-        following = one.parent
-    return found
-
-
 def tree(commit: Commit, path: str, recursive: bool) -> list[dict]:
     """List the files and folders below a folder, by path."""
     above = path.strip("/") + "/" if path else ""

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 from support.browser import saved
-from support.kind_pages import PROMPT, SIZE, to_the_end, values
-
-from pqpp_annotation.store.answers import iterate_votes
-from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
+from support.kind_pages import SIZE, to_the_end, values
 
 pytestmark = pytest.mark.browser
 
@@ -181,43 +178,6 @@ def test_an_earlier_answer_is_changed(serve, visitor):
     saved(page)
     [value] = values(served)
     assert value["scores"]["overall"] == 5 and len(value["implausible"]) == 1
-
-
-def test_export_is_what_was_clicked(serve, visitor):
-    """From clicks in the middle of pixels to the heatmap of the paper, by two people."""
-    served = serve("rich", seed=1, image_size=None)  # which nobody else has done
-    clicked = []
-    for pixels in ([(120, 60), (300, 151)], [(122, 61)]):
-        page = visitor().join(served.link())
-        page.evaluate(
-            """size => {
-                const canvas = document.querySelector(".canvas");
-                Object.assign(canvas.style, {width: `${size[0]}px`, height: `${size[1]}px`});
-                const place = {position: "fixed", left: "0px", top: "60px", zIndex: 9};
-                Object.assign(canvas.style, place);
-            }""",
-            SIZE,
-        )
-        for column, row in pixels:
-            page.mouse.click(column, row + 60)
-        page.get_by_role("button", name="ball", exact=True).click()
-        press(page, "3", "3", "3", "4", "Enter")
-        to_the_end(page)
-        # A click is at the corner of a pixel: half a pixel before its middle.
-        clicked.append([[row - 0.5, column - 0.5] for column, row in pixels])
-    labels = [[int(word != "ball") for word in prompt_tokens(PROMPT)]] * 2
-    wanted = richhf_consolidation([[3, 3, 3, 4]] * 2, labels, clicked, SIZE[1], SIZE[0])
-    rows = served.study.kind.export_tables(iterate_votes(served.store))["feedback"]
-    assert [(row["height"], row["width"]) for row in rows] == [SIZE[::-1]] * 2
-    found = richhf_consolidation(
-        [row["scores"] for row in rows],
-        [row["keyword_labels"] for row in rows],
-        [row["implausible_points"] for row in rows],
-        SIZE[1],
-        SIZE[0],
-    )
-    for name, expected in wanted.items():
-        np.testing.assert_array_equal(found[name], expected)
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.daily)])

@@ -47,13 +47,6 @@ def test_a_prediction_does_not_depend_on_the_prompts_beside_it(static):
         np.testing.assert_array_equal(found, np.concatenate(parts))
 
 
-def test_distance_grows_away_from_captions(static):
-    near, far = ["A man riding a wave on a surfboard."], ["zyxq 99 vantablack entropy qwrt"]
-    found = static.predict_with_uncertainty(near + far)
-    assert found.distance[0] < found.distance[1]
-    assert found.out_of_domain.tolist() == [False, True]
-
-
 def test_round_trip(static, tmp_path):
     folder = static.save_pretrained(tmp_path / "saved")
     again = Predictor.from_pretrained(str(folder) if "static" in str(folder) else folder)
