@@ -68,7 +68,7 @@ class Input:
         last = Path("x" + str(path)[1:] if self.is_standard else path).name.lower()
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path, self._encoding = Path(path), encoding
-        by_name = "set `encoding`, such as cp1252 for files from Excel"
+        by_name = "set its encoding; for files from Excel, `encoding` cp1252"
         once = "save it as UTF-8 (in Excel: CSV UTF-8), or run: iconv -f cp1252 -t utf-8 FILE"
         self.remedy = by_name if encoding else once
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
