@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
 from pqpp_datasets.benchmark import Benchmark
@@ -104,8 +105,8 @@ class Pqpp(datasets.ArrowBasedBuilder):
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
-        tables = self.config.benchmark.read_tables(folder, split, **self.config.collect_options())
-        for number, table in enumerate(tables):
+        found = self.config.benchmark.read(folder, split, self.config.collect_options())
+        for number, table in enumerate([found] if isinstance(found, pa.Table) else found):
             yield (0, number), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
