@@ -30,7 +30,6 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
     filter_annotators,
-    index_within_groups,
     select_counted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
@@ -88,7 +87,8 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     counted = select_counted_votes(votes, annotators, options.best)
     rule, scale, values = choose_aggregation(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = index_within_groups(votes.item[counted])
+    rows_of_items = pd.Series(counted).groupby(votes.item[counted])
+    depth = rows_of_items.cumcount().to_numpy()
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]
