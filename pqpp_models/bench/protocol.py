@@ -434,14 +434,12 @@ def list_experiment_columns(
     name: str,
     targets: Sequence[str],
     sources: Sequence[str],
-    fitted_to: str = "mscoco",
     predicted: Sequence[str] | None = None,
 ) -> list[Column]:
     """Return the columns of an experiment.
 
     Args:
         name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
-        fitted_to: The source of the predictors' training data, for the cross-dataset table.
         predicted: The targets that the predictors predict, for cross-model and cross-task tables;
             default: `targets`.
 
@@ -473,12 +471,12 @@ def list_experiment_columns(
             pairs = zip(own, _list_models(known, next(others, None)), strict=False)
             cells += [Column(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
     else:  # each source of prompts separately: Tables 6, 7 and 9
-        apart = [s for s in sources if name == "by-source" or s != fitted_to]
+        apart = [s for s in sources if name == "by-source" or s != "mscoco"]
         cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":
         raise PredictorError(
-            f"no row has a source other than {fitted_to}, to which the predictors were fitted; use "
-            "a dataset with other sources, such as pqpp"
+            "no row has a source other than mscoco, to which predictors were fitted; use a dataset "
+            "with other sources, such as pqpp"
         )
     if not cells:
         raise PredictorError(
