@@ -168,13 +168,11 @@ def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
         >>> to_z_scores(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).round(4).tolist()
         [-0.7071, 0.7071, nan, nan]
     """
-    count = np.bincount(annotator)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rest = value - (np.bincount(annotator, value) / count)[annotator]
-        deviation = np.sqrt(np.bincount(annotator, rest * rest) / (count - 1))
-        # Constant votes have a tiny deviation from rounding.
-        deviation[~(deviation > 1e-9)] = np.nan
-        return rest / deviation[annotator]
+    votes = pd.Series(value).groupby(annotator)
+    deviation = votes.transform("std")
+    # Constant votes can have a tiny deviation from rounding.
+    deviation = deviation.where(deviation > 1e-9)
+    return ((value - votes.transform("mean")) / deviation).to_numpy()
 
 
 def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
