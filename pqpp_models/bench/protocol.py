@@ -28,7 +28,6 @@ from pqpp_models.predictor import SCORE, Predictor
 from pqpp_models.targets import find_stand_in
 
 COEFFICIENTS = ("pearson", "kendall")
-MARKS = ((0.001, "‡"), (0.01, "†"))
 MARKS_NOTE = "† p < .01, ‡ p < .001 (two-sided test of no correlation)"
 
 
@@ -302,7 +301,7 @@ def mark_p_value(p: float) -> str:
         >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
         ['‡', '†', '', '']
     """
-    return next((sign for limit, sign in MARKS if p < limit), "")
+    return "‡" if p < 0.001 else "†" if p < 0.01 else ""
 
 
 def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
