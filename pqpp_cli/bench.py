@@ -63,8 +63,7 @@ class BenchGimbrr(DataDir, ReportOptions, Command):
 
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
-_OF_TABLE = {"fitted_to": "cross-dataset", "eval_results": "main"}
-_OF_TABLE |= dict.fromkeys(("metrics", "metric"), "automatic-metrics")
+_OF_TABLE = {"eval_results": "main", "metrics": "automatic-metrics", "metric": "automatic-metrics"}
 """Options of a single table."""
 
 
@@ -144,8 +143,6 @@ class BenchPredictors(ComparisonOptions):
     Attributes:
         table: Table to print; see below.
         baseline: Test every predictor against this one, on the same prompts.
-        fitted_to: With --table cross-dataset: source of the prompts that the predictors were fitted
-            to (default: mscoco).
         metrics: With --table automatic-metrics: a table with prompt_id or prompt and one column per
             metric, with one row per prompt or image.
         metric: Target of a column of --metrics, if its name does not begin with a model, as in
@@ -159,7 +156,6 @@ class BenchPredictors(ComparisonOptions):
     table: str = option("main", choices=_TABLES)
     published: bool = option(True, "omit published results")
     baseline: str | None = None
-    fitted_to: str | None = option(None, metavar="SOURCE")
     metrics: str | None = option(None, path="file")
     metric: dict[str, str] = option({}, metavar="COLUMN=TARGET")
     report: str | None = option(
@@ -230,8 +226,7 @@ class BenchPredictors(ComparisonOptions):
         if self.table == "automatic-metrics":
             named = (self.metrics or "", self.metric, self.baseline)
             return correlate_metrics(split, predictors, targets, *named, progress)
-        fitted_to = self.fitted_to or "mscoco"
-        run = bench_split(split, predictors, targets, self.table, fitted_to, progress)
+        run = bench_split(split, predictors, targets, self.table, progress)
         if not self.baseline:
             return run
         train = None

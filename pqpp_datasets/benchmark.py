@@ -99,7 +99,6 @@ class Benchmark:
     features: Callable[[Mapping[str, object]], Any]
     read: Callable[[Any, str, Mapping[str, Any]], pa.Table | Iterator[pa.Table]]
     licence: str = ""
-    year: int = 0
     citation: str = ""
     homepage: str = ""
     folders: tuple[str, ...] = ()
@@ -116,11 +115,6 @@ class Benchmark:
     def family(self) -> str:
         """Name shared by all configurations with the same files and card."""
         return self.folders[0].split("/")[0] if self.folders else self.name
-
-    def read_tables(self, folder: Path | None, split: str, **options: object) -> Iterator[pa.Table]:
-        """Read a split and yield its tables."""
-        found = self.read(folder, split, options)
-        yield from [found] if isinstance(found, pa.Table) else found
 
 
 def load_entry(name: str, **code: Any) -> Benchmark:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
 from pqpp_datasets.benchmark import Benchmark
@@ -20,7 +21,6 @@ from pqpp_datasets.location import (
     hash_needed_files,
 )
 from pqpp_datasets.sources import get_release
-from pqpp_datasets.tables import require_file
 
 logger = logging.getLogger(__name__)
 
@@ -97,24 +97,20 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
                 remedy = f"set data_dir= to the folder that contains the files of {benchmark.name}"
                 raise BenchmarkError(f"{missing} not found; {remedy}")
-        for split in splits:
-            for path in find_missing_files(benchmark, folder, split) if folder else ():
-                require_file(path)
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
-        tables = self.config.benchmark.read_tables(folder, split, **self.config.collect_options())
-        for number, table in enumerate(tables):
+        found = self.config.benchmark.read(folder, split, self.config.collect_options())
+        for number, table in enumerate([found] if isinstance(found, pa.Table) else found):
             yield (0, number), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the data; raise a `BenchmarkError` without the error that `datasets` adds."""
         try:
             return super().download_and_prepare(*args, **kwargs)
-        except (BenchmarkError, DatasetGenerationError) as error:
-            for own in (error, error.__cause__):
-                if isinstance(own, BenchmarkError):
-                    raise own.with_traceback(None) from None
+        except DatasetGenerationError as error:
+            if isinstance(error.__cause__, BenchmarkError):
+                raise error.__cause__.with_traceback(None) from None
             raise
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from pqpp_datasets.tables import file_error, require_file
 from pqpp_files.errors import describe
 
-_NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 _BUILTINS = ("set", "frozenset", "list", "dict", "tuple")
 _ALLOWED = {("builtins", name) for name in _BUILTINS}
 _ALLOWED |= {("collections", "OrderedDict"), ("collections", "defaultdict")}
@@ -56,14 +55,6 @@ class _Array(list):
         self[:] = _Dtype.read(dtype, content, shape)
 
 
-class _ArrayType:
-    """A placeholder for `numpy.ndarray`, which pickles name but do not call."""
-
-
-def _read_buffer(content, dtype, shape, order) -> list:
-    return _Dtype.read(dtype, bytes(content), shape)
-
-
 def _restrict_type(kind: type):
     """Return a function that creates a value of a type from numbers and texts only."""
     # Other arguments could expand to unlimited memory.
@@ -86,23 +77,22 @@ _STAND_INS = {
     **{("builtins", kind.__name__): _restrict_type(kind) for kind in (int, float, str)},
     # Protocols 0 to 2 store an array's bytes in this encoding only.
     ("_codecs", "encode"): _encode_latin1,
-    ("numpy", "ndarray"): _ArrayType,
+    ("numpy", "ndarray"): None,  # pickles name it but do not call it
     ("numpy", "dtype"): _Dtype,
-    **{(module, "_reconstruct"): lambda *_: _Array() for module in _NUMPY_MODULES},
-    **{
-        (module, "scalar"): lambda dtype, content: _Dtype.read(dtype, content, ())
-        for module in _NUMPY_MODULES
-    },
-    ("numpy.core.numeric", "_frombuffer"): _read_buffer,
-    ("numpy._core.numeric", "_frombuffer"): _read_buffer,
+    ("numpy._core.multiarray", "_reconstruct"): lambda *_: _Array(),
+    ("numpy._core.multiarray", "scalar"): lambda dtype, content: _Dtype.read(dtype, content, ()),
+    ("numpy._core.numeric", "_frombuffer"): (
+        lambda content, dtype, shape, order: _Dtype.read(dtype, bytes(content), shape)
+    ),
 }
 
 
 class _RestrictedUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str):
         module = "builtins" if module == "__builtin__" else module  # the name in protocols 0 to 2
-        if (module, name) in _STAND_INS:
-            return _STAND_INS[module, name]
+        at = module.replace("numpy.core", "numpy._core"), name  # the name before numpy 2
+        if at in _STAND_INS:
+            return _STAND_INS[at]
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(f"it calls {module}.{name}, which is not allowed")
         return super().find_class(module, name)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pqpp_datasets.benchmark import LICENCES, get_size_category
 from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_datasets.target_columns import get_targets
 from pqpp_hub.card import render_card
 
 _ROWS_AT_A_TIME = 1000
@@ -52,7 +53,7 @@ def export(
         raise BenchmarkError(f"no option {untaken[0]!r} of {names} (options: {allowed}); remove it")
     register()
     with replace_folder(Path(folder), (), True) as temp_path:
-        files, rows, releases = {}, {}, {}
+        targets, rows, releases = {}, {}, {}
         listed: dict[str, list[dict]] = {}
         for config in configs:
             accepted = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
@@ -65,7 +66,9 @@ def export(
                     embed_table_storage(table.cast(schema)).replace_schema_metadata(schema.metadata)
                     for table in dataset.with_format("arrow").iter(_ROWS_AT_A_TIME)
                 )
-                files[config, split] = write_split(path, split, tables)
+                write_split(path, split, tables)
+                is_rated = "prompt" in dataset.features
+                targets[config, split] = [*get_targets(dataset.features)] if is_rated else []
                 rows[config, split] = dataset.num_rows
                 releases[config] = str(dataset.info.version)
                 pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"
@@ -73,7 +76,7 @@ def export(
                 listed.setdefault(config, []).append(entry)
         benchmark, card = BENCHMARKS[configs[0]], render_export_card(listed, releases, options)
         (temp_path / "README.md").write_text(card, "utf-8")
-        write_eval_yaml(temp_path, files, benchmark.family, benchmark.description)
+        write_eval_yaml(temp_path, targets, benchmark.family, benchmark.description)
     return rows
 
 

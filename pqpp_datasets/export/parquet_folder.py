@@ -4,16 +4,15 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import drop_single_means, get_targets
+from pqpp_datasets.target_columns import drop_single_means
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.foreign.json_values import decode_utf8, parse_json
+from pqpp_files.foreign.json_values import decode_utf8
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.paths import check_output_folder, join_inside, walk_files
 from pqpp_hub import PushReport, push_files
@@ -107,30 +106,20 @@ def write_split(folder: Path, split: str, tables: Iterable[pa.Table]) -> list[Pa
 
 
 def write_eval_yaml(
-    folder: Path, files: Mapping[tuple[str, str], list[Path]], name: str, description: str
+    folder: Path, targets: Mapping[tuple[str, str], Iterable[str]], name: str, description: str
 ) -> None:
     """Write the Hub's `eval.yaml` if there are targets.
 
     It has a task for each target and split; `train` is left out if there are other splits.
 
     Args:
-        files: Files by (configuration, split).
+        targets: Names of the targets, by (configuration, split).
     """
     tasks = []
-    # Reads the metadata of `datasets` directly, as importing it takes longer than writing a small
-    # folder. A table without this metadata has no described targets.
-    for (config, split), paths in files.items():
-        others = {name for subset, name in files if subset == config} - {"train"}
-        metadata = pyarrow.parquet.read_schema(paths[0]).metadata or {}
-        about = parse_json(metadata.get(b"huggingface", b"{}"))
-        features = {
-            name: SimpleNamespace(**feature)
-            for name, feature in about.get("info", {}).get("features", {}).items()
-            if isinstance(feature, dict)
-        }
-        if "prompt" in features and (split != "train" or not others):
-            targets = drop_single_means(get_targets(features))
-            tasks += [BenchmarkTask(config, split, target) for target in targets]
+    for (config, split), names in targets.items():
+        others = {other for subset, other in targets if subset == config} - {"train"}
+        if split != "train" or not others:
+            tasks += [BenchmarkTask(config, split, target) for target in drop_single_means(names)]
     if tasks:
         (folder / BENCHMARK).write_text(render_benchmark(name, description, tasks), "utf-8")
 

@@ -11,6 +11,7 @@ called moderate) and 0.5.
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from pqpp_datasets.own_benchmark.options import BEST, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements
@@ -155,16 +156,6 @@ def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = 
         # Pairs are sorted by prompt, then by rank.
         pair = votes.prompt[rows] * len(rank) + rank[votes.annotator[rows]]
         pairs, number = np.unique(pair, return_inverse=True)
-        rows = rows[index_within_groups(pairs // len(rank))[number] < best]
+        place = pd.Series(pairs).groupby(pairs // len(rank)).cumcount().to_numpy()
+        rows = rows[place[number] < best]
     return rows[np.lexsort((rank[votes.annotator[rows]], votes.item[rows]))]
-
-
-def index_within_groups(groups: np.ndarray) -> np.ndarray:
-    """Return each element's index in its run of equal values.
-
-    Example:
-        >>> index_within_groups(np.array([7, 7, 3, 7])).tolist()
-        [0, 1, 0, 0]
-    """
-    starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
-    return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))

@@ -30,7 +30,6 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
     filter_annotators,
-    index_within_groups,
     select_counted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
@@ -88,10 +87,11 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     counted = select_counted_votes(votes, annotators, options.best)
     rule, scale, values = choose_aggregation(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = index_within_groups(votes.item[counted])
+    depth = pd.Series(counted).groupby(votes.item[counted]).cumcount().to_numpy()
     shape = len(votes.first), int(depth.max(initial=0)) + 1
     if shape[0] * shape[1] > 10**8:
-        raise BenchmarkError("one of {} images has {} votes; leave some of them out".format(*shape))
+        fault = f"an image has {shape[1]} votes, which is too many for {shape[0]} images"
+        raise BenchmarkError(f"{fault}; remove some of its votes")
     matrix = np.full(shape, np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]
@@ -171,13 +171,11 @@ def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
         >>> to_z_scores(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).round(4).tolist()
         [-0.7071, 0.7071, nan, nan]
     """
-    count = np.bincount(annotator)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rest = value - (np.bincount(annotator, value) / count)[annotator]
-        deviation = np.sqrt(np.bincount(annotator, rest * rest) / (count - 1))
-        # Constant votes have a tiny deviation from rounding.
-        deviation[~(deviation > 1e-9)] = np.nan
-        return rest / deviation[annotator]
+    votes = pd.Series(value).groupby(annotator)
+    deviation = votes.transform("std")
+    # Constant votes can have a tiny deviation from rounding.
+    deviation = deviation.where(deviation > 1e-9)
+    return ((value - votes.transform("mean")) / deviation).to_numpy()
 
 
 def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:

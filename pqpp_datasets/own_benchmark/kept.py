@@ -112,7 +112,8 @@ def split_votes(built: Outcome, names: Sequence[Any]) -> Splits:
     votes = built.generation.table
     annotators, order = pa.nulls(len(votes), pa.int64()), votes.annotator
     if votes.has_annotators:
-        annotators, order = _build_name_column(votes.annotator, names)
+        annotators = make_column(votes.annotator, names)
+        order = np.argsort(np.argsort(names))[votes.annotator]
     columns: dict[str, Any] = {
         "image_number": votes.item,
         "prompt": votes.prompt,
@@ -144,16 +145,12 @@ def split_preferences(built: Outcome, names: Sequence[Any]) -> Splits:
     columns["annotator"], order = pa.nulls(len(choices), pa.int64()), prompt
     if "annotator" in choices:
         codes = choices["annotator"].cat.codes.to_numpy()
-        columns["annotator"], order = _build_name_column(codes, names)
+        columns["annotator"] = make_column(codes, names)
+        order = np.argsort(np.argsort(names))[codes]
     nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
     columns["choice"] = make_column(nearest, ["b", "tie", "a"])
     columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
     return _split_rows(built, columns, np.lexsort((order, prompt)))
-
-
-def _build_name_column(codes: np.ndarray, names: Sequence[Any]) -> tuple[Any, np.ndarray]:
-    """Return the column of annotators' names, and the rank of each row's name."""
-    return make_column(codes, names), np.argsort(np.argsort(names))[codes]
 
 
 def _split_rows(

@@ -166,7 +166,10 @@ def write_benchmark(
             data = temp_path / "data" / subset.removeprefix("default")
             for split, tables in splits.items():
                 files[subset, split] = write_split(data, split, tables)
-        write_eval_yaml(temp_path, files, name, f"{name}: prompts with their performance.")
+        targets = {
+            ("default", split): [one.name for one in built.targets] for split in built.splits
+        }
+        write_eval_yaml(temp_path, targets, name, f"{name}: prompts with their performance.")
         (temp_path / "README.md").write_text(_render_card(built, files, name, extras), "utf-8")
         report = render_quality_report(built, name, extras)
         (temp_path / "report.html").write_text(report, "utf-8")

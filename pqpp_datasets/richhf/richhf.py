@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from pqpp_datasets.benchmark import load_entry
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records
+from pqpp_datasets.richhf.tfrecord import parse_example, read_records
 from pqpp_datasets.tables import file_error
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.images import read_header
@@ -96,10 +96,10 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
     with contextlib.ExitStack() as stack:
         images = None
         if options.get("pickapic_dir"):
-            uids = {parse_row(path, record)["uid"] for record in read_records(path)}
+            uids = {parse_row(*record)["uid"] for record in read_records(path)}
             images = read_pickapic_images(str(options["pickapic_dir"]), uids)
             stack.enter_context(contextlib.closing(images))
-        rows = (parse_row(path, record) for record in read_records(path))
+        rows = (parse_row(*record) for record in read_records(path))
         for batch in cut_batches(rows, _RECORDS_IN_TABLE):
             joined = [row | _find_prompt_image(row, images) for row in batch] if images else batch
             yield pa.Table.from_pylist(joined, schema=schema)
@@ -119,15 +119,14 @@ def _find_prompt_image(row: Mapping[str, Any], images: sqlite3.Connection) -> di
     }
 
 
-def parse_row(path: Path, record: Record) -> dict:
+def parse_row(where: str, record: bytes) -> dict:
     """Convert a record to a row with pqpp's columns.
 
     Raises:
         BenchmarkError: A feature is missing or invalid.
     """
-    where = f"{path}, record {record.number} at offset {record.offset}"
     try:
-        example = parse_example(record.data)
+        example = parse_example(record)
     except ValueError as error:
         raise file_error(where, f"not a tf.train.Example ({error})") from None
     filename = _get_text(where, example, "filename")

@@ -10,7 +10,6 @@ import functools
 import mmap
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +22,8 @@ _CHECKSUM = struct.Struct("<I")
 _MASK_DELTA = 0xA282EAD8
 
 
-@dataclass(frozen=True)
-class Record:
-    """A record of a TFRecord file.
-
-    Attributes:
-        number: Index of the record, from 0.
-        offset: Offset of its first byte in the file.
-        data: The content, with verified checksum.
-    """
-
-    number: int
-    offset: int
-    data: bytes
-
-
-def read_records(path: Path) -> Iterator[Record]:
-    """Yield the records of a file in order, with verified checksums.
+def read_records(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the place, for errors, and the content of each record, with verified checksums.
 
     Raises:
         BenchmarkError: The file is missing, empty, truncated or damaged.
@@ -48,38 +32,35 @@ def read_records(path: Path) -> Iterator[Record]:
     if not path.stat().st_size:
         raise BenchmarkError(f"{path} is empty; download it again")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        if view[:8] == b"version ":
+            raise BenchmarkError(f"{path} is a Git LFS pointer; run `git lfs pull`")
         number = offset = 0
         while offset < len(view):
-            end = _find_record_end(path, view, number, offset)
+            where = f"{path}, record {number} at offset {offset}"
+            end = _find_record_end(where, view, offset)
             data = view[offset + _HEADER.size : end - _CHECKSUM.size]
             if _compute_masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
-                raise _file_error(path, number, offset, "the data do not match their checksum")
-            yield Record(number, offset, data)
+                raise file_error(where, "the data do not match their checksum")
+            yield where, data
             number, offset = number + 1, end
 
 
-def _find_record_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
+def _find_record_end(where: str, view: mmap.mmap, offset: int) -> int:
     """Verify the length of the record at an offset, and return the offset of its end."""
     if offset + _HEADER.size > len(view):
-        raise _file_error(path, number, offset, f"the file is truncated at {len(view)} bytes")
+        raise file_error(where, f"the file is truncated at {len(view)} bytes")
     length, checksum = _HEADER.unpack_from(view, offset)
     if _compute_masked_crc(view[offset : offset + 8]) != checksum:
-        if offset == 0 and view[:8] == b"version ":
-            raise BenchmarkError(f"{path} is a Git LFS pointer; run `git lfs pull`")
-        raise _file_error(path, number, offset, "the length does not match its checksum")
+        raise file_error(where, "the length does not match its checksum")
     end = offset + _HEADER.size + length + _CHECKSUM.size
     if end > len(view):
-        raise _file_error(path, number, offset, f"the file is truncated at {len(view)} bytes")
+        raise file_error(where, f"the file is truncated at {len(view)} bytes")
     return end
 
 
 def _compute_masked_crc(data: bytes) -> int:
     crc = _import_libraries()[0](data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
-
-
-def _file_error(path: Path, number: int, offset: int, what: str) -> BenchmarkError:
-    return file_error(f"{path}, record {number} at offset {offset}", what)
 
 
 def parse_example(data: bytes) -> dict[str, list]:

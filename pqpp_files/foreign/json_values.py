@@ -23,17 +23,12 @@ BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def read_json(
-    path: str | os.PathLike[str],
-    error: type[PqppError] = FileError,
-    remedy: str = "copy or write the file again",
-) -> Any:
+def read_json(path: str | os.PathLike[str], error: type[PqppError] = FileError) -> Any:
     """Return the value of a JSON file.
 
     Args:
         path: The file, UTF-8, of at most 256 MiB.
         error: The error class to raise.
-        remedy: The fix, for the error.
 
     Raises:
         PqppError: The file cannot be read, is too large, or is not valid JSON.
@@ -43,7 +38,8 @@ def read_json(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: nowhere.json cannot be read (No such file or directory); ...
     """
-    return parse_json(read_bounded(path, _MOST_BYTES, error, remedy), str(path), error, remedy)
+    content = read_bounded(path, _MOST_BYTES, error, "copy or write the file again")
+    return parse_json(content, str(path), error)
 
 
 def read_bounded(

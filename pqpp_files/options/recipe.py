@@ -137,12 +137,10 @@ def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[
 
 
 def _cast(value: Any, wanted: type) -> Any:
-    if wanted is bool or isinstance(value, bool):
-        if wanted is bool and isinstance(value, bool):
-            return value
-        raise TypeError
+    if wanted in (bool, str) or isinstance(value, bool):
+        if type(value) is not wanted:
+            raise TypeError
+        return value
     if wanted is int and isinstance(value, float) and value != int(value):
         raise ValueError
-    if wanted is str and not isinstance(value, str):
-        raise TypeError
     return wanted(value)  # YAML 1.1 reads 5e-5 as text

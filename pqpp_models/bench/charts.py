@@ -238,8 +238,7 @@ def find_main_column(results: Sequence[Result], published: Sequence[PublishedRes
     rows: list[Figure] = [*results, *select_same_release(results, published)]
     labels = list_columns(results)
     count = {label: sum(row.label == label for row in rows) for label in labels}
-    order = {label: -index for index, label in enumerate(labels)}
-    return max(labels, key=lambda name: (count[name], is_mean(name), order[name]), default="")
+    return max(labels, key=lambda name: (count[name], is_mean(name)), default="")
 
 
 def rank_rows(

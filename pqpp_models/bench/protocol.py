@@ -28,7 +28,6 @@ from pqpp_models.predictor import SCORE, Predictor
 from pqpp_models.targets import find_stand_in
 
 COEFFICIENTS = ("pearson", "kendall")
-MARKS = ((0.001, "‡"), (0.01, "†"))
 MARKS_NOTE = "† p < .01, ‡ p < .001 (two-sided test of no correlation)"
 
 
@@ -302,7 +301,7 @@ def mark_p_value(p: float) -> str:
         >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
         ['‡', '†', '', '']
     """
-    return next((sign for limit, sign in MARKS if p < limit), "")
+    return "‡" if p < 0.001 else "†" if p < 0.01 else ""
 
 
 def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
@@ -434,14 +433,12 @@ def list_experiment_columns(
     name: str,
     targets: Sequence[str],
     sources: Sequence[str],
-    fitted_to: str = "mscoco",
     predicted: Sequence[str] | None = None,
 ) -> list[Column]:
     """Return the columns of an experiment.
 
     Args:
         name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
-        fitted_to: The source of the predictors' training data, for the cross-dataset table.
         predicted: The targets that the predictors predict, for cross-model and cross-task tables;
             default: `targets`.
 
@@ -473,12 +470,12 @@ def list_experiment_columns(
             pairs = zip(own, _list_models(known, next(others, None)), strict=False)
             cells += [Column(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
     else:  # each source of prompts separately: Tables 6, 7 and 9
-        apart = [s for s in sources if name == "by-source" or s != fitted_to]
+        apart = [s for s in sources if name == "by-source" or s != "mscoco"]
         cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":
         raise PredictorError(
-            f"no row has a source other than {fitted_to}, to which the predictors were fitted; use "
-            "a dataset with other sources, such as pqpp"
+            "no row has a source other than mscoco, to which predictors were fitted; use a dataset "
+            "with other sources, such as pqpp"
         )
     if not cells:
         raise PredictorError(

@@ -141,7 +141,6 @@ def bench_split(
     predictors: Mapping[str, Predictor],
     targets: Sequence[str],
     table: str = "main",
-    fitted_to: str = "mscoco",
     progress: bool = False,
 ) -> BenchRun:
     """Correlate predictions with true values for one of the paper's tables.
@@ -151,12 +150,11 @@ def bench_split(
     Args:
         targets: Columns of true values.
         table: The table's name, for `list_experiment_columns`.
-        fitted_to: The source of the predictors' training data, for `cross-dataset`.
     """
     sources = list(dict.fromkeys(split.sources or ()))
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.is_scalar)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
-    cells = list_experiment_columns(table, targets, sources, fitted_to, models)
+    cells = list_experiment_columns(table, targets, sources, models)
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     use_stand_ins = table in ("main", "by-source")
     run = correlate_columns(split, predictors, cells, references, use_stand_ins, progress)

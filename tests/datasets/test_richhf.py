@@ -79,8 +79,8 @@ def test_wrong_record_gives_number_and_offset(tmp_path, name):
 
 def test_a_file_that_is_cut_between_two_records_is_warned_of(tmp_path, caplog):
     path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
-    starts = [record.offset for record in read_records(path)]
-    path.write_bytes(path.read_bytes()[: starts[3]])
+    *_, (where, _) = read_records(path)
+    path.write_bytes(path.read_bytes()[: int(where.rpartition(" ")[2])])
     assert len(load(tmp_path, split="train")) == 3
     assert "train.tfrecord is not the published file" in caplog.text
 

@@ -21,10 +21,9 @@ def path(tmp_path):
 
 
 def test_round_trip(path):
-    records = list(read_records(path))
-    assert [record.data for record in records] == CONTENTS
-    assert [record.number for record in records] == [0, 1, 2, 3]
-    assert [record.offset for record in records] == [0, 19, 35, 5051]
+    places, contents = zip(*read_records(path), strict=True)
+    assert list(contents) == CONTENTS
+    assert places[3] == f"{path}, record 3 at offset 5051"
 
 
 def test_bytes_of_the_format(tmp_path):

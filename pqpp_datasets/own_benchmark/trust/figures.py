@@ -302,7 +302,6 @@ def estimate_variances(
     squares = np.empty(expected.shape[:2])
     cells = [_index_pairs(codes, out) for codes in columns]
     is_within = [len(code) == len(np.bincount(code)) for _, code, _ in cells]
-    pairs: dict[tuple[int, int], Any] = {}
     for row, (codes, (cell, code, gone)) in enumerate(zip(columns, cells, strict=True)):
         number = np.bincount(codes)
         kept = number[code] - np.bincount(cell)
@@ -316,10 +315,7 @@ def estimate_variances(
         squares[row] = sum_squares(total**2, (total[code] - np.bincount(cell, value)) ** 2)
         expected[row, :, -1] = sum_squares(number, kept)
         for column, other in enumerate(levels):
-            if column + 1 < row:  # computed already
-                pair, _, holder = pairs[column + 1, row - 1]
-            else:
-                pair, holder, _ = pairs[row, column] = _index_pairs(codes, other)
+            pair, holder, _ = _index_pairs(codes, other)
             part, of_pair = pair, np.arange(len(holder))
             if not is_within[row] and not is_within[column + 1]:
                 part, of_pair, _ = _index_pairs(pair, out)
@@ -340,12 +336,6 @@ def estimate_variances(
 
 def _index_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the index of each row's pair of values, and both values of each distinct pair."""
-    for fine in (by, codes):  # fast if one column determines the other
-        pair = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
-        for column, of_fine in zip((codes, by), pair, strict=True):
-            of_fine[fine] = column
-        if all((of[fine] == column).all() for of, column in zip(pair, (codes, by), strict=True)):
-            return fine, pair[0], pair[1]
     width = int(by.max()) + 1
     number, keys = pd.factorize(codes * np.int64(width) + by)
     return number, keys // width, keys % width
