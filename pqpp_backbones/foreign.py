@@ -116,7 +116,9 @@ def _check_json(path: Path) -> None:
                 continue  # a decimal is one of `id2label`
             for name in named if isinstance(named, list) else [named]:
                 if isinstance(name, str) and _IS_ELSEWHERE.fullmatch(name):
-                    raise ModelError(f"{where}: {key!r} refers to {name!r:.60}; remove {key!r}")
+                    raise ModelError(
+                        f"{where}: {key!r} is {name!r:.60}, a reference to other files; remove it"
+                    )
         texts = value.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(text, str) and Path(text).name != text for text in texts):
             raise ModelError(f"{where} refers to another folder; use another model")

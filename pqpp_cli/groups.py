@@ -326,7 +326,7 @@ class ShardOptions(Group):
             raise PqppError(f"{file} is read in shards; set `output` to a folder")
         source, target = map(resolve, (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
-            raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
+            raise PqppError(f"`output` {output} is inside the input {file}; choose another folder")
         share = self.shard or cut.get_process_share(os.environ)
         cut.select_share((), share)  # checks it before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size

@@ -127,7 +127,7 @@ def atomic_folder(
             check(target)
             check_output_folder(target, patterns)
             if mode is None and target.exists():
-                raise FileError(f"another process created {folder} meanwhile; name another folder")
+                raise FileError(f"another process created {folder}; choose another folder")
             if target.exists():
                 target.rename(new.with_name("old"))
             new.rename(target)

@@ -200,15 +200,17 @@ def check_output_folder(
     if not nearest.is_dir():
         raise FileError(f"{nearest} is a file; name a folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise FileError(f"no permission to write to {nearest}; name another folder")
+        raise FileError(f"no permission to write to {nearest}; choose another folder")
     for named in inputs:
         if resolve(target) in (given := resolve(named), *given.parents):
-            raise FileError(f"{folder} contains the input {named}; name another folder")
+            raise FileError(f"{folder} contains the input {named}; choose another folder")
     if patterns is None or not target.exists():
         return
     names = sorted(p.name + " (a pipe)" * p.is_fifo() for p in target.iterdir())
     if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
-        raise FileError(f"{folder} has other files ({', '.join(foreign[:3])}); name another folder")
+        raise FileError(
+            f"{folder} contains other files ({', '.join(foreign[:3])}); choose another folder"
+        )
 
 
 def resolve_links(path: Path) -> Path:

@@ -170,7 +170,7 @@ def tidy_whitespace(text: bytes) -> bytes:
 def columns_from_table(
     table: Any, names: list[str | None], locate: Callable[[int], str]
 ) -> RunTable | None:
-    """Convert a table of queries, documents and values in memory to columns.
+    """Convert an in-memory table of queries, documents and values to columns.
 
     Returns:
         The columns; None if a column is missing, a name is missing, empty or neither text nor an

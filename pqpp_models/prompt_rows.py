@@ -211,7 +211,7 @@ def _read_prompt_table(dataset: str, column: str) -> Any:
 
 
 def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
-    """Yield the columns without images and the rows of each batch of a dataset.
+    """Yield each batch of a dataset, as a dict of its columns other than images and as rows.
 
     Example:
         >>> import datasets

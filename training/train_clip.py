@@ -41,8 +41,8 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
     measures = {target.rpartition("_")[2] for target in recipe.targets}
     if recipe.task == "generation" and len(measures) > 1:
         raise PqppError(
-            f"`targets` must be of one measure, since an image has one score; got "
-            f"{', '.join(recipe.targets)}"
+            "all `targets` must use the same measure, because each image has only one score; got "
+            f"{', '.join(recipe.targets)}; choose targets of one measure"
         )
     if wrong := [name for name in recipe.targets if get_task(name) != recipe.task]:
         raise PqppError(f"{wrong[0]!r} is not a target of `task` {recipe.task!r}; change `task`")

@@ -123,7 +123,7 @@ class Service:
             return {"choices": []}, self._wire.now.call
         except openai.APIError as error:
             why = escape_controls(str(error))
-            raise ServiceError(f"{self.url}: {why}; try again later") from None
+            raise ServiceError(f"{self.url}: {why}; correct the request, or try later") from None
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 

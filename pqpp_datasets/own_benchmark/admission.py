@@ -54,8 +54,8 @@ def filter_annotators(
 ) -> list[Annotator]:
     """Decide which annotators outside the control group are admitted.
 
-    A rule is ignored if the study has no control members or no reference images, respectively;
-    otherwise, annotators without votes on such images are not admitted.
+    `min_kappa` is ignored if the study has no control members, and `min_reference_share` if it has
+    no reference images; otherwise, annotators without votes on such images are not admitted.
 
     Args:
         agreements: Each annotator's agreement with others, and the flags.

@@ -197,11 +197,11 @@ def _list_targets(
 def _explain_no_values(generation: Generation | None) -> str:
     """Return the reason why no target has a value, in parentheses, and the fix."""
     if generation is None:
-        return "(no prompt is in all files); correct the prompts"
+        return "(no prompt is in all files); give all files the same prompts"
     if generation.counted.size:
         return "(each annotator gave only one label); set `aggregate` to mean"
     admitted = sum(not annotator.reasons for annotator in generation.annotators)
-    why = f"(no vote counts; admitted annotators: {admitted} of {len(generation.annotators)})"
+    why = f"(no votes were used; admitted annotators: {admitted} of {len(generation.annotators)})"
     return f"{why}; add annotators, or lower `min_kappa` or `min_reference_share`"
 
 

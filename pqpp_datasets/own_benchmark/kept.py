@@ -42,7 +42,7 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
 
 
 def list_compared_images(built: Outcome) -> pd.DataFrame | None:
-    """Return the compared images in the columns of `list_voted_images`; None if they have no names.
+    """Return the compared images as in `list_voted_images`, or None if the images have no names.
 
     An image's score is the share of its comparisons that it won; ties count as half.
     """

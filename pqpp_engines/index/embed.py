@@ -160,7 +160,9 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
-        raise EngineError(f"{path} must be floats of shape (items, size) or (items, vectors, size)")
+        wanted = "floats of shape (items, size) or (items, vectors, size)"
+        came = f"{embeddings.dtype} of shape {embeddings.shape}"
+        raise EngineError(f"{path} must contain {wanted}; got {came}")
     if ids is None:
         return embeddings, [str(number) for number in range(len(embeddings))]
     from pqpp_files.read_table import read_table

@@ -199,7 +199,7 @@ class Retriever:
 
 
 def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
-    """Raise an error, before the search, if the run's format cannot contain a name.
+    """Raise an error, before the search, if a name cannot be written in the run's format.
 
     Raises:
         EngineError: The format is TREC's, and a name of an image, query or run is empty or has

@@ -198,7 +198,7 @@ def collect_ground_truth(examples: Examples) -> SplitFeedback:
 
 
 def summarise_metrics(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the metrics that are monitored during training, each about 0 to 1.
+    """Return the metrics that are monitored during training, each roughly 0 to 1.
 
     `mean`, by which the best epoch is chosen, averages the scores' PLCC, the heatmaps' CC and the
     keywords' F1 with equal weight; undefined metrics count as 0.

@@ -404,7 +404,7 @@ def _apply_head(head, features, row, task, batch: int, first: int, last: int) ->
 def squared_error(
     predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error over entries that are not NaN in either input; 0 without any.
+    """Return the mean squared error of entries that are NaN in neither input; 0 if there are none.
 
     Args:
         predicted: `(batch, outputs, ...)`; NaN if missing.

@@ -59,7 +59,7 @@ class ShardStore:
             return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])
         here = self._files.fs.unstrip_protocol(self._files.path)
         if any(input_ == here or input_.startswith(f"{here}/") for input_ in inputs):
-            raise FileError(f"{self.url} contains an input; name another folder")
+            raise FileError(f"{self.url} contains an input; choose another folder")
         self.list_names()
 
     def list_names(self) -> set[str]:

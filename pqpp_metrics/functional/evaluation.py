@@ -107,7 +107,7 @@ def _to_table(name, values):
         raise MetricInputError(f"all measures of `{name}` must have the same number of queries")
     table = np.stack(columns, axis=1)
     if (largest := float(np.abs(table).max())) > _LARGEST:
-        raise MetricInputError(f"`{name}` must be at most {_LARGEST:g}; got {largest:g}")
+        raise MetricInputError(f"`{name}` must be within ±{_LARGEST:g}; got ±{largest:g}")
     return list(values), table
 
 

@@ -56,7 +56,7 @@ class Result:
         predictor: The predictor's name.
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
-        predicted: The predicted target, which is not `target` in a cross-model or cross-task table.
+        predicted: The requested target; not `target` in a cross-model or cross-task table.
         stands_in: The target that was predicted instead; None if the predictor has `predicted`.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
@@ -76,11 +76,11 @@ class Result:
         fitted_rows: How many of the `n` prompts the predictor was fitted to; None if unknown.
         ranked: Whether the result is ranked, that is, the predictor was fitted to no row of the
             table.
-        stands_for: The predictor that this one replaces, because it was fitted to the rows.
+        stands_for: The predictor that this one replaces, since that one was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
-        oriented: How the sign of the predictions was chosen, so that higher predictions mean higher
-            true values: `as declared`, or by the significant sign of the correlation, `by the sign
-            on train` or `on these rows`; it ends in `, negated` if the predictions were negated.
+        oriented: How the sign of the predictions was chosen: `as declared` by the predictor, or
+            `by the sign on train` or `by the sign on these rows` of a significant correlation.
+            `, negated` is appended if the predictions were negated.
         baseline_difference: Kendall's tau-b with that sign minus the baseline's.
         baseline_p: The p-value of the difference, corrected for all tests in the table.
         baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test,

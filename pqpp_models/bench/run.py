@@ -270,7 +270,8 @@ def load_predictors(
             continue
         loaded[name] = predictor
     if not loaded:
-        raise PredictorError("no default predictor can be loaded; choose others with `predictors`")
+        why = "; ".join(left_out)
+        raise PredictorError(f"no default predictor can be loaded ({why}); choose `predictors`")
     return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 

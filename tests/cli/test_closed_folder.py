@@ -16,7 +16,7 @@ def test_a_folder_without_permission_is_one_line(tmp_path):
     user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     if user and not shutil.which("setpriv"):
         pytest.skip("setpriv takes root its rights")
-    no = f"--output: no permission to write to {closed}; name another folder"
+    no = f"--output: no permission to write to {closed}; choose another folder"
     unread = f"{sealed} cannot be read (Permission denied); allow access, or choose another folder"
     cases = (["a cat", "--output", "o.csv"], no), (["a cat", "--output", "sub/o.csv"], no)
     for words, said in (*cases, (["--dataset", str(sealed.parent)], unread)):

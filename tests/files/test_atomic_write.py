@@ -126,7 +126,7 @@ def test_concurrent_writers_leave_one_result(tmp_path):
 def test_folders_with_other_files_are_refused(tmp_path, when):
     write(tmp_path / "model", "old")
     mine = tmp_path / "model" / "notes.txt"
-    said = r"has other files \(notes.txt\); name another folder"
+    said = r"contains other files \(notes.txt\); choose another folder"
     if when == "before":
         mine.write_text("mine")
         with pytest.raises(FileError, match=said):

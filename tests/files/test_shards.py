@@ -85,7 +85,7 @@ def test_folder_of_another_job_is_refused(tmp_path):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("keep")
-    with pytest.raises(FileError, match="has other files"):
+    with pytest.raises(FileError, match="contains other files"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "mine", {})
 
 

@@ -80,7 +80,7 @@ HOSTILE = {
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
     "backbone": (
         lambda f: put(f, "preprocessor_config.json", {"backbone": "owner/name"}),
-        "'backbone' refers to 'owner/name'",
+        "'backbone' is 'owner/name', a reference",
     ),
     "adapter": (
         lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}),

@@ -144,7 +144,7 @@ def test_targets_that_no_image_can_be_trained_on(votes, tmp_path, cache):
         own.to_parquet(tmp_path / "own" / f"{split}.parquet")
     own = str(tmp_path / "own")
     for targets, said in (
-        ("mean_rating,x_hbpp", "must be of one measure"),
+        ("mean_rating,x_hbpp", "must use the same measure"),
         ("clip_p10", "'clip_p10' is not a target of `task` 'generation'"),
     ):
         with pytest.raises(PqppError, match=said):

@@ -172,7 +172,7 @@ def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs
 
 
 def _as_grades(xp, name, grades, may_be_unjudged):
-    """Return grades with 0 for missing judgments; raise for other negative or infinite grades."""
+    """Return grades with 0 for -1 and NaN if they mean unjudged; raise for other such grades."""
     if may_be_unjudged:
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
     _inputs.require_finite(name, grades)
