@@ -223,7 +223,7 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
     path = write(tmp_path / "votes.csv", JUDGMENTS)
     folder = write_benchmark(build_benchmark(path), tmp_path / "mine")
     (folder / "votes.csv").write_bytes(path.read_bytes())
-    with pytest.raises(FileError, match=r"contains the input .*votes\.csv; name another"):
+    with pytest.raises(FileError, match=r"contains the input .*votes\.csv; choose another"):
         write_benchmark(build_benchmark(folder / "votes.csv"), folder)
     with pytest.raises(BenchmarkError, match=r"contains other files, such as 'votes\.csv'"):
         write_benchmark(build_benchmark(path), folder)
