@@ -98,7 +98,7 @@ def format_predictions(style: str, columns: dict, domain_note: str, width: int |
     ignored = zip(columns.get("ignored", []), far, strict=True)
     if count := sum(bool(text) and not is_far for text, is_far in ignored):
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
-        notes.append(f"{of} only partly read; --output FILE says why (column `ignored`)")
+        notes.append(f"{of} only partly read; --output FILE.csv says why (column `ignored`)")
     return "\n\n".join([text, *notes])
 
 
@@ -115,7 +115,8 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
         rows = [(cell(one.phrase), f"{one.change:+.3f}") for one in explained.changes]
         header = ("phrase", cell(f"change of {explained.target}"))
         parts += [prompt, tabulate(rows, header, **look)] if rows else [f"{prompt}: {_NO_PHRASE}"]
-    return "\n\n".join([*parts, f"change: {NOTE}"])
+    notes = [f"change: {NOTE}"] if any(one.changes for one in explanations) else []
+    return "\n\n".join([*parts, *notes])
 
 
 def _get_targets_and_deviations(columns: dict) -> tuple[list[str], list[list[float | None]]]:

@@ -220,6 +220,8 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in shown for name in action.option_strings]
         of = [one for one in shown if value in re.sub("[{}]", ",", str(one.metavar))]
         hint = f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else ""
+        if "=" in word and not word.startswith("-"):
+            wrong, hint = word, "separate several values with commas, without spaces"
         for action in (one for one in shown if not one.option_strings):
             if action.dest.startswith(wrong.lstrip("-") or " "):
                 hint = f"write {action.metavar or action.dest} without a flag"

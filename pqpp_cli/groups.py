@@ -323,7 +323,7 @@ class ShardOptions(Group):
         if file in (None, "-"):
             raise PqppError("shards need an input file or folder; name it with `file`")
         if output is None or is_file_name(output):
-            raise PqppError(f"{file} is read in shards; set `output` to a folder")
+            raise PqppError(f"{file} is read in shards; set `output` to a folder for the results")
         source, target = map(resolve, (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; choose another folder")

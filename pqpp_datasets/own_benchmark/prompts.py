@@ -161,7 +161,8 @@ def split_strata(
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        raise BenchmarkError(f"`fractions` must be from 0 to 1 and sum to 1; got {fractions}")
+        came = ", ".join(f"{name}={share:g}" for name, share in fractions.items())
+        raise BenchmarkError(f"`fractions` must be from 0 to 1 and sum to 1; got {came}")
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())

@@ -207,8 +207,8 @@ def _list_files(source: str) -> list[str]:
     # As other readers of folders do, skip names like these, such as incomplete files.
     whole = [p for p in paths if p == path or not PurePosixPath(p).name.startswith((".", "_"))]
     if not whole:
-        kind = "Parquet or CSV" if is_folder else "such"
-        raise FileError(f"{source}: no {kind} file; check its name")
+        what = "contains no Parquet or CSV file" if is_folder else "not found"
+        raise FileError(f"{source} {what}; check its name")
     return [file_system.unstrip_protocol(path) for path in sorted(whole)]
 
 

@@ -289,6 +289,8 @@ def _phrase_verdict(
     if named:
         link = ", though it " if is_easy else ": "
         sentence = f"{level}{link}{' and '.join(named)}"
+    elif shown < HARDNESS[1][0]:
+        sentence = f"{level}: no known skill explains it"
     else:
         sentence = f"{level}: asks for nothing hard" if is_easy and not unknown else level
     return level, escape_controls("; unknown word: ".join([sentence, *unknown]))

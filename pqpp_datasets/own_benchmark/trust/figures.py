@@ -123,8 +123,8 @@ class Agreement:
         legend = (
             f"Row 1 is {study}. Reliability is the ICC of a prompt's mean vote (95% interval) if "
             f"{'all' if self.is_panel else 'different'} annotators rate each prompt. The last "
-            f"column is the number of pairs of a prompt and a model needed for a {width:g}-wide "
-            f"interval (-: over {_PROMPTS[-1]})."
+            f"column is roughly how many pairs of a prompt and a model make a {width:g}-wide "
+            f"interval (-: over {_PROMPTS[-1]:,}); divide by the number of models for prompts."
         )
         return ResultTable("plan", "Plan: reliability by study size", list(rows[0]), rows), legend
 

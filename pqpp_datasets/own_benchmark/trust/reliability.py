@@ -54,7 +54,7 @@ class VoteReliability:
         prompts = self.agreement.prompts if self.agreement else 0
         units = pluralize(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
-            few = f"too few of {units} have two or more {self.among} and different votes"
+            few = f"too few of {units} have votes of two {self.among} that differ"
             return f"Too few votes to estimate the {about}: {few}"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         if low == 0 and high > _NOISE:
@@ -69,7 +69,9 @@ class VoteReliability:
             way = f"{needed} {self.among} per image" if needed else "more images per prompt"
             sentence += f"; a reliability of {WANTED} needs {way}"
         if value < _NOISE:
-            sentence = f"Unreliable votes: they differ more by noise than by prompt. {sentence}"
+            sentence = (
+                f"Unreliable votes: noise outweighs the differences between prompts. {sentence}"
+            )
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
         return describe_disagreement(alpha, self.among) + sentence
 

@@ -235,7 +235,8 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     # Many labels of few annotators are not typing errors.
     if len(rows) > 9 and 2 * len(theirs) < people.nunique() and "annotator" in table.rows:
         remedy = f"convert those of {', '.join(theirs[:3])} to the scale of the others"
-    remedy += f", or `missing`={marks} if that is not a vote" if len(odd) < 9 else ""
+    if len(odd) < 9 and not any("," in label for label in odd):
+        remedy += f", or set `missing`={marks} if that is not a vote"
     if len(odd) > len(labels) / 2:  # not just typing errors
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
