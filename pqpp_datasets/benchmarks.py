@@ -1,10 +1,10 @@
 """The configurations of `load_dataset("pqpp", <name>)`, found by name."""
 
-from pqpp_datasets import conqa, gimbrr, pqpp, pqpp_relevance, rated, sample
+import importlib
+from pathlib import Path
+
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.richhf import richhf
-from pqpp_datasets.vistar import vistar
 
 DEFAULT = "pqpp"
 """The default configuration: v1.1, the authors' current release."""
@@ -12,12 +12,18 @@ OF_THE_PAPER = "pqpp-v1.0"
 """The release of the paper and its results, on which predictors are compared."""
 
 
-_MODULES = (pqpp, pqpp_relevance, conqa, gimbrr, rated, richhf, sample, vistar)
-_LISTED = [benchmark for module in _MODULES for benchmark in module.BENCHMARKS]
-BENCHMARKS: dict[str, Benchmark] = {
-    one.name: one for one in sorted(_LISTED, key=lambda one: (one.family != DEFAULT, one.family))
-}
-"""The benchmarks by name, PQPP's first."""
+def _collect_benchmarks() -> dict[str, Benchmark]:
+    """Return the benchmarks of all modules that define `BENCHMARKS`, by name, PQPP's first."""
+    here, found = Path(__file__).parent, list[Benchmark]()
+    for path in sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem):
+        if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8"):
+            module_path = path.relative_to(here).with_suffix("")
+            found += importlib.import_module(".".join((__package__, *module_path.parts))).BENCHMARKS
+    found.sort(key=lambda benchmark: (benchmark.family != DEFAULT, benchmark.family))
+    return {benchmark.name: benchmark for benchmark in found}
+
+
+BENCHMARKS = _collect_benchmarks()
 
 
 def get_benchmark(config: str) -> Benchmark:
