@@ -4,13 +4,13 @@ The user names a function by its module, and a transformers text classifier by i
 repository. Nothing is unpickled, and no code is run except the named module's.
 """
 
+import importlib
 import logging
 import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -80,10 +80,13 @@ def import_function(name: str) -> TextScores:
         >>> import_function("statistics:mean")([1, 3])
         2
     """
+    module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     sys.path.insert(0, here)
     try:
-        value = resolve_name(name)
+        value: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            value = getattr(value, part)
     except Exception as error:  # a user's module may raise anything
         raise PredictorError(
             f"{name} cannot be imported ({describe(error)}); write MODULE:FUNCTION, and start "
