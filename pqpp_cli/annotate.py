@@ -223,7 +223,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             [(owner, _)] = make_links(store, 1, "owner", "made by init", _OWNER_DAYS)
             [(trial, _)] = make_links(store, 1, "trial", "to try it", _TRY_DAYS)
             owner, trial = (self.make_link(store, token) for token in (owner, trial))
-        print(f"created {path} and {study.database} ({counts})")
+        print(f"created {path} and {store.name} ({counts})")
         print(f"next: pqpp annotate serve {path}")
         print(f"owner link: {owner}")
         print(f"trial link: {trial}")

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -332,8 +331,6 @@ class ShardOptions(Group):
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)
         job, settings, place = make_job()
-        if self.has_many_workers:
-            job = replace(job)  # without loaded models, which each worker has to itself
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
         done = cut.run_shards(
             job,

@@ -59,9 +59,9 @@ class Predict(
     Prompts that are not plain English are out of domain (column `out_of_domain`) and have no
     prediction; --unread average fills in the average, or a lower value for garbled words.
     `alignment` is not reliable for tag lists, prompts of more than 30 words and prompts with
-    several unknown words. The column `distance` is the distance to the training prompts. Weights,
-    flags, LoRA tags, outer quotes, tails like "4k", styles and artists are ignored and listed in
-    the column `ignored`.
+    several unknown words, which --verdict marks. The column `distance` is the distance to the
+    training prompts. Weights, flags, LoRA tags, outer quotes, tails like "4k", styles and artists
+    are ignored and listed in the column `ignored`.
 
     --explain removes one word or phrase at a time so that the rest stays English, and prints how
     the first target's prediction changes. The changes are exact but do not add up.

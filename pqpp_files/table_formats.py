@@ -121,9 +121,9 @@ class Format(ABC):
                 try:
                     text = line.decode(encoding)
                 except UnicodeDecodeError as error:
-                    is_text = b"\0" not in line and not line.startswith(b"PK")
-                    remedy = self.source.remedy if is_text else "rename it to its real ending"
-                    fault = f"not {'UTF-8' if is_text else 'text'} ({error.reason}); {remedy}"
+                    fault = f"not UTF-8 ({error.reason}); {self.source.remedy}"
+                    if line.startswith(b"PK"):
+                        fault = "not text but perhaps an Excel file; rename it to end in .xlsx"
                     raise FileError(f"{self.path}, line {number}: {fault}") from None
                 encoding = "utf-8"
                 yield text

@@ -20,6 +20,7 @@ from pqpp_models.predictor import Predictor
 def push_to_hub(
     predictor: Predictor | str | os.PathLike[str],
     repo_id: str,
+    *,
     commit_message: str | None = None,
     anyway: bool = False,
     extra_files: Mapping[str, Path] | None = None,

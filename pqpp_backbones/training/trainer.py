@@ -179,10 +179,10 @@ class PerformanceTrainer(Trainer):
             head = {id(weights) for name, weights in named if name.startswith(f"{self.head}.")}
             for group in [*optimizer.param_groups]:
                 own = [weights for weights in group["params"] if id(weights) in head]
-                group["params"] = [
-                    weights for weights in group["params"] if id(weights) not in head
-                ]
+                others = [weights for weights in group["params"] if id(weights) not in head]
+                group["params"] = others
                 optimizer.add_param_group({**group, "params": own, "lr": rate})
+            optimizer.param_groups[:] = [one for one in optimizer.param_groups if one["params"]]
         return optimizer
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:

@@ -89,9 +89,9 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
     depth = pd.Series(counted).groupby(votes.item[counted]).cumcount().to_numpy()
     shape = len(votes.first), int(depth.max(initial=0)) + 1
-    if shape[0] * shape[1] > 10**8:
-        fault = f"an image has {shape[1]} votes, which is too many for {shape[0]} images"
-        raise BenchmarkError(f"{fault}; remove some of its votes")
+    if shape[0] * shape[1] > 5 * 10**8:  # 4 GB
+        fault = f"a table of {shape[0]:,} images with up to {shape[1]:,} votes is too large"
+        raise BenchmarkError(f"{fault}; leave out the images with the most votes")
     matrix = np.full(shape, np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]

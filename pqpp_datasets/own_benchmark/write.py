@@ -265,7 +265,8 @@ def _list_annotators(
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
     commonest = _format_labels(generation, facts.label.tolist())
-    times = pd.Series(votes.seconds, votes.annotator, float).groupby(level=0).median()
+    seconds = pd.Series(votes.seconds, votes.annotator, float)[~votes.reference]
+    times = seconds.groupby(level=0).median().reindex(range(len(names)))
     rows = [
         {
             "judged": judged.get(names[index])

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, reraise
@@ -106,6 +106,8 @@ def run_shards(
     store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
+    if is_dataclass(job) and (engine == "ray" or (workers or 1) > 1):
+        job = replace(job)  # type: ignore[type-var]  # without models: each worker loads its own
     work = ShardJob(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
     there, todo, summary = work.list_outputs(), [], ShardSummary()
     for shard in chosen:

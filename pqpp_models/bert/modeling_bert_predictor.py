@@ -62,6 +62,9 @@ class BertPredictorConfig(PredictorConfig):
             )
         super().__post_init__(**kwargs)
         assert self.targets is not None
+        if len(self.target_weights or self.targets) != len(self.targets):
+            came = len(self.target_weights or ())
+            raise ValueError(f"{len(self.targets)} targets have {came} `target_weights`")
         self.id2label = dict(enumerate(self.targets))
         self.label2id = {target: index for index, target in enumerate(self.targets)}
 

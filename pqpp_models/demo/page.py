@@ -49,7 +49,7 @@ _EXAMPLES = [
     "a man riding a wave on a surfboard",
     "two men in suits juggle seven oranges",
     "a cat to the left of a dog on a sofa",
-    'a shop sign that says "OPEN"',
+    "a shop sign that says 'OPEN'",
     "the silence after an argument",
 ]
 

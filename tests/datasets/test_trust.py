@@ -268,7 +268,7 @@ def test_headline_and_plan_leave_out_an_annotator_with_a_reversed_scale(tmp_path
     honest = [row for row in rows if ",m,3," not in row]
     expected = build(write(tmp_path / "3.csv", *honest), scale="likert5")
     (headline,), (best,) = built.reliability_summaries, expected.reliability_summaries
-    assert best[1:] in headline and headline.startswith("Without 1 flagged annotator")
+    assert best[1:] in headline and "Without 1 flagged annotator" in headline
     plan, known = (b.generation.trust.plan_studies(0.1)[0].rows for b in (built, expected))
     assert plan == known
     write_benchmark(built, tmp_path / "mine")

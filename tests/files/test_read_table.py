@@ -391,3 +391,9 @@ def test_small_files_do_not_import_arrow(tmp_path):
         "print(sorted({'pyarrow', 'numpy', 'pandas', 'datasets'} & set(sys.modules)))"
     )
     assert run_python(code, tmp_path).stdout.strip() == "[]"
+
+
+def test_a_workbook_that_is_named_csv(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"PK\3\4\xff\xfe")
+    with pytest.raises(FileError, match="perhaps an Excel file"):
+        read_table(tmp_path / "a.csv")

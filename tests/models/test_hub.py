@@ -69,3 +69,11 @@ def test_repository_is_fetched_and_then_found_in_the_cache(load, pushed, fitted,
     fetched = {path.name for path in (tmp_path / "home").rglob("snapshots/*/*")}
     expected = {"config.json", "model.safetensors", "README.md", "fitted_rows.safetensors"}
     assert fetched == expected
+
+
+@pytest.mark.parametrize("token", ["hf_expired", "hf_other", "hf_unknown"])
+def test_token_is_never_in_the_message(load, pushed, token):
+    kind, message = load(pushed, token=None if token == "hf_other" else token)
+    assert kind == "ModelError"
+    assert token not in message
+    assert "\n" not in message

@@ -93,6 +93,13 @@ def test_the_seed_decides_the_model(recipe, tmp_path):
     assert not torch.equal(first["head.output.weight"], other["head.output.weight"])
 
 
+def test_resuming_a_finished_run_changes_nothing(recipe):
+    _, first = run(recipe)
+    recipe.resume_from_checkpoint = "last"
+    _, again = run(recipe)
+    assert_same(first, again)
+
+
 def test_a_half_written_checkpoint_is_not_used(recipe, tmp_path):
     _, expected = run(recipe)
     half = Path(recipe.output_dir) / "checkpoint-99"

@@ -45,12 +45,17 @@ class VoteReliability:
 
     @property
     def summary(self) -> str:
-        """The reliability of the scores in one sentence, problems first."""
+        """The reliability of the scores in a sentence, and that without flagged annotators."""
+        own = self._summarise()
+        if not self.unflagged:
+            return own
+        best = self.unflagged.summary
+        without = pluralize(self.flagged, "flagged annotator")
+        return f"{own}. Without {without}: {best[0].lower()}{best[1:]}"
+
+    def _summarise(self) -> str:
+        """Return the reliability in a sentence, problems first."""
         (value, low, high), about = self.reliability, "reliability (ICC) of a prompt's mean vote"
-        if self.unflagged:
-            best, without = self.unflagged.summary, pluralize(self.flagged, "flagged annotator")
-            rest = f"With all, as in this benchmark: {value:.2f} ({low:.2f} to {high:.2f})"
-            return f"Without {without}: {best[0].lower()}{best[1:]}. {rest}"
         prompts = self.agreement.prompts if self.agreement else 0
         units = pluralize(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
@@ -64,7 +69,7 @@ class VoteReliability:
         who += f" on {images:.3g} images" if images > 1 else ""
         who += " on a prompt" if images > 1 else " on an image"  # with one, both are the same
         sentence = f"The mean of {who} has a reliability (ICC) of {interval} over {units}"
-        if value < WANTED:
+        if value < WANTED and not self.unflagged:
             needed = self.agreement.needed_annotators
             way = f"{needed} {self.among} per image" if needed else "more images per prompt"
             sentence += f"; a reliability of {WANTED} needs {way}"
