@@ -121,9 +121,8 @@ class Format(ABC):
                 try:
                     text = line.decode(encoding)
                 except UnicodeDecodeError as error:
-                    fault = f"not UTF-8 ({error.reason}); {self.source.remedy}"
-                    if line.startswith(b"PK"):
-                        fault = "not text but perhaps an Excel file; rename it to end in .xlsx"
+                    fix = self.source.remedy if line[:2] != b"PK" else "name Excel files .xlsx"
+                    fault = f"not UTF-8 ({error.reason}); {fix}"
                     raise FileError(f"{self.path}, line {number}: {fault}") from None
                 encoding = "utf-8"
                 yield text

@@ -395,5 +395,5 @@ def test_small_files_do_not_import_arrow(tmp_path):
 
 def test_a_workbook_that_is_named_csv(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"PK\3\4\xff\xfe")
-    with pytest.raises(FileError, match="perhaps an Excel file"):
+    with pytest.raises(FileError, match="name Excel files"):
         read_table(tmp_path / "a.csv")
