@@ -330,7 +330,7 @@ def test_same_text_with_ids_of_their_own(tmp_path):
 
 
 def test_an_image_of_too_many_votes_is_refused(tmp_path):
-    rows = [f"p{number},i{number},m,{number % 4 - 1}" for number in range(20_000)]
-    path = write(tmp_path / "v.csv", *rows, *rows[:1] * 6_000, header="prompt,image,model,label")
-    with pytest.raises(BenchmarkError, match="has 6001 votes"):
+    rows = [f"p{number},i{number},m,{number % 4 - 1}" for number in range(30_000)]
+    path = write(tmp_path / "v.csv", *rows, *rows[:1] * 20_000, header="prompt,image,model,label")
+    with pytest.raises(BenchmarkError, match="up to 20,001 votes is too large"):
         build(path)
