@@ -19,8 +19,11 @@ from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.paths import resolve
 
 _AGAIN = "save or download the model again"
-# Keys by which transformers loads another model, even a pickle.
-_LEADS_ELSEWHERE = ("transformers_weights", "audio_tokenizer_name_or_path")
+# Keys by which transformers loads another model, even a pickle, or a tokenizer other files.
+_LEADS_ELSEWHERE = (
+    *("transformers_weights", "audio_tokenizer_name_or_path"),
+    *("vocab", "merges", "vocab_file", "merges_file"),
+)
 # Keys by which a configuration names code.
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
 # transformers reads these files itself; tokenizers contain any words.
@@ -108,7 +111,8 @@ def _check_json(path: Path) -> None:
         is_ours |= "predictor_type" in value
         is_a_models = not is_ours or ("model_type" in value and "predictor_type" not in value)
         for key, named in value.items():
-            if key in _LEADS_ELSEWHERE or ("_implementation" in key and "/" in str(named)):
+            leads = key in _LEADS_ELSEWHERE and isinstance(named, str)
+            if leads or ("_implementation" in key and "/" in str(named)):
                 raise ModelError(
                     f"{where}: {key!r} is {named!r:.60}, which loads other files; remove {key!r}"
                 )

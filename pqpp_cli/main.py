@@ -110,11 +110,14 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
 
         from pqpp_files.escape import escape_controls
 
-        frames = (frame.f_globals for frame, _ in walk_tb(error.__traceback__))
-        names = [globals_.get("__name__", "").partition(".")[0] for globals_ in frames]
+        frames = (frame for frame, _ in walk_tb(error.__traceback__))
+        places = [(f.f_globals.get("__name__", ""), f.f_code.co_name) for f in frames]
+        names = [name.partition(".")[0] for name, _ in places]
+        imported = ["pqpp", *(name for name, code in places if code == "<module>")]
         ran = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
         error.__traceback__ = None  # frees what filled the memory
-        status, lines = _describe(error, kind, ran[-1] in _MODEL_LIBRARIES)
+        ran_in = "import" if not imported[-1].startswith("pqpp") else ran[-1]
+        status, lines = _describe(error, kind, ran_in)
         try:
             sys.stdout.flush()
         except OSError:
@@ -131,7 +134,7 @@ class _ClosedOutput(io.TextIOBase):
         raise OSError(errno.EBADF, "closed; redirect it to a file", "standard output")
 
 
-def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
+def _describe(error: BaseException, kind: type | None, ran_in: str) -> tuple[int, list[str]]:
     """Return the exit status of an error, and the lines to print."""
     from pqpp_files.errors import PqppError, describe, is_out_of_memory
 
@@ -155,7 +158,9 @@ def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple
         lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
         return 2, [replace_option_names(line, kind) if kind else line for line in lines]
     line, more = describe(error), "(PQPP_TRACEBACK=1 prints the traceback)"
-    if is_models:
+    if ran_in == "import":
+        return 2, [f"a library cannot start: {line}; check your environment variables {more}"]
+    if ran_in in _MODEL_LIBRARIES:
         return 2, [f"the model failed: {line}; download it again, or use another model {more}"]
     return 1, [f"internal error: {line}; please report the error and the command {more}"]
 

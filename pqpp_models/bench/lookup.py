@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
 from pqpp_backbones.errors import ModelError
+from pqpp_backbones.foreign import check_foreign_folder
 from pqpp_files.errors import PqppError, describe
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.read_table import read_table
@@ -64,6 +65,7 @@ def find_scoring_function(name: str) -> TextScores | None:
             return None  # loading the predictor reports the error
     if not (folder / CONFIG).is_file():
         return None
+    check_foreign_folder(folder)
     config = read_json(folder / CONFIG, ModelError)
     kinds = config.get("architectures") if isinstance(config, dict) else None
     is_classifier = any(str(kind).endswith("ForSequenceClassification") for kind in kinds or ())

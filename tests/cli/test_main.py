@@ -64,6 +64,13 @@ def test_internal_errors_are_one_line(monkeypatch, capsys):
         main(["models", "list"])
 
 
+def test_a_library_that_cannot_start_is_no_internal_error(monkeypatch, capsys):
+    started = {"__name__": "library"}
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: exec("int('x')", started))
+    assert main(["models", "list"]) == 2
+    assert "a library cannot start: ValueError: inv" in capsys.readouterr().err
+
+
 def test_errors_of_model_libraries_are_not_internal(monkeypatch, capsys):
     torch = pytest.importorskip("torch")
     broken = torch.nn.Embedding(1, 1)

@@ -66,6 +66,10 @@ HOSTILE = {
         lambda f: put(f, "audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "theirs"}),
         "'audio_tokenizer_name_or_path' is 'theirs'",
     ),
+    "vocabulary": (
+        lambda f: put(f, "tokenizer_config.json", {"vocab": "../private.txt"}),
+        "'vocab' is '../private.txt', which loads other files",
+    ),
     "code": (
         lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
         "needs custom code",

@@ -13,8 +13,8 @@ from support.tiny_models import save_classifier
 import pqpp
 from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
-from pqpp_models import PredictorError
-from pqpp_models.bench.lookup import load_any_predictor
+from pqpp_models import ModelError, PredictorError
+from pqpp_models.bench.lookup import find_scoring_function, load_any_predictor
 
 PROMPTS = ["a cat", "two dogs in the rain", "a man riding a wave", "red", "seven blue boats at sea"]
 
@@ -74,3 +74,11 @@ def test_a_text_classifier_with_one_label(tmp_path):
     save_classifier(tmp_path / "three", 3)
     with pytest.raises(PredictorError, match="has 3 labels"):
         load_any_predictor(str(tmp_path / "three"))
+
+
+def test_a_configuration_outside_of_its_folder_is_not_read(tmp_path):
+    (tmp_path / "private.json").write_text("{}")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").symlink_to("../private.json")
+    with pytest.raises(ModelError, match="links to a file outside its folder"):
+        find_scoring_function(str(tmp_path / "model"))
