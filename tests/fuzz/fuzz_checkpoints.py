@@ -1,7 +1,7 @@
 """Folders of predictors that come from strangers: an answer, or one typed line, and nothing else.
 
 A case is a whole number: the same number makes the same folder, loads it and asks it in the same
-way, in a fork that may take two seconds of a processor and 500 MB.
+way, in a fork that may take 15 seconds of a processor and 500 MB.
 """
 
 import functools
@@ -18,7 +18,7 @@ import numpy as np
 from fuzz.forked import Found, in_a_fork, opened_in, unprinted
 from fuzz.hostile_folders import make_hostile
 
-SECONDS, MEMORY = 5, 500_000_000
+SECONDS, MEMORY = 15, 500_000_000
 TOKEN = "hf_fuzzedTokenThatNobodyMaySee"
 PROMPTS = ["a red cat", "two dogs and a bird " * 20]
 _CHECKPOINTS = Path(__file__).parents[1] / "models" / "checkpoints"

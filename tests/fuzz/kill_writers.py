@@ -136,7 +136,7 @@ def write_inputs(room: Path) -> None:
         (room / f"votes_{version}.csv").write_text(
             "prompt,image,model,annotator,label,source\n" + votes
         )
-        asked = "".join(f"{n},{n},{n}.png\n" for n in range(3 + seed))
+        asked = "".join(f"{n},dog{n},dog{n}.png\n" for n in range(3 + seed))
         (room / f"asked_{version}.csv").write_text("prompt_id,prompt,image\n" + asked)
         np.save(room / f"e_{version}.npy", random.normal(size=(30, 8)).astype(np.float32))
     np.save(room / "vectors.npy", np.random.default_rng(2).normal(size=(40, 4)))
@@ -155,7 +155,7 @@ def _shelf() -> Path:
     shelf = sound() / "shelf"
     (shelf / "images").mkdir(parents=True)
     for number in range(4):
-        Image.new("RGB", (8, 6), (number, 0, 0)).save(shelf / "images" / f"{number}.png")
+        Image.new("RGB", (8, 6), (number, 0, 0)).save(shelf / "images" / f"dog{number}.png")
     write_images(shelf / "judged", 40, ("sdxl",))
     for people, version in enumerate(("old", "new"), 1):
         folder = shelf / f"study_{version}"
