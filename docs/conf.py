@@ -46,6 +46,8 @@ exclude_patterns = ["_build", "site_parts"]
 templates_path = ["_templates"]
 suppress_warnings = ["ref.python"]  # of two types of one name in a signature either will do
 
+highlight_language = "text"  # of blocks without a label: outputs
+
 html_theme = "furo"
 html_title = f"pqpp {version}"
 html_static_path = ["_static"]
