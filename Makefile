@@ -1,5 +1,5 @@
-# `make demo` and `make test` need Python 3.11 or newer, make and a package index; all else they
-# install into .venv, at the versions of constraints.txt.
+# `make demo` and `make test` need Python 3.11 or newer, make and a package index. They install
+# everything else into .venv, at the versions in constraints.txt.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,25 +9,25 @@ SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp.p
 CHECKED := pqpp.py pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks tests training docs/conf.py docs/one_loop.py docs/site_parts
 VERSION := $(shell sed -n 's/^version = //p' setup.cfg)
 
-# Not to keep what is compiled would have each process of a test compile it anew.
+# Without bytecode files, every process that a test starts would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all oldest gallery fuzz bench docs lint format texts clean
 
-help:  ## say what there is
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: $(VENV)/demo-installed  ## install, then the main job end to end: real prompts where there is a network
+demo: $(VENV)/demo-installed  ## install and run the main job end to end, on real prompts if there is a network
 	$(BIN)/pqpp demo
 
-test: $(VENV)/test-installed  ## the tests, without the slow ones
+test: $(VENV)/test-installed  ## run the quick tests
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests
 
-test-all: $(VENV)/test-installed  ## all tests, cases of the peers too; properties on new examples
+test-all: $(VENV)/test-installed  ## run all tests, with the peers' own cases and new examples of properties
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n 2 --dist worksteal tests
 
-oldest:  ## the quick tests with all dependencies at the oldest versions that setup.cfg admits
+oldest:  ## run the quick tests with the oldest dependencies that setup.cfg allows
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet uv
 	@rm -rf build
@@ -36,50 +36,50 @@ oldest:  ## the quick tests with all dependencies at the oldest versions that se
 	@rm -rf build
 	$(OLDEST)/bin/pytest -n 2 --dist worksteal -m "not slow" tests
 
-gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trained in 15 CPU minutes, and pqpp-gallery/gallery.html of what it says
+gallery: $(VENV)/test-installed  ## train a small RAHF model on drawn scenes (15 CPU minutes) and write pqpp-gallery/gallery.html
 	$(BIN)/python benchmarks/rahf_learning.py --only all --folder pqpp-gallery --output pqpp-gallery/figures.md \
 	  --gallery pqpp-gallery/gallery.html
 
-fuzz: $(VENV)/test-installed  ## attacks with a new seed (SEED=N: that one), for an hour; what was found, by kind
+fuzz: $(VENV)/test-installed  ## attack for an hour with a new seed, or SEED=N, and list what was found
 	cd tests && ../$(BIN)/python -m fuzz --jobs 2 $(if $(SEED),--seed $(SEED))
 
-bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run, kept in benchmarks/speed.md
+bench: $(VENV)/bench-installed  ## compare speed with the peers in one run and write benchmarks/speed.md
 	cp benchmarks/speed_head.md benchmarks/speed.md
 	for script in benchmarks/*_speed.py benchmarks/engines_index.py; do \
 	  { echo; echo "## $$script"; echo; $(BIN)/python $$script; } >>benchmarks/speed.md || exit 1; done
 	cat benchmarks/speed.md
 
-docs: $(VENV)/docs-installed  ## the documentation site, tutorials executed: docs/_build/html/index.html
+docs: $(VENV)/docs-installed  ## run the tutorials and build the site: docs/_build/html
 	$(BIN)/sphinx-build -j auto -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html/$(VERSION)
 
-lint: $(VENV)/test-installed  ## style, import contracts, types and the limits of code lines
+lint: $(VENV)/test-installed  ## check style, imports, types and the limits of code lines
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python benchmarks/lines.py --check
 
-format: $(VENV)/test-installed  ## put the style right
+format: $(VENV)/test-installed  ## format the code
 	$(BIN)/ruff check --fix $(CHECKED)
 	$(BIN)/ruff format $(CHECKED)
 
 TEXTS := pqpp_annotation/languages
 SHOWN := _ gettext gettext_noop Reason AnnotationError:1,2t AnnotationError:1,3t HTTPException:2 ngettext:1,2
-texts:  ## bring the texts of pages and their translations up to date
+texts:  ## update the texts of the annotation pages and their translations
 	$(BIN)/pybabel -q extract --no-default-keywords $(SHOWN:%=-k %) -F pqpp_annotation/languages/babel.cfg \
 	  --add-location=file --sort-by-file --no-wrap -o $(TEXTS)/messages.pot pqpp_annotation pqpp_datasets/own_benchmark
 	for file in $(TEXTS)/*.po; do $(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete --no-wrap \
 	  -i $(TEXTS)/messages.pot -l `basename $$file .po` -o $$file || exit 1; done
 
-clean:  ## remove what the other targets made
+clean:  ## remove everything that the other targets made
 	rm -rf $(VENV) $(OLDEST) build docs/_build docs/made *.egg-info pqpp-demo pqpp-gallery .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "pqpp needs Python 3.11 or newer; name one by: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	  echo "pqpp needs Python 3.11 or newer; choose one with make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# A left-over build folder would bring deleted files back into the package.
+# A leftover build folder would put deleted files back into the package.
 $(VENV)/demo-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp into $(VENV) ..."
 	@rm -rf build
@@ -101,7 +101,7 @@ $(VENV)/bench-installed: $(BIN)/python $(SOURCES)
 	@rm -rf build; touch $@
 
 $(VENV)/docs-installed: $(BIN)/python $(SOURCES)
-	@echo "installing pqpp and what its site is built with into $(VENV) ..."
+	@echo "installing pqpp and the tools for its site into $(VENV) ..."
 	@rm -rf build
 	$(PIP) '.[docs,models,apps,demo,annotate,postgresql,engines,assess]'
 	@rm -rf build; touch $@
