@@ -1,4 +1,4 @@
-"""What every test may ask for: the real data, and caches of its own."""
+"""Fixtures for all tests: the real data, and separate caches."""
 
 import os
 from functools import cache
@@ -9,33 +9,31 @@ from typing import NoReturn
 import pytest
 from hypothesis import settings
 
-# Tests go to folders of their own, from where a relative path would lead nowhere. NLTK reads its
-# variable when it is first imported, hence here and not in a fixture.
+# Tests run in folders of their own, where a relative path would be wrong. NLTK reads its variable
+# when it is first imported, so it is set here and not in a fixture.
 if "NLTK_DATA" in os.environ:
     _folders = os.environ["NLTK_DATA"].split(os.pathsep)
     os.environ["NLTK_DATA"] = os.pathsep.join(str(Path(one).resolve()) for one in _folders if one)
 
-# Tests share the cores with each other, and some fork: a fork of a process whose libraries have
-# threads waits for them for ever. Read when numpy or torch are first imported, hence here.
+# Tests share the cores, and some fork: the fork of a process with library threads can hang. numpy
+# and torch read this variable when they are first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Much of what is written is made to last, for which a disk takes its time: where there is room in
-# memory, tests write there.
+# Writing durably to a disk is slow, so tests write to memory if there is room.
 _MEMORY = "/dev/shm"
 if Path(_MEMORY).is_dir():
     _room = os.statvfs(_MEMORY)
     if _room.f_bavail * _room.f_frsize > 4e9 and not _room.f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
 
-# How long an example takes says more about the machine than about the code. One run is as good as
-# another, and of the same examples few tell as much as many; `make test-all` looks for new ones.
+# The same examples in each run, without deadlines; `make test-all` tries new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 def pytest_addoption(parser):
-    """Add `--shuffle SEED`: the tests in a random order, which must change nothing."""
+    """Add `--shuffle SEED`, which runs the tests in random order."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="a random order")
 
 
@@ -46,7 +44,7 @@ def pytest_report_header(config):
 
 
 def pytest_itemcollected(item):
-    """Mark what is `daily` as `slow`, and what needs data from outside the repository as `data`."""
+    """Mark `daily` tests as `slow`, and tests that need outside data as `data`."""
     if item.get_closest_marker("daily"):
         item.add_marker("slow")
     marks = {mark.name for mark in item.iter_markers()}
@@ -55,7 +53,7 @@ def pytest_itemcollected(item):
 
 
 def pytest_runtest_setup(item):
-    """Skip a test marked `nltk` where NLTK's data is missing."""
+    """Skip a test marked `nltk` if NLTK's data is missing."""
     if item.get_closest_marker("nltk") and not _has_nltk_data():
         _leave_out("needs NLTK's data: see 'Real data' in CONTRIBUTING.md")
 
@@ -75,7 +73,7 @@ def _has_nltk_data() -> bool:
 
 
 def _leave_out(reason: str) -> NoReturn:
-    """Skip the running test, or fail it where data is required."""
+    """Skip the running test, or fail it if data is required."""
     if os.environ.get("PQPP_TEST_DATA_REQUIRED"):
         pytest.fail(reason)
     pytest.skip(reason)
@@ -83,7 +81,7 @@ def _leave_out(reason: str) -> NoReturn:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Put the tests in the order of the seed."""
+    """Shuffle the tests by the seed."""
     seed = config.getoption("shuffle")
     if seed is not None:
         Random(seed).shuffle(items)
@@ -91,7 +89,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder of real data; without it the test is skipped, or fails where data is required."""
+    """The folder of real data; without it the test is skipped, or fails if data is required."""
     named = os.environ.get("PQPP_TEST_DATA")
     if named and Path(named).is_dir():
         return Path(named).resolve()
@@ -107,7 +105,7 @@ def _own_environment(monkeypatch):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch) -> Path:
-    """A fresh cache for `datasets`, in this process and in processes started by the test."""
+    """A new cache for `datasets`, in this process and in those that the test starts."""
     import datasets
 
     folder = tmp_path / "cache"
