@@ -2,17 +2,21 @@
 
 import os
 import re
+import sys
 import traceback
 from pathlib import Path
 
 import datasets
 import pytest
 from datasets import Dataset, DatasetDict
+from support.benchmark_folders import write_vistar
+from support.pqpp_folders import write_v1_0
 
 from pqpp_cli.main import main
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
-from pqpp_files.errors import PqppError
+from pqpp_datasets.vistar import vistar
+from pqpp_files.errors import MissingExtraError, PqppError
 
 ROWS = {"prompt": ["a cat", "a dog"], "flux_hbpp": [1.0, 2.0]}
 
@@ -64,6 +68,20 @@ def test_an_error_of_ours_has_a_short_traceback(cache, tmp_path):
     with pytest.raises(BenchmarkError, match=r"not found; set data_dir=") as caught:
         datasets.load_dataset("pqpp", data_dir=str(tmp_path))
     assert len(traceback.format_exception(caught.value)) < 10
+
+
+def test_the_missing_file_of_a_split_is_named(cache, tmp_path):
+    write_v1_0(tmp_path)
+    for split in ("test", "train+test[:1]"):
+        with pytest.raises(BenchmarkError, match=r"test\.csv not found; set data_dir="):
+            datasets.load_dataset("pqpp", "pqpp-v1.0", split=split, data_dir=str(tmp_path))
+
+
+def test_a_missing_extra_is_named(cache, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lark", None)
+    vistar._get_parser.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"needs lark; run: pip install"):
+        datasets.load_dataset("pqpp", "vistar", data_dir=str(write_vistar(tmp_path)))
 
 
 @pytest.mark.parametrize(
