@@ -35,6 +35,15 @@ def compute(folder, capsys):
     return run
 
 
+def test_means_as_csv_are_those_of_json(compute):
+    words = ("p@2,rr", "--run", "a.run", "--run", "b.run", "--qrels", "q.qrels", "--format")
+    runs = json.loads(compute(*words, "json"))["runs"]
+    rows = list(csv.DictReader(compute(*words, "csv").splitlines()))
+    means = [float(row["mean"]) for row in rows]
+    assert means == [runs[row["run"]]["means"][row["measure"]]["mean"] for row in rows]
+    assert len(rows) == 4
+
+
 NAMES = "P_2,recip_rank,ndcg,map,Rprec,ndcg_cut_1"
 
 
