@@ -93,16 +93,6 @@ def test_people_at_once_never_exceed_the_places(made):
     assert counts == {f"q{number}": 3 for number in range(12)}
 
 
-def test_control_items_come_one_in_each_group_and_never_twice(made):
-    store = made(prompts=22, controls=4, control={"every": 6})
-    person = add_person(store, "a").id
-    purposes = [shown.purpose for shown in do_all(store, person)]
-    assert purposes.count("work") == 22 and purposes.count("control") == 4
-    for length in range(1, 25):
-        assert abs(purposes[:length].count("control") - length / 6) < 1
-    assert len(people_by_item(store, "control")) == 4
-
-
 def test_after_a_skipped_control_item_another_one_comes(made):
     store = made(prompts=20, controls=8, control={"every": 4})
     person = add_person(store, "a").id

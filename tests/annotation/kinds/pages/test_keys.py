@@ -1,17 +1,12 @@
 """Each kind by the keyboard alone."""
 
-import functools
-
 import pytest
 from sqlalchemy import func, select
 from support.browser import saved
 from support.kind_pages import to_the_end, values
-from support.served import SECRET
 
-from pqpp_annotation.store.answers import iterate_votes
-from pqpp_annotation.store.tables import ItemImage, Person
+from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.work import get_item, get_past_items
-from pqpp_annotation.web.security import CookieSigner
 
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
@@ -84,31 +79,6 @@ def test_preference(serve, visitor):
     other = {"a": "b", "b": "a"}
     assert (left["choice"], right["choice"]) == (left["left"], other[right["left"]])
     assert tie["choice"] == "tie"
-
-
-def test_preference_names_the_image_that_was_seen(serve, visitor):
-    """The export's model is that of the picture that stood there, for many orders."""
-    served = serve("preference", prompts=[f"prompt {n}" for n in range(6)])
-    page = visitor().join(served.link())
-    with served.store.begin_read() as db:
-        person = db.scalar(select(func.max(Person.id)))
-        name_of = functools.partial(CookieSigner(SECRET).get_image_name, person)
-        images = db.execute(select(ItemImage.id, ItemImage.model)).all()
-        models = {name_of(image_id): model for image_id, model in images}
-    seen = []
-    for number in range(6):
-        page.wait_for_function(
-            "count => document.querySelector('#count').textContent.startsWith(count)",
-            arg=f"{number} of",
-        )
-        source = page.get_attribute(".pair .stage >> nth=0 >> img", "src")
-        seen.append(models[source.rsplit("/", 1)[-1]])
-        press(page, "1", "Enter")
-    to_the_end(page)
-    votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
-    rows = served.study.kind.export_tables(votes)["preferences"]
-    assert [row[f"model_{row['choice']}"] for row in rows] == seen
-    assert len({vote.value["left"] for vote in votes}) == 2
 
 
 def test_linked_prompts_on_demand(serve, visitor):
