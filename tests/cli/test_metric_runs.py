@@ -58,6 +58,14 @@ def test_one_run_as_trec_eval(compute, level, judged_only):
         assert found["means"][name]["mean"] == pytest.approx(np.mean(expected), abs=1e-12)
 
 
+def test_single_metric_as_trec_eval(compute):
+    theirs = by_trec_eval(RUN)
+    files = ("--predictions", "a.run", "--references", "q.qrels", "--option", "ties=docno")
+    found = json.loads(compute("reciprocal_rank", *files, "--format", "json"))
+    expected = [theirs[query]["recip_rank"] for query in found["ids"]]
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-12)
+
+
 def test_tables(compute, folder):
     shown = compute("rr,p@1", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "by.csv")
     assert shown.split()[:5] == ["measure", "mean", "ci_low", "ci_high", "n"]

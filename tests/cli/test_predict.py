@@ -228,6 +228,11 @@ def test_unreliable_predictions_are_noted(more, capsys):
     assert ("alignment of 1 prompt is not reliable" in capsys.readouterr().err) == (not more)
 
 
+def test_a_single_prompt_tells_what_was_not_read(capsys):
+    assert main(["predict", "(masterpiece:1.3) a cat --ar 16:9"]) == 0
+    assert "not read: flag: --ar 16:9; weight: (masterpiece:1.3)" in capsys.readouterr().out
+
+
 def test_words_after_a_quoted_text_are_noted(capsys):
     for last, is_noted in (("Learning", True), ("a cat", False)):
         assert main(["predict", "a sign that says Deep", last]) == 0
