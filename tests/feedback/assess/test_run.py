@@ -83,6 +83,7 @@ def test_order_batches_and_processes_change_no_byte(pictures, tmp_path, monkeypa
         one = Redness()
         ran = assess(shuffled, [one], tmp_path / "x.parquet", share=f"{rank}/3")
         assert (ran.missing == 0) == (ran.rows == len(pictures)) == (rank == 0)
+        assert ("shards are left" in ran.to_lines()[-1]) == (rank > 0)
         assert sum(map(len, one.batches)) < len(pictures)
     assert (tmp_path / "x.parquet").read_bytes() == expected
     assert not list(tmp_path.glob(".*"))
