@@ -21,10 +21,7 @@ def press(page, *keys):
     ("kind", "task", "keys", "expected"),
     [
         ("relevance", {}, "14", [2, -1]),
-        pytest.param("rating", {}, "4", [4], marks=pytest.mark.daily),
         ("rating", {"low": 0, "high": 10}, "x", [10]),
-        pytest.param("rating", {"low": -2, "high": 2}, "1", [-2], marks=pytest.mark.daily),
-        pytest.param("match", {}, "n", [0], marks=pytest.mark.daily),
         ("match", {}, "1", [1]),
         ("binary", {}, "r2u", [1, 0, None]),
     ],
@@ -109,9 +106,6 @@ def test_linked_prompts_on_demand(serve, visitor):
     ("kind", "practice", "wrong", "told"),
     [
         ("relevance", ["2", "unrealistic"], "33", "answer: High relevance"),
-        pytest.param("rating", ["5"], "1", ": Completely", marks=pytest.mark.daily),
-        pytest.param("match", ["no"], "y", ": No", marks=pytest.mark.daily),
-        pytest.param("binary", ["unsure"] * 3, "111", ": Unsure", marks=pytest.mark.daily),
         ("preference", ["tie", "tie"], "1", "Correct answer: Neither is better"),
     ],
 )
