@@ -35,16 +35,6 @@ def test_shared_words_by_hand():
     assert not find_candidates(["xylophone"], IMAGES, TEXTS).image
 
 
-def test_cosines_by_hand():
-    vectors = dict(zip(TEXTS, [[1, 0], [0, 1], [0.6, 0.8], [0.8, 0.6], [-1, 0]], strict=True))
-    vectors["q"] = [1, 0]
-    found = find_candidates(["q"], IMAGES, TEXTS, by_table(vectors), threshold=0.5)
-    assert found.image == ["beach.png", "dog.png"]  # the better of beach's two captions counts
-    np.testing.assert_allclose(found.score, [1, 0.8], atol=1e-6)
-    # A cosine must be above the threshold.
-    assert not find_candidates(["q"], IMAGES, TEXTS, by_table(vectors), threshold=1.0).image
-
-
 def test_the_rule_of_the_paper_by_brute_force():
     rng = np.random.default_rng(0)
     words = ["dog", "cat", "car", "sea", "sand", "rain", "road", "hill", "tree", "bird"]

@@ -12,11 +12,9 @@ from PIL import Image
 
 from pqpp_backbones.errors import ServiceError
 from pqpp_cli.main import main
-from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import Account, Route, Router, Rule
 from pqpp_engines.route.routes import _list_prices, choose_routes, find_price, hash_router
-from pqpp_models import Predictor
 
 ROUTES = [Route("glide", "glide_hbpp", 1.0), Route("sdxl", "sdxl_hbpp", 4.0)]
 NOUNS = ("dog", "cat", "bear", "bench", "clock", "kite", "train", "horse", "boat", "pizza")
@@ -255,37 +253,6 @@ def test_a_budget_holds_over_five_resumes_with_failures(tmp_path):
     assert sum(paid) > 119 and any(
         "not requested: over the budget" in (one.error or "") for one in found
     )
-
-
-@pytest.mark.daily
-@pytest.mark.realdata
-def test_shares_are_off_by_chance_alone_and_with_an_account_by_a_point(real_data):
-    rows = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="validation")
-    value = Predictor.from_pretrained("static-train").predict(
-        list(rows["prompt"]), ["glide_hbpp", "sdxl_hbpp"]
-    )
-    costs, far = np.array([1.0, 4.0]), np.zeros(1000, bool)
-    for share in (0.1, 0.3, 0.6):
-        off, kept, budgets = [], [], []
-        for seed in range(200):
-            order = np.random.default_rng(seed).permutation(len(value))
-            here, there = value[order[:1000]], value[order[1000:2000]]
-            price = find_price(here, costs, far, Rule(share=share))
-            off.append(choose_routes(there, costs, far, Rule(share=share), price).mean() - share)
-            account = Account()
-            for start in range(0, 1000, 50):
-                part = there[start : start + 50]
-                account.choose_routes(part, costs, far[:50], Rule(share=share), price)
-            kept.append((account.spent - 1000) / 3000 - share)
-            rule, account = Rule(budget=1 + 3 * share), Account()
-            account.choose_routes(there, costs, far, rule, find_price(here, costs, far, rule))
-            budgets.append(account.spent / 1000 - rule.budget)
-        # Both halves are samples: the binomial error of a difference of two.
-        error = (share * (1 - share) * 2 / 1000) ** 0.5
-        assert np.sqrt(np.mean(np.square(off))) == pytest.approx(error, rel=0.1)
-        assert abs(np.mean(off)) < error / 10
-        assert np.abs(kept).max() <= 0.01
-        assert max(budgets) <= 1e-9
 
 
 def test_the_command_makes_and_asks_a_router(tmp_path, capsys, monkeypatch):

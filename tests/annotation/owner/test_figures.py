@@ -183,24 +183,6 @@ def test_the_pace_tells_the_time_left(tmp_path):
     store.close()
 
 
-def test_withdrawn_people_are_counted_and_their_votes_gone_or_nameless(tmp_path):
-    import json
-
-    store = small_store(tmp_path, prompts=4)
-    people = {name: add_person(store, name).id for name in ("anna", "boris", "cleo")}
-    for person in people.values():
-        do_all(store, person)
-    withdraw_person(store, people["anna"], "delete")
-    withdraw_person(store, people["boris"], "anonymous")
-    export_study(store, tmp_path / "out")
-    facts = json.loads((tmp_path / "out" / "export.json").read_text())
-    assert facts["people"]["withdrawn_and_deleted"] == 1
-    assert facts["people"]["withdrawn_and_made_anonymous"] == 1
-    text = "".join(p.read_text() for p in (tmp_path / "out").rglob("*.*") if p.is_file())
-    assert "anna" not in text and "boris" not in text and "cleo" in text
-    store.close()
-
-
 def test_who_fails_checks_is_refused_and_checks_are_no_judgments(tmp_path):
     rules = {"checks": {"every": 2, "max_wrong": 1}, "payment": {"per_item": 1}}
     store = small_store(tmp_path, prompts=6, known=3, **rules)
