@@ -123,7 +123,7 @@ _REST = 4  # an overview is reused for this many times its computing time
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """The progress of a study in items and places; an item has `people_per_item` places.
+    """The progress and speed of a study; an item has `people_per_item` places.
 
     Attributes:
         items: Number of work items.
@@ -132,6 +132,8 @@ class StudyProgress:
         filled: Number of places filled by people whose votes are used.
         closed: Number of places filled by refused people and not open to others.
         controls: Number of control items.
+        per_day: Places filled in the last 24 hours, extrapolated if the study is younger.
+        days_left: Days to fill the other places at this speed; None if the speed is 0.
     """
 
     items: int
@@ -140,24 +142,13 @@ class StudyProgress:
     filled: int
     closed: int
     controls: int
+    per_day: float
+    days_left: float | None
 
     @property
     def share(self) -> float:
         """Share of filled places, 0 to 1."""
         return self.filled / self.places if self.places else 0.0
-
-
-@dataclass(frozen=True)
-class Pace:
-    """The speed of a study.
-
-    Attributes:
-        per_day: Places filled in the last 24 hours, extrapolated if the study is younger.
-        days_left: Days to fill the other places at this speed; None if the speed is 0.
-    """
-
-    per_day: float
-    days_left: float | None
 
 
 @dataclass(frozen=True)
@@ -197,7 +188,6 @@ class Overview:
     people: list[PersonRow]
     dues: list[PaymentRow]
     disputes: list[Dispute]
-    pace: Pace
     money: Costs | None
 
     def count_people(self, state: str) -> int:
@@ -297,7 +287,7 @@ def compute_overview(db: Transaction, key: str) -> Overview:
     """Compute the state of a study; `key` is as in `Overview`."""
     import pandas
 
-    now, records = db.now(), read_records(db)
+    records = read_records(db)
     table, votes = make_votes_table(db, records)
     standings = filter_people(table, to_build_options(db.study), get_verdicts(db))
     people = list_people(db, records, standings, votes)
@@ -315,7 +305,6 @@ def compute_overview(db: Transaction, key: str) -> Overview:
         people=people,
         dues=dues,
         disputes=rank_disputes(standings, votes),
-        pace=_compute_pace(records, people, progress, now),
         money=_compute_costs(db.study, people, dues, progress),
     )
 
@@ -330,23 +319,13 @@ def _compute_progress(db: Transaction, records: Records, people: list[PersonRow]
     refused = [key for key, row in workers.items() if row.state == "refused" and not row.reopened]
     closed = int(done["person_id"].isin(refused).sum())
     filled, complete = int(counted.sum()), int((counted >= places).sum())
-    counts = (items.work, complete, items.work * places, filled, closed)
-    return StudyProgress(*counts, items.control)
-
-
-def _compute_pace(
-    records: Records, people: list[PersonRow], progress: StudyProgress, now: int
-) -> Pace:
-    assignments = records.assignments
-    workers = [row.id for row in people if row.role == "annotator"]
-    counts = (assignments["state"] == "done") & (assignments["purpose"] == "work")
-    finished = assignments["finished"][counts & assignments["person_id"].isin(workers)]
+    counts = (items.work, complete, items.work * places, filled, closed, items.control)
+    now, finished = db.now(), done["finished"][done["person_id"].isin(list(workers))]
     lately = int((finished > now - DAY).sum())
     if not lately:
-        return Pace(0.0, None)
-    span = min(DAY, max(now - int(finished.min()), 60_000))
-    per_day = lately * DAY / span
-    return Pace(per_day, max(0, progress.places - progress.filled) / per_day)
+        return StudyProgress(*counts, 0.0, None)
+    per_day = lately * DAY / min(DAY, max(now - int(finished.min()), 60_000))
+    return StudyProgress(*counts, per_day, max(0, items.work * places - filled) / per_day)
 
 
 def _compute_costs(

@@ -170,16 +170,18 @@ def test_the_pace_tells_the_time_left(tmp_path):
     store.clock = lambda: now[0]
     person = add_person(store, "anna", "annotator").id
     monitor = StudyMonitor(store)
-    assert monitor.get_overview().pace.days_left is None
+    assert monitor.get_overview().progress.days_left is None
     for _ in range(4):
         answer(store, person, reserve_item(store, person))
         now[0] += DAY // 8
     look = monitor.get_overview(fresh=True)
     # Four items in half a day, six are left.
-    assert look.pace.per_day == pytest.approx(8) and look.pace.days_left == pytest.approx(0.75)
+    assert look.progress.per_day == pytest.approx(8) and look.progress.days_left == pytest.approx(
+        0.75
+    )
     assert look.progress.filled == 4 and look.progress.share == 0.4
     now[0] += 3 * DAY
-    assert monitor.get_overview(fresh=True).pace.days_left is None
+    assert monitor.get_overview(fresh=True).progress.days_left is None
     store.close()
 
 
