@@ -174,12 +174,10 @@ def test_the_pace_tells_the_time_left(tmp_path):
     for _ in range(4):
         answer(store, person, reserve_item(store, person))
         now[0] += DAY // 8
-    look = monitor.get_overview(fresh=True)
+    look = monitor.get_overview(fresh=True).progress
     # Four items in half a day, six are left.
-    assert look.progress.per_day == pytest.approx(8) and look.progress.days_left == pytest.approx(
-        0.75
-    )
-    assert look.progress.filled == 4 and look.progress.share == 0.4
+    assert look.per_day == pytest.approx(8) and look.days_left == pytest.approx(0.75)
+    assert look.filled == 4 and look.share == 0.4
     now[0] += 3 * DAY
     assert monitor.get_overview(fresh=True).progress.days_left is None
     store.close()
