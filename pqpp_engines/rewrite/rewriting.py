@@ -77,8 +77,7 @@ class Writer:
 
     def _make_request(self, prompt: str, seed: int) -> Request:
         text = f"Write {self.count} rewrites of this prompt:\n{prompt}"
-        tokens = 60 * self.count + 60
-        return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)
+        return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, 60 * self.count + 60)
 
 
 class RewriteResult(NamedTuple):
