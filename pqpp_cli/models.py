@@ -50,19 +50,14 @@ class ModelsAutoload(Command):
 
     def run(self) -> None:
         """Turn autoload on or off if requested, and print its status."""
-        from pqpp_hub.start_up import (
-            describe_autoload,
-            disable_autoload,
-            enable_autoload,
-            find_site_packages,
-        )
+        from pqpp_hub import start_up
 
-        folder = find_site_packages()
+        folder = start_up.find_site_packages()
         if self.action == "on":
-            enable_autoload(folder)
+            start_up.enable_autoload(folder)
         elif self.action == "off":
-            disable_autoload(folder)
-        print(describe_autoload(folder))
+            start_up.disable_autoload(folder)
+        print(start_up.describe_autoload(folder))
 
 
 class ModelsList(Command):
