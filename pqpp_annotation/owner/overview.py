@@ -14,15 +14,8 @@ import numpy as np
 from sqlalchemy import Text, cast, func, select
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.owner.ledger import (
-    PaymentRow,
-    PersonRow,
-    Records,
-    list_payment_rows,
-    list_people,
-    make_votes_table,
-    read_records,
-)
+from pqpp_annotation.owner import ledger
+from pqpp_annotation.owner.ledger import PaymentRow, PersonRow, Records
 from pqpp_annotation.protocol.admission import FilterResult, filter_people, to_build_options
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
@@ -287,11 +280,11 @@ def compute_overview(db: Transaction, key: str) -> Overview:
     """Compute the state of a study; `key` is as in `Overview`."""
     import pandas
 
-    records = read_records(db)
-    table, votes = make_votes_table(db, records)
+    records = ledger.read_records(db)
+    table, votes = ledger.make_votes_table(db, records)
     standings = filter_people(table, to_build_options(db.study), get_verdicts(db))
-    people = list_people(db, records, standings, votes)
-    progress, dues = _compute_progress(db, records, people), list_payment_rows(db, people)
+    people = ledger.list_people(db, records, standings, votes)
+    progress, dues = _compute_progress(db, records, people), ledger.list_payment_rows(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
