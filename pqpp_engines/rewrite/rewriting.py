@@ -210,8 +210,6 @@ def write_study(
         raise EngineError("no rewrite differs from its prompt; there is nothing to compare")
     names = ("prompt_id", "prompt", "image", "model")
     for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
-        columns = {
-            name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
-        }
+        columns = dict(zip(names, zip(*rows, strict=True), strict=False))
         write_file(path / file, format_table("csv", columns))
     return len(prompts) // 2
