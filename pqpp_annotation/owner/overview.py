@@ -6,8 +6,7 @@ import contextlib
 import datetime
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,24 +27,6 @@ if TYPE_CHECKING:
 
 
 DISPUTES = 500
-
-
-@dataclass(frozen=True)
-class Dispute:
-    """An item on which annotators disagree.
-
-    Attributes:
-        item: Id of the item.
-        disagreement: Mean distance between two votes on its most disputed image, divided by the
-            range of the scale; on a nominal scale, the share of pairs that differ.
-        labels: Number of votes on that image by label, lowest label first.
-    """
-
-    item: int
-    prompt_id: str
-    prompt: str
-    disagreement: float
-    labels: Mapping[float, int]
 
 
 def compute_disagreements(
@@ -77,7 +58,7 @@ def compute_disagreements(
         return np.where(pairs > 0, (counts @ apart * counts).sum(axis=1), np.nan) / pairs
 
 
-def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[Dispute]:
+def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[dict[Any, Any]]:
     """Return up to 500 items with different votes on an image, most disputed first.
 
     Votes of refused people and votes on reference images are ignored.
@@ -85,6 +66,12 @@ def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[Dispu
     Args:
         standings: Output of `filter_people`.
         rows: The table from `make_votes_table`.
+
+    Returns:
+        The `item_id`, `prompt_id` and `prompt` of each item; its `disagreement`, the mean distance
+        between two votes on its most disputed image, divided by the range of the scale (on a
+        nominal scale, the share of pairs that differ); and its `labels`, the number of votes on
+        that image by label, lowest label first.
     """
     votes = standings.votes
     if votes is None:
@@ -95,17 +82,16 @@ def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[Dispu
     item, value, scale = votes.item[is_kept], votes.value[is_kept], votes.scale
     is_nominal = scale.level == "nominal"
     span = 1.0 if is_nominal else (scale.high - scale.low) or 1.0
-    units["apart"] = compute_disagreements(item, value, len(units), is_nominal) / span
-    worst = units[units["apart"] > 0].sort_values(
-        ["apart", "item_id"], ascending=[False, True], kind="stable"
+    units["disagreement"] = compute_disagreements(item, value, len(units), is_nominal) / span
+    worst = units[units["disagreement"] > 0].sort_values(
+        ["disagreement", "item_id"], ascending=[False, True], kind="stable"
     )
     worst = worst.drop_duplicates("item_id").iloc[:DISPUTES]  # keeps the most disputed image
     labels: Any = rows["label"].groupby([votes.item, is_kept]).value_counts(sort=False)
     labels = labels.sort_index()
     worst["labels"] = [labels[place, True].to_dict() for place in worst.index]
-    worst = worst.rename(columns={"item_id": "item", "apart": "disagreement"})
-    names = [field.name for field in fields(Dispute)]
-    return [Dispute(*row) for row in worst[names].itertuples(index=False)]
+    names = ["item_id", "prompt_id", "prompt", "disagreement", "labels"]
+    return worst[names].to_dict("records")
 
 
 DAY = 86_400_000
@@ -180,7 +166,7 @@ class Overview:
     standings: FilterResult
     people: list[PersonRow]
     dues: list[PaymentRow]
-    disputes: list[Dispute]
+    disputes: list[dict[Any, Any]]
     money: Costs | None
 
     def count_people(self, state: str) -> int:

@@ -50,11 +50,11 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
     look = StudyMonitor(store).get_overview()
     states = {row.name: row.state for row in look.people}
     assert (states["anna"], states["random"]) == ("admitted", "refused")
-    assert [(one.prompt_id, round(one.disagreement, 6)) for one in look.disputes] == [
+    assert [(one["prompt_id"], round(one["disagreement"], 6)) for one in look.disputes] == [
         ("q2", 1.0),
         ("q1", round(1 / 3, 6)),
     ]
-    assert look.disputes[0].labels == {-1.0: 1, 2.0: 1}
+    assert look.disputes[0]["labels"] == {-1.0: 1, 2.0: 1}
     store.close()
 
 
