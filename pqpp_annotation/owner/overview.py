@@ -131,23 +131,6 @@ class StudyProgress:
 
 
 @dataclass(frozen=True)
-class Costs:
-    """The costs of a study.
-
-    Attributes:
-        owed: Total of unpaid earnings.
-        paid: Total of payments.
-        expected: Total when all places are filled; None if unknown, because only hours are paid and
-            nobody has worked yet.
-    """
-
-    owed: float
-    paid: float
-    expected: float | None
-    currency: str
-
-
-@dataclass(frozen=True)
 class Overview:
     """The state of a study at one moment.
 
@@ -156,6 +139,9 @@ class Overview:
         paused: Time of pausing in milliseconds; None while the study runs.
         days: Date (UTC) and number of votes of each day, oldest first, without gaps.
         labels: Number of annotators' current votes by label, lowest label first.
+        money: Totals of unpaid earnings (`owed`), of payments (`paid`), and when all places are
+            filled (`expected`; None if unknown, because only hours are paid and nobody has worked
+            yet), and the `currency`; None for a study that pays nothing.
     """
 
     key: str
@@ -167,7 +153,7 @@ class Overview:
     people: list[PersonRow]
     dues: list[PaymentRow]
     disputes: list[dict[Any, Any]]
-    money: Costs | None
+    money: dict[str, Any] | None
 
     def count_people(self, state: str) -> int:
         """Return the number of people in a state."""
@@ -309,7 +295,7 @@ def _compute_progress(db: Transaction, records: Records, people: list[PersonRow]
 
 def _compute_costs(
     study: Study, people: list[PersonRow], dues: list[PaymentRow], progress: StudyProgress
-) -> Costs | None:
+) -> dict[str, Any] | None:
     rule = study.payment
     if rule is None:
         return None
@@ -322,4 +308,5 @@ def _compute_costs(
         beside = 1 / (study.control.every - 1) if progress.controls else 0.0
         paid = progress.places * (1 + beside)
         expected = round(rule.per_item * paid + rule.per_hour * hours / max(1, items) * paid, 2)
-    return Costs(owed, paid_out, expected, rule.currency)
+    totals = {"owed": owed, "paid": paid_out, "expected": expected}
+    return totals | {"currency": rule.currency}

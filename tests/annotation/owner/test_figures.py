@@ -104,8 +104,8 @@ def test_what_it_costs_in_the_end(tmp_path):
     # Nobody shares an image with a control member yet, for there is none: all are admitted who
     # call the photos highly relevant. Five items at .5, and at 12 an hour the three seconds that
     # the browser counted at each.
-    assert money.owed == pytest.approx(5 * 0.5 + 0.05)
-    assert money.expected == pytest.approx(20 * 0.5 + 20 / 5 * 15 / 3600 * 12)
+    assert money["owed"] == pytest.approx(5 * 0.5 + 0.05)
+    assert money["expected"] == pytest.approx(20 * 0.5 + 20 / 5 * 15 / 3600 * 12)
     store.close()
 
 
@@ -130,16 +130,16 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
     with pytest.raises(AnnotationError, match="no payments are due"):
         monitor.record_payments("hand")
     decide_on_person(store, ann, "refuse")
-    assert monitor.get_overview(fresh=True).money.owed == 0
+    assert monitor.get_overview(fresh=True).money["owed"] == 0
     decide_on_person(store, ann, "accept")
-    assert monitor.get_overview(fresh=True).money.owed == 0
+    assert monitor.get_overview(fresh=True).money["owed"] == 0
     shown = reserve_item(store, ann)
     now[0] += 60_000
     answer(store, ann, shown)
     [due] = monitor.get_overview(fresh=True).dues
     withdraw_person(store, ann, "delete", {"for_items": 3.9, "for_hours": due.pay.for_hours})
     [left] = monitor.record_payments("hand")
-    assert left.pay.owed == due.pay.owed == 0.16 and monitor.get_overview().money.owed == 0
+    assert left.pay.owed == due.pay.owed == 0.16 and monitor.get_overview().money["owed"] == 0
     store.close()
 
 
