@@ -105,8 +105,7 @@ class AnnotateBackup(StudyFile, Command):
             from pqpp_annotation.store.database import copy_database
 
             place = copy_database(store, self.output)
-        size = f"{place.stat().st_size:,} bytes"
-        print(f"written: {place} ({size}; the images are not in it)")
+        print(f"written: {place} ({place.stat().st_size:,} bytes; the images are not in it)")
 
 
 class AnnotateDemo(Command):

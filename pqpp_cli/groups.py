@@ -204,8 +204,7 @@ class ResultOptions(Group):
             PqppError: The suffix is not of an allowed format, or a binary format has no `output`.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
-        suffix = Path(self.output or "").suffix.lower()
-        style = self.format or _STYLES.get(suffix, "")
+        style = self.format or _STYLES.get(Path(self.output or "").suffix.lower(), "")
         if style not in formats:
             known = [ending for ending, of in _STYLES.items() if of in formats and ending]
             endings = f"use one of the endings {', '.join(known)}, or set `format`"

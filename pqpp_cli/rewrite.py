@@ -124,7 +124,7 @@ class Rewrite(
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
-            emit_columns(merge_columns(given, rewritten.columns, [], "rewrite"), style, self.output)
+            emit_columns(merge_columns(given, rewritten.columns, "rewrite"), style, self.output)
         if self.study:
             from pqpp_engines.rewrite import write_study
 

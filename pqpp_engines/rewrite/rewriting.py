@@ -77,8 +77,7 @@ class Writer:
 
     def _make_request(self, prompt: str, seed: int) -> Request:
         text = f"Write {self.count} rewrites of this prompt:\n{prompt}"
-        tokens = 60 * self.count + 60
-        return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)
+        return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, 60 * self.count + 60)
 
 
 class RewriteResult(NamedTuple):
@@ -211,8 +210,6 @@ def write_study(
         raise EngineError("no rewrite differs from its prompt; there is nothing to compare")
     names = ("prompt_id", "prompt", "image", "model")
     for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
-        columns = {
-            name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
-        }
+        columns = dict(zip(names, zip(*rows, strict=True), strict=False))
         write_file(path / file, format_table("csv", columns))
     return len(prompts) // 2
