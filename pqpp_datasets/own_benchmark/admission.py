@@ -9,6 +9,7 @@ called moderate) and 0.5.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,7 +116,7 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     columns = {"annotator": votes.annotator, "item": votes.item, "value": votes.value}
-    rows = pd.DataFrame(columns)
+    rows: Any = pd.DataFrame(columns)
     members, others = rows[votes.control], rows[~votes.control]
     others = others[others["item"].isin(members["item"])]
     is_ordered = votes.scale.level != "nominal" and votes.scale.name != "pqpp"
