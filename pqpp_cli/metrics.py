@@ -68,25 +68,24 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
       pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
       pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
 
-    Lists: a cell can be a list (JSONL, Parquet). FILE:COLUMN,COLUMN,... reads one list per row, and
-    so does a CSV file without a matching column if all columns besides ids are numbers or all are
+    Lists: a cell can be a list (JSONL, Parquet). FILE:COLUMN,COLUMN,... reads one list per row, as
+    does a CSV file without a matching column if all columns besides ids are numbers or all are
     text. For mann_whitney, each column is a group.
 
-    Rankings: ranking metrics also accept TREC runs (.run, .trec, .txt) and qrels (.qrels, .trec,
-    .txt), and tables with one row per query and document: query_id, doc_id and score or rel. A file
-    can have both; a document without a score was not retrieved, one without rel was not judged.
+    Rankings: ranking metrics also read TREC runs (.run, .trec, .txt) and qrels (.qrels, .trec,
+    .txt), and tables with one row per query and document: query_id, doc_id, and score or rel. A
+    document without a score was not retrieved; one without rel was not judged.
 
-    Ids: files are joined by the first of id, query_id, prompt_id and prompt that all have and that
-    is not an input, by the pandas index of Parquet files, or by the columns of --id; without ids,
-    by position. A note says which. Duplicate ids are refused unless all files have the same ids in
-    the same order. Ids in CSV are text.
+    Ids: files are joined by --id; by default, by the first of id, query_id, prompt_id and prompt
+    that all files have, or the pandas index of Parquet files; without ids, by position. Duplicate
+    ids are an error unless all files have the same ids in the same order.
 
-    Runs: with --run and --qrels, NAME is a list of ranking measures as named by ir_measures and
-    trec_eval: ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Files without a
-    table's suffix, and standard input, are TREC. Means have intervals; several runs are compared by
-    a paired permutation test with Holm's correction. CSV has only the means. --option sets ties,
-    relevance_level, judged_only and so on. Other measures are computed by the package ir_measures,
-    if installed.
+    Runs: with --run and --qrels, NAME lists ranking measures as in ir_measures and trec_eval:
+    ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Other measures need the
+    package ir_measures. Files without the suffix of a table are read as TREC. Several runs are
+    compared by a paired permutation test with Holm's correction; CSV has only the means. --option
+    sets ties, relevance_level, judged_only and so on. The docstring of pqpp_metrics.functional.mean_intervals
+    describes the intervals of means.
 
     Attributes:
         predictions: File with the predictions.
