@@ -84,8 +84,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Other measures need the
     package ir_measures. Files without the suffix of a table are read as TREC. Several runs are
     compared by a paired permutation test with Holm's correction; CSV has only the means. --option
-    sets ties, relevance_level, judged_only and so on. The docstring of pqpp_metrics.functional.mean_intervals
-    describes the intervals of means.
+    sets ties, relevance_level, judged_only and so on. The intervals of means are described in the
+    docstring of pqpp_metrics.functional.mean_intervals.
 
     Attributes:
         predictions: File with the predictions.
