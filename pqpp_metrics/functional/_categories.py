@@ -53,14 +53,12 @@ def _unify_type(name, labels):
     kinds = set(map(type, labels))
     if all(issubclass(kind, str) for kind in kinds):
         return np.array(labels if kinds == {str} else [*map(str, labels)], dtype=object)
-    if all_are(bool, np.bool_):
-        return np.array(labels, dtype=bool)
-    if all_are(numbers.Integral, np.bool_):
-        return np.array(labels, dtype=np.int64)
-    if not all_are(numbers.Integral, np.bool_, *fractions):
+    array = np.array(labels)
+    types = {"b": bool, "i": np.int64, "u": np.int64, "f": np.float64}
+    if array.dtype.kind not in types:
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise MetricInputError(f"`{name}` must be only text or only numbers; got {came}")
-    return np.array(labels, dtype=np.float64)
+    return array.astype(types[array.dtype.kind])
 
 
 def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
