@@ -95,35 +95,18 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
             link = gradio.Button("Copy the link to these prompts", elem_id="link")
         status = make_status_box()
         answer = gradio.HTML(elem_id="answer")
-        gradio.on(
-            [button.click, box.submit],
-            render,
-            [box, target],
-            [answer, status],
-            js="(text, target) => window.pqpp.writeLink(text, target)",
-            show_progress="minimal",
-            show_progress_on=[status],
-            api_name="predict",
-        )
-        examples.load_input_event.then(
-            None,
-            None,
-            None,
-            js="() => document.querySelector('#predict').click()",
-            api_visibility="private",
-        )
-        link.click(None, None, status, js="() => window.pqpp.copyLink()", api_visibility="private")
-        page.load(
-            None, None, [box, target], js="() => window.pqpp.readLink()", api_visibility="private"
-        ).then(
-            render_if_opened,
-            [box, target],
-            [answer, status],
-            js="(text, target) => [window.pqpp.opened ? text : null, target]",
-            show_progress="minimal",
-            show_progress_on=[status],
-            api_visibility="private",
-        )
+        hidden: dict[str, Any] = {"api_visibility": "private"}
+        asks: dict[str, Any] = {"inputs": [box, target], "outputs": [answer, status]}
+        asks |= {"show_progress": "minimal", "show_progress_on": [status]}
+        write = "(text, target) => window.pqpp.writeLink(text, target)"
+        gradio.on([button.click, box.submit], render, js=write, api_name="predict", **asks)
+        click = "() => document.querySelector('#predict').click()"
+        examples.load_input_event.then(None, js=click, **hidden)
+        link.click(None, None, status, js="() => window.pqpp.copyLink()", **hidden)
+        read = "() => window.pqpp.readLink()"
+        opened = "(text, target) => [window.pqpp.opened ? text : null, target]"
+        loaded = page.load(None, None, [box, target], js=read, **hidden)
+        loaded.then(render_if_opened, js=opened, **asks, **hidden)
     return page
 
 
