@@ -11,17 +11,8 @@ import pqpp_hub
 from pqpp_files.extras import require_extra
 from pqpp_files.names import is_repository_id
 from pqpp_files.paths import expand
-from pqpp_hub import PushReport
+from pqpp_hub import PushReport, space
 from pqpp_hub.card import render_card
-from pqpp_hub.space import (
-    SDK_VERSION,
-    add_message,
-    make_app,
-    make_blocks,
-    make_space_files,
-    make_status_box,
-    serve_page,
-)
 from pqpp_models.demo.answer import (
     LONGEST,
     MOST_LISTED,
@@ -74,12 +65,12 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         predictor = Predictor.from_pretrained(predictor)
     answerer = AnswerRenderer(predictor)
     choices = answerer.targets
-    render = add_message(answerer.render)
+    render = space.add_message(answerer.render)
 
     def render_if_opened(text: str | None, target: str) -> tuple[Any, ...]:
         return (gradio.skip(), gradio.skip()) if text is None else render(text, target)
 
-    with make_blocks("pqpp: how well will this prompt do?") as page:
+    with space.make_blocks("pqpp: how well will this prompt do?") as page:
         gradio.Markdown(_ABOUT.format(name=predictor.title))
         box = gradio.Textbox(label="Prompts", info=_INFO, lines=3, max_lines=12, elem_id="box")
         examples = gradio.Examples([[prompt] for prompt in _EXAMPLES], box, elem_id="examples")
@@ -93,7 +84,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         with gradio.Row():
             button = gradio.Button("Predict", variant="primary", elem_id="predict")
             link = gradio.Button("Copy the link to these prompts", elem_id="link")
-        status = make_status_box()
+        status = space.make_status_box()
         answer = gradio.HTML(elem_id="answer")
         hidden: dict[str, Any] = {"api_visibility": "private"}
         asks: dict[str, Any] = {"inputs": [box, target], "outputs": [answer, status]}
@@ -129,7 +120,7 @@ def serve_demo(
     """
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     head = f"<script>{script}</script>"
-    serve_page(build_demo_page(predictor), host, port, (_HERE / "page.css",), head)
+    space.serve_page(build_demo_page(predictor), host, port, (_HERE / "page.css",), head)
 
 
 def push_space(name: str, repo_id: str, folder: str | None = None, **options: Any) -> PushReport:
@@ -190,7 +181,9 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         targets=list(predictor.targets),
         model="" if name in PREDICTORS else name,
         is_default=name == DEFAULT_PREDICTOR,
-        sdk_version=SDK_VERSION,
+        sdk_version=space.SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return make_space_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)
+    return space.make_space_files(
+        card, space.make_app("pqpp_models.demo", "serve_demo", name), *extras
+    )
