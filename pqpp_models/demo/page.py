@@ -13,14 +13,7 @@ from pqpp_files.names import is_repository_id
 from pqpp_files.paths import expand
 from pqpp_hub import PushReport, space
 from pqpp_hub.card import render_card
-from pqpp_models.demo.answer import (
-    LONGEST,
-    MOST_LISTED,
-    MOST_PROMPTS,
-    SIDE_BY_SIDE,
-    AnswerRenderer,
-    describe_target,
-)
+from pqpp_models.demo import answer
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR, NOTES, PREDICTORS
 
@@ -30,9 +23,9 @@ _ABOUT = """# How well will this prompt do?
 Predict, before generating, whether images will match the prompt, and whether image search will
 find it. `{name}` only reads the text. Prompts are not stored."""
 _INFO = (
-    f"One prompt per line, or a table with a column `prompt`. Up to {SIDE_BY_SIDE} are shown "
-    f"side by side, up to {MOST_LISTED} as a table, up to {MOST_PROMPTS:,} as a file; "
-    f"{LONGEST:,} characters per prompt."
+    "One prompt per line, or a table with a column `prompt`. "
+    f"Up to {answer.SIDE_BY_SIDE} are shown side by side, up to {answer.MOST_LISTED} as a table, "
+    f"up to {answer.MOST_PROMPTS:,} as a file; {answer.LONGEST:,} characters per prompt."
 )
 _FILE = """<label>Or open a file; it stays in this browser:
 <input type="file" id="file" accept=".csv,.tsv,.txt"></label>"""
@@ -63,7 +56,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         import gradio
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    answerer = AnswerRenderer(predictor)
+    answerer = answer.AnswerRenderer(predictor)
     choices = answerer.targets
     render = space.add_message(answerer.render)
 
@@ -76,7 +69,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         examples = gradio.Examples([[prompt] for prompt in _EXAMPLES], box, elem_id="examples")
         gradio.HTML(_FILE, elem_id="open")
         target = gradio.Radio(
-            [(describe_target(name), name) for name in choices],
+            [(answer.describe_target(name), name) for name in choices],
             value=choices[0],
             label="Explain this target",
             elem_id="explain",
@@ -85,9 +78,9 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
             button = gradio.Button("Predict", variant="primary", elem_id="predict")
             link = gradio.Button("Copy the link to these prompts", elem_id="link")
         status = space.make_status_box()
-        answer = gradio.HTML(elem_id="answer")
+        shown = gradio.HTML(elem_id="answer")
         hidden: dict[str, Any] = {"api_visibility": "private"}
-        asks: dict[str, Any] = {"inputs": [box, target], "outputs": [answer, status]}
+        asks: dict[str, Any] = {"inputs": [box, target], "outputs": [shown, status]}
         asks |= {"show_progress": "minimal", "show_progress_on": [status]}
         write = "(text, target) => window.pqpp.writeLink(text, target)"
         gradio.on([button.click, box.submit], render, js=write, api_name="predict", **asks)
@@ -173,7 +166,7 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         <BLANKLINE>
         serve_demo("static")
     """
-    predictor = AnswerRenderer(Predictor.from_pretrained(folder or name)).predictor
+    predictor = answer.AnswerRenderer(Predictor.from_pretrained(folder or name)).predictor
     _, needs = NOTES.get(predictor.name, ("", ""))
     card = render_card(
         "spaces/predictor",
