@@ -33,7 +33,7 @@ _CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)\.json")
 # No file is read by these keys.
 _TEXTS = (
     *("_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"),
-    *("hf_hub_id", "origin_url", "url", "dataset", "train_dataset"),
+    *("hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset"),
 )
 # A repository (of kernels, too), an address, a path or code.
 _IS_ELSEWHERE = re.compile(r"([\w-]+:)?[\w.-]+/[\w.-]+([@:].*)?|.*://.*|[~/.].*/.*|.*\.(py|so)")
