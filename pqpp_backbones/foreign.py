@@ -76,8 +76,9 @@ def check_foreign_folder(folder: Path) -> None:
             )
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
-        if path.suffix == ".py" and path.parent != folder:
-            raise ModelError(f"{where} is code, which pqpp never runs; use another pipeline")
+        # A pipeline within another may read pickles, or what its card names.
+        if path.parent != folder and (path.suffix == ".py" or path.name == "model_index.json"):
+            raise ModelError(f"{where} is code or a nested pipeline; use another pipeline")
         if path.name == "adapter_config.json":
             raise ModelError(f"{where} belongs to an adapter; merge the adapter with its model")
         if path.suffix == ".safetensors" and path.is_file():

@@ -70,6 +70,7 @@ HOSTILE = {
     "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which leads"),
     "part elsewhere": (linked_part, "vae links to a file outside its folder"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
+    "nested": (lambda f: put_part(f, "model_index.json", {}), "or a nested pipeline"),
     "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": 1}), "merge the adapter"),
 }
 
