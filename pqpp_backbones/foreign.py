@@ -31,14 +31,14 @@ _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generat
 _SETTINGS = re.compile(r".*(config|_map|model_index)\.json")
 _CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)\.json")
 # No file is read by these keys.
-_TEXTS = (
-    *("_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"),
-    *("hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset"),
-)
+_TEXTS = ["_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"]
+_TEXTS += ["hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset"]
 # A repository (of kernels, too), an address, a path or code.
 _IS_ELSEWHERE = re.compile(r"([\w-]+:)?[\w.-]+/[\w.-]+([@:].*)?|.*://.*|[~/.].*/.*|.*\.(py|so)")
-# LoRA's settings, whose texts are regular expressions: names alone, and no count of iterations.
-_LORA, _IS_LORA = "lora_adapter_metadata", re.compile(r'(?s)(?!.*niter)([^"\\]|"[\w/.^$ -]*")*')
+# LoRA's settings, whose texts are regular expressions: names alone, no count of iterations, and no
+# module that peft would import.
+_LORA, _NO_LORA = "lora_adapter_metadata", r'(?!.*(niter|megatron_config"\s*:\s*[^n\s]))'
+_IS_LORA = re.compile(rf'(?s){_NO_LORA}([^"\\]|"[\w/.^$ -]*")*')
 # Of a tokenizer with half a million words, and of a file of weights with 200,000 tensors.
 _MOST_BYTES, _MOST_VALUES = 64_000_000, 3_000_000
 # A tensor is registered when a model is built and again when it is loaded, tied ones once more, and
@@ -65,9 +65,9 @@ def check_foreign_folder(folder: Path) -> None:
         ...
         pqpp_backbones.errors.ModelError: ...config.json needs custom code ...
     """
-    own = (resolve(folder),)
+    own = [resolve(folder)]
     if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
-        own += (own[0].parents[1] / "blobs",)
+        own.append(own[0].parents[1] / "blobs")
     for path in _list_files(folder):
         where = escape_controls(str(path))
         if path.is_symlink() and _is_outside(path, own):
@@ -95,11 +95,11 @@ def _list_files(folder: Path) -> list[Path]:
     return sorted([*own, *folder.glob("*_templates/*"), *folder.glob("*tokenizer*/*")])
 
 
-def _is_outside(path: Path, own: tuple[Path, ...]) -> bool:
+def _is_outside(path: Path, own: list[Path]) -> bool:
     return not any(map(resolve(path).is_relative_to, own))
 
 
-def _check_json(path: Path, own: tuple[Path, ...]) -> None:
+def _check_json(path: Path, own: list[Path]) -> None:
     """Check that a JSON file refers to no code, repository, path or address."""
     where, is_ours = escape_controls(str(path)), False
     for value in iterate_mappings(path):
@@ -128,8 +128,8 @@ def _check_json(path: Path, own: tuple[Path, ...]) -> None:
                 raise ModelError(
                     f"{where}: {key!r} is {named!r:.60}, which leads to other files; remove {key!r}"
                 )
-        texts = value.values() if path.name.endswith(".index.json") else ()
-        if any(isinstance(text, str) and Path(text).name != text for text in texts):
+        shards = value.values() if path.name.endswith(".index.json") else ()
+        if any(isinstance(name, str) and Path(name).name != name for name in shards):
             raise ModelError(f"{where} refers to another folder; use another model")
 
 
@@ -179,7 +179,7 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
     The number and the size are 0 if the header is damaged.
 
     Raises:
-        ModelError: The header is too large, or its LoRA settings contain regular expressions.
+        ModelError: The header is too large, or its LoRA settings contain patterns or a module.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -188,7 +188,7 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
         header = parse_json(content)
         lora = (header.get("__metadata__") or {}).get(_LORA, "")
         if not _IS_LORA.fullmatch(lora):
-            raise ModelError(f"{path}: {_LORA!r} contains patterns; remove {_LORA!r}")
+            raise ModelError(f"{path}: {_LORA!r} contains patterns or a module; remove {_LORA!r}")
         return len(header), path.stat().st_size
     except (AttributeError, FileError, TypeError):
         return 0, 0

@@ -10,7 +10,7 @@ import pytest
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_models import ModelError, Predictor
 
-LORA = b'A\0\0\0\0\0\0\0{"__metadata__": {"lora_adapter_metadata": "{\\"a\\": \\"(a*)*\\"}"}}'
+LORA = b'\x7f\0\0\0\0\0\0\0{"__metadata__": {"lora_adapter_metadata": "{%s}"}}'
 KERNEL = {"attn_implementation": "owner/kernel"}
 OLDER = Path(__file__).parent / "checkpoints"
 
@@ -55,7 +55,8 @@ HOSTILE = {
         lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
         "is too large",
     ),
-    "patterns": (lambda f: put(f, "a.safetensors", LORA), "contains patterns; remove"),
+    "patterns": (lambda f: put(f, "a.safetensors", LORA % rb"\"a\": \"(a*)*\""), "s patterns or"),
+    "module": (lambda f: put(f, "a.safetensors", LORA % rb"\"megatron_config\": 1"), "a module; r"),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
         "refers to another folder; use another model",
