@@ -110,15 +110,15 @@ def _check_json(path: Path, own: list[Path]) -> None:
                 f"{where} needs custom code ({code!r}), which pqpp never runs; use another model"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.
-        kind = value.get("model_type") if path.name == "config.json" else None
-        is_ours |= kind in _OURS
-        is_read = _SETTINGS.fullmatch(path.name) and not (is_ours and kind in (None, *_OURS))
+        kind = value.get("model_type") if path.name == "config.json" else ""
+        is_free = kind in _OURS or (is_ours and kind is None)
+        is_ours |= "predictor_type" in value
         for key, named in value.items():
             listed = named if isinstance(named, list) else [named]
             texts = [text for text in listed if isinstance(text, str)]
             is_kernel = "_implementation" in key and "/" in str(named)
             leads = is_kernel or (key in _LEADS_ELSEWHERE and texts)
-            if is_read and key not in _TEXTS:
+            if _SETTINGS.fullmatch(path.name) and not is_free and key not in _TEXTS:
                 places = (place / text for text in [key, *texts] for place in (Path(), path.parent))
                 files = (it for it in places if os.path.exists(it) and not it.is_dir())  # noqa: PTH110
                 leads = leads or any(_is_outside(file, own) for file in files)
