@@ -286,7 +286,7 @@ def test_a_pipeline_of_the_hub_is_checked_as_a_folder_is(pipeline, tmp_path, mon
         with pytest.raises(ModelError, match="refers to other repositories"):
             DiffusersGenerator("me/mine", device="cpu")
     (folder / "vae/diffusers.py").touch()
-    with pytest.raises(ModelError, match="is code, which pqpp never runs"):
+    with pytest.raises(ModelError, match="is code or a nested pipeline"):
         DiffusersGenerator("me/mine", device="cpu")
 
 
