@@ -106,10 +106,7 @@ class BarCell:
 
 
 def render_table(
-    headings: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    caption: str = "",
-    sortable: bool = False,
+    headings: Sequence[str], rows: Iterable[Sequence], caption: str = "", sortable: bool = False
 ) -> Markup:
     """Return an HTML table that needs no style sheet.
 
