@@ -16,7 +16,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import FileError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json, read_bounded
-from pqpp_files.paths import resolve
+from pqpp_files.paths import join_inside
 
 _AGAIN = "save or download the model again"
 # Keys by which transformers loads another model, even a pickle, or a tokenizer other files.
@@ -56,8 +56,9 @@ def check_foreign_folder(folder: Path) -> None:
     All files in the folder are checked, and those in the subfolders of a pipeline.
 
     Raises:
-        ModelError: A file is a pipe, a device or a link to a file outside the folder; a JSON file
-            or the header of a weights file is too large; or a configuration refers to code.
+        FileError: A file is a link to a file outside the folder.
+        ModelError: A file is a pipe or a device; a JSON file or the header of a weights file is too
+            large; or a configuration refers to code.
 
     Example:
         >>> import tempfile
@@ -68,15 +69,9 @@ def check_foreign_folder(folder: Path) -> None:
         ...
         pqpp_backbones.errors.ModelError: ...config.json needs custom code ...
     """
-    own = [resolve(folder)]
-    if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
-        own.append(own[0].parents[1] / "blobs")
     for path in _list_files(folder):
         where = escape_controls(str(path))
-        if path.is_symlink() and not any(map(resolve(path).is_relative_to, own)):
-            raise ModelError(
-                f"{where} links to a file outside its folder; replace the link with the file"
-            )
+        join_inside(folder, path.relative_to(folder))
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
         if path.suffix == ".py" and path.parent != folder:
