@@ -192,9 +192,8 @@ class Store:
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
                 line = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s; try again"
                 raise AnnotationError(line, 503) from error
-            is_lost = getattr(error, "connection_invalidated", False)
             elsewhere = ("connect", "unable to open", "I/O", "readonly")
-            if is_lost or any(words in reason for words in elsewhere):
+            if getattr(error, "connection_invalidated", False) or any(map(reason.count, elsewhere)):
                 line = f"{self.name} cannot be reached ({reason}); try again"
                 raise AnnotationError(line, 503) from error
             line = f"{self.name} is damaged or not a database ({reason}); restore a backup"
