@@ -12,6 +12,7 @@ import platform
 import re
 import shutil
 import stat
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -167,10 +168,9 @@ def _exchange(first: Path, second: Path) -> bool:
     """Exchange two folders in one step; return False if the system or the disk cannot."""
     import ctypes
 
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # not on Linux
-        rename, here = ctypes.CDLL(None).renameat2, -100
-        return rename(here, os.fsencode(first), here, os.fsencode(second), 2) == 0
-    return False
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    rename = getattr(library, "renameat2", lambda *_: -1)
+    return bool(rename(-100, os.fsencode(first), -100, os.fsencode(second), 2) == 0)
 
 
 def _restore_old_folder(temp_path: Path, path: Path) -> None:
@@ -216,10 +216,9 @@ def remove_temporary_files(folder: Path) -> None:
             continue
         with contextlib.suppress(OSError):
             _restore_old_folder(left, folder / match[1])
-        if left.is_dir() and not left.is_symlink():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
+        shutil.rmtree(left, ignore_errors=True)
+        with contextlib.suppress(OSError):  # a file
+            left.unlink()
 
 
 def _is_alive(process: int) -> bool:

@@ -29,8 +29,7 @@ def is_input(path: str | Path) -> bool:
         >>> is_input("-.csv"), is_input("nowhere.csv")
         (True, False)
     """
-    is_standard = _STANDARD.fullmatch(str(path)) is not None
-    return is_standard or (Path(path).exists() and not Path(path).is_dir())
+    return bool(_STANDARD.fullmatch(str(path))) or (Path(path).exists() and not Path(path).is_dir())
 
 
 class Input:
