@@ -17,7 +17,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import FileError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json, read_bounded
-from pqpp_files.paths import resolve
+from pqpp_files.paths import join_inside
 
 _AGAIN = "save or download the model again"
 # Keys by which transformers loads another model, even a pickle, or files of a repository.
@@ -53,8 +53,9 @@ def check_foreign_folder(folder: Path) -> None:
     All files in the folder are checked, and those in the subfolders of a pipeline.
 
     Raises:
-        ModelError: A file is a pipe, a device or a link to a file outside the folder; a JSON file
-            or the header of a weights file is too large; or a configuration refers to code.
+        FileError: A file is a link to a file outside the folder.
+        ModelError: A file is a pipe or a device; a JSON file or the header of a weights file is too
+            large; or a configuration refers to code.
 
     Example:
         >>> import tempfile
@@ -65,15 +66,9 @@ def check_foreign_folder(folder: Path) -> None:
         ...
         pqpp_backbones.errors.ModelError: ...config.json needs custom code ...
     """
-    own = [resolve(folder)]
-    if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
-        own.append(own[0].parents[1] / "blobs")
     for path in _list_files(folder):
         where = escape_controls(str(path))
-        if path.is_symlink() and _is_outside(path, own):
-            raise ModelError(
-                f"{where} links to a file outside its folder; replace the link with the file"
-            )
+        join_inside(folder, path.relative_to(folder))
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
         # A pipeline within another may read pickles, or what its card names.
@@ -84,7 +79,7 @@ def check_foreign_folder(folder: Path) -> None:
         if path.suffix == ".safetensors" and path.is_file():
             read_safetensors_size(path)
         if path.suffix == ".json" and path.is_file():
-            _check_json(path, own)
+            _check_json(path, folder)
 
 
 def _list_files(folder: Path) -> list[Path]:
@@ -95,11 +90,15 @@ def _list_files(folder: Path) -> list[Path]:
     return sorted([*own, *folder.glob("*_templates/*"), *folder.glob("*tokenizer*/*")])
 
 
-def _is_outside(path: Path, own: list[Path]) -> bool:
-    return not any(map(resolve(path).is_relative_to, own))
+def _is_outside(path: Path, folder: Path) -> bool:
+    try:
+        join_inside(folder, path.absolute())
+    except FileError:
+        return True
+    return False
 
 
-def _check_json(path: Path, own: list[Path]) -> None:
+def _check_json(path: Path, folder: Path) -> None:
     """Check that a JSON file refers to no code, repository, path or address."""
     where, is_ours = escape_controls(str(path)), False
     for value in iterate_mappings(path):
@@ -121,7 +120,7 @@ def _check_json(path: Path, own: list[Path]) -> None:
             if _SETTINGS.fullmatch(path.name) and not is_free and key not in _TEXTS:
                 places = (place / text for text in [key, *texts] for place in (Path(), path.parent))
                 files = (it for it in places if os.path.exists(it) and not it.is_dir())  # noqa: PTH110
-                leads = leads or any(_is_outside(file, own) for file in files)
+                leads = leads or any(_is_outside(file, folder) for file in files)
                 if _CONFIGS.fullmatch(path.name) and not key.isdecimal():  # as in `id2label`
                     leads = leads or any(map(_IS_ELSEWHERE.fullmatch, texts))
             if leads:

@@ -277,10 +277,9 @@ def make_study(
             try:
                 create_store(study, items, images, is_first=True)
                 write_file(target, _format_yaml(study))
-            except AnnotationError:  # the database may be another study's
-                raise
-            except BaseException:
-                drop_store(study)
+            except BaseException as error:
+                if not isinstance(error, AnnotationError):  # the database may be another study's
+                    drop_store(study)
                 raise
     return read_study(target)
 

@@ -238,7 +238,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     file = expand(path) if path else ROLES_FILE
     remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
     with require_extra("roles", "assess"):
-        roles = read_yaml(file, remedy, "", FeedbackError)
+        roles = read_yaml(file, remedy, FeedbackError)
     return {str(r): _parse_weights(f"{file}: role {r}", given) for r, given in roles.items()}
 
 

@@ -29,8 +29,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def init(*words):
-    start = ("annotate", "init", "study.yaml", "--file", "prompts.csv", "--image-dir", "images")
+def init(*words, study="study.yaml"):
+    start = ("annotate", "init", study, "--file", "prompts.csv", "--image-dir", "images")
     return main([*start, *words])
 
 
@@ -174,7 +174,7 @@ def test_invalid_images_are_one_line_and_write_nothing(folder, capsys, case):
     spoil, words, said = BAD[case]
     spoil(folder)
     before = sorted(folder.rglob("*"))
-    assert init(*words) == 2
+    assert init(*words, study="new/study.yaml") == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and re.search(said, error), error
     assert sorted(folder.rglob("*")) == before
@@ -183,7 +183,7 @@ def test_invalid_images_are_one_line_and_write_nothing(folder, capsys, case):
 def test_unreachable_database_writes_nothing_and_hides_the_password(folder, capsys):
     (folder / "prompts.csv").write_text("prompt,image\na cat,http://me:secret@127.0.0.1:1/a.png\n")
     before = sorted(folder.iterdir())
-    assert init() == 2
+    assert init(study="new/study.yaml") == 2
     said = capsys.readouterr().err
     assert "http://127.0.0.1:1/a.png" in said and "secret" not in said
     assert sorted(folder.iterdir()) == before

@@ -130,3 +130,12 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path, cache, capsys, name):
     os.mkfifo(tmp_path / name)
     assert main(["predict", "--dataset", str(tmp_path), "--predictor", "n_words"]) == 2
     assert "is a pipe or a device; remove it" in capsys.readouterr().err
+
+
+def test_a_saved_dataset_has_no_links_to_other_files(tmp_path, cache):
+    info = tmp_path / "mine" / "dataset_info.json"
+    datasets.Dataset.from_dict({"prompt": ["a cat"]}).save_to_disk(info.parent)
+    info.rename(tmp_path / "theirs")
+    info.symlink_to("../theirs")
+    with pytest.raises(PqppError, match="is outside"):
+        load_benchmark(str(info.parent))

@@ -49,6 +49,9 @@ def test_images_and_texts_to_an_index_and_a_run(study, capsys):
     assert np.array_equal(np.array(found["embedding"].to_pylist()[:7], dtype=np.float32), whole)
     index = str(study / "index")
     assert main(["search", "build", str(study / "embedded"), "--output", index]) == 0
+    (study / "embedded" / "_shards.json").rename(study / "theirs")
+    (study / "embedded" / "_shards.json").symlink_to("../theirs")
+    assert main(["search", "build", str(study / "embedded"), "--output", "other"]) == 2
     assert "2 rows have no embedding" in capsys.readouterr().err
     assert Index(index).ids == [f"{n}.png" for n in range(7)]
     assert embed(study, "q.parquet", "queries") == 0

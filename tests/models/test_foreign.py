@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
+from pqpp_files.errors import PqppError
 from pqpp_models import ModelError, Predictor
 
 LORA = b'\x7f\0\0\0\0\0\0\0{"__metadata__": {"lora_adapter_metadata": "{%s}"}}'
@@ -48,7 +49,7 @@ def piped(folder):
 
 
 HOSTILE = {
-    "link": (lambda f: (f / "a.txt").symlink_to("../private.txt"), "replace the link"),
+    "link": (lambda f: (f / "a.txt").symlink_to("../private.txt"), "a.txt is outside"),
     "pipe": (piped, "is a pipe or a device, not a file"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
     "header": (
@@ -61,7 +62,7 @@ HOSTILE = {
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
         "refers to another folder; use another model",
     ),
-    "template": (linked_template, "a.jinja links to a file outside its folder"),
+    "template": (linked_template, "a.jinja is outside"),
     "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "; remove"),
     "code": (
         lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
@@ -69,7 +70,7 @@ HOSTILE = {
     ),
     "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which leads"),
     "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which leads"),
-    "part elsewhere": (linked_part, "vae links to a file outside its folder"),
+    "part elsewhere": (linked_part, "vae is outside"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
     "nested": (lambda f: put_part(f, "model_index.json", {}), "or a nested pipeline"),
     "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": 1}), "merge the adapter"),
@@ -99,7 +100,7 @@ def test_each_is_refused_before_it_is_read(folder, name):
     check_foreign_folder(folder)
     change, said = HOSTILE[name]
     change(folder)
-    with pytest.raises(ModelError, match=said) as caught:
+    with pytest.raises(PqppError, match=said) as caught:
         Predictor.from_pretrained(folder)
     assert str(caught.value).isprintable()
 
