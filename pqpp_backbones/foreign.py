@@ -116,7 +116,8 @@ def _check_json(path: Path, folder: Path) -> None:
             listed = named if isinstance(named, list) else [named]
             texts = [text for text in listed if isinstance(text, str)]
             is_kernel = "_implementation" in key and "/" in str(named)
-            leads = is_kernel or (key in _LEADS_ELSEWHERE and texts)
+            is_backbone = key == "backbone" and value.get("use_timm_backbone") is False
+            leads = is_kernel or (texts and (is_backbone or key in _LEADS_ELSEWHERE))
             if _SETTINGS.fullmatch(path.name) and not is_free and key not in _TEXTS:
                 places = (place / text for text in [key, *texts] for place in (Path(), path.parent))
                 files = (it for it in places if os.path.exists(it) and not it.is_dir())  # noqa: PTH110

@@ -79,8 +79,9 @@ HOSTILE = {
 LEADS = {
     "audio_tokenizer_config.json": {"audio_tokenizer_name_or_path": "theirs"},
     "config.json": {"predictor_type": "static", "backbone": "owner/name"},
+    "preprocessor_config.json": {"backbone": "name", "use_timm_backbone": False},
     "generation_config.json": {"vision": {"_attn_implementation_internal": {"": "o/k"}}},
-    "preprocessor_config.json": {"class_info_file": "a.json"},
+    "processor_config.json": {"class_info_file": "a.json"},
     "special_tokens_map.json": {"vocab": "/dev/zero"},
     "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
     "a_tokenizer/tokenizer_config.json": {"gguf_file": "../../private.txt"},
