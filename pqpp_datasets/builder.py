@@ -123,8 +123,8 @@ class Pqpp(datasets.ArrowBasedBuilder):
         return super().as_dataset(split, **kwargs)
 
 
-def _make_missing_error(benchmark: Benchmark, folder: Path, split: str) -> BenchmarkError:
-    missing = find_missing_files(benchmark, folder, split)[0]
+def _make_missing_error(benchmark: Benchmark, folder: Path | None, split: str) -> BenchmarkError:
+    missing = find_missing_files(benchmark, folder or Path(), split)[0]
     remedy = f"set data_dir= to the folder that contains the files of {benchmark.name}"
     return BenchmarkError(f"{missing} not found; {remedy}")
 
