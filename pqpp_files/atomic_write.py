@@ -12,7 +12,6 @@ import platform
 import re
 import shutil
 import stat
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -168,7 +167,7 @@ def _exchange(first: Path, second: Path) -> bool:
     """Exchange two folders in one step; return False if the system or the disk cannot."""
     import ctypes
 
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    library = None if os.name == "nt" else ctypes.CDLL(None)
     rename = getattr(library, "renameat2", lambda *_: -1)
     return bool(rename(-100, os.fsencode(first), -100, os.fsencode(second), 2) == 0)
 
@@ -184,26 +183,6 @@ def _make_temporary_path(path: Path, suffix: str = "") -> Path:
     name = path.name if len(os.fsencode(path.name)) < 180 else f"{zlib.crc32(bytes(path)):08x}"
     writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
     return path.with_name(f".{name}.{_MARK}-{writer}{suffix}")
-
-
-def remove_folder_atomically(folder: Path, path: Path) -> None:
-    """Remove a folder; if this is interrupted, the next `atomic_write` of `path` completes it.
-
-    Args:
-        folder: The folder to remove, on the same disk as `path`.
-        path: A file.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp()) / "parts"
-        >>> folder.mkdir()
-        >>> remove_folder_atomically(folder, folder.with_name("whole.txt"))
-        >>> folder.exists()
-        False
-    """
-    beside = _make_temporary_path(path)
-    folder.rename(beside)
-    shutil.rmtree(beside, ignore_errors=True)
 
 
 def remove_temporary_files(folder: Path) -> None:

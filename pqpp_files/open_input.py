@@ -132,8 +132,7 @@ class Input:
         except UnicodeError as error:
             before = data[: getattr(error, "start", 0)]  # not every codec gives the position
             line = before.decode(encoding, "ignore").count("\n") + 1
-            fault = f"line {line}: not {encoding} ({error!s:.100})"
-            raise FileError(f"{self.name}, {fault}; {self.remedy}") from None
+            raise FileError(f"{self.name}, line {line}: not {encoding}; {self.remedy}") from None
 
     def read(self) -> bytes:
         """Return all bytes; see `open` for errors."""

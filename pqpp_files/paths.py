@@ -224,9 +224,8 @@ def check_output_folder(
         return
     names = sorted(p.name + " (a pipe)" * p.is_fifo() for p in target.iterdir())
     if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
-        raise FileError(
-            f"{folder} contains other files ({', '.join(foreign[:3])}); choose another folder"
-        )
+        some = ", ".join(foreign[:3])
+        raise FileError(f"{folder} contains other files ({some}); choose another folder")
 
 
 def resolve_links(path: Path) -> Path:

@@ -120,10 +120,9 @@ class Format(ABC):
                 check_size(self.held, self.path, self.most)
                 try:
                     text = line.decode(encoding)
-                except UnicodeDecodeError as error:
+                except UnicodeDecodeError:
                     fix = self.source.remedy if line[:2] != b"PK" else "name Excel files .xlsx"
-                    fault = f"not UTF-8 ({error.reason}); {fix}"
-                    raise FileError(f"{self.path}, line {number}: {fault}") from None
+                    raise FileError(f"{self.path}, line {number}: not UTF-8; {fix}") from None
                 encoding = "utf-8"
                 yield text
 

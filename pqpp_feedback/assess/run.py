@@ -7,6 +7,7 @@ launch`, each process computes its share of the shards, and the last process mer
 """
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,6 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, ge
 from pqpp_feedback.assess.pictures import Picture, find_images, open_or_explain
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table
 from pqpp_feedback.errors import FeedbackError
-from pqpp_files.atomic_write import remove_folder_atomically
 from pqpp_files.errors import MissingExtraError, describe
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
@@ -135,7 +135,7 @@ def _merge_parts(files: Sequence[Path], path: Path) -> int:
     folder = files[0].parent
     try:
         count = stored.write_verdicts(path, rows)
-        remove_folder_atomically(folder, path)
+        shutil.rmtree(folder, ignore_errors=True)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()
     except FileNotFoundError:  # another process has merged them at the same time

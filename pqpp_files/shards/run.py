@@ -225,8 +225,7 @@ def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[
         for future in as_completed(running):
             yield running[future], future.result()
     except BrokenProcessPool:
-        remedy = "run the command again with fewer workers to resume"
-        raise FileError(f"a worker was killed, perhaps because memory ran out; {remedy}") from None
+        raise FileError("a worker was killed (out of memory?); use fewer workers") from None
     finally:
         pool.shutdown(cancel_futures=True)
         for name in THREADS:
