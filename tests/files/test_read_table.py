@@ -250,12 +250,12 @@ def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
         given = None if encoding.startswith("utf-16") else encoding
         cells, names = read_columns(tmp_path / name, ["prompt"], encoding=given)
         assert cells["prompt"] == ["ein Café"] and names == ["id", "prompt"]
-    with pytest.raises(FileError, match=r"c\.csv, line 2: not UTF-8 .*; save it as UTF-8"):
+    with pytest.raises(FileError, match=r"c\.csv, line 2: not UTF-8; save it as UTF-8"):
         read_columns(tmp_path / "c.csv", ["prompt"])
-    with pytest.raises(FileError, match=r"line 2: not UTF-8 .*`encoding`"):
+    with pytest.raises(FileError, match=r"line 2: not UTF-8; .*`encoding`"):
         read_columns(tmp_path / "c.csv", ["prompt"], encoding="utf-8")
     (tmp_path / "c.csv").write_bytes(b"prompt\na\n\x81\n")
-    with pytest.raises(FileError, match=r"c\.csv, line 3: not cp1252 .*`encoding`"):
+    with pytest.raises(FileError, match=r"c\.csv, line 3: not cp1252; .*`encoding`"):
         read_columns(tmp_path / "c.csv", ["prompt"], encoding="cp1252")
 
 
