@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -101,12 +102,8 @@ class Router:
             raise EngineError(f"expected at least {LEAST} calibration prompts; got {len(texts)}")
         value, ood = router._predict_bounds(texts)
         router.price = rules.find_price(value, router._costs, ood, rule)
-        chosen = rules.choose_routes(value, router._costs, ood, rule, router.price)
-        counts = np.bincount(chosen, minlength=len(router.routes))
-        router.shares = {
-            route.name: round(float(n) / len(texts), 6)
-            for route, n in zip(router.routes, counts, strict=True)
-        }
+        chosen = Counter(decision.route for decision in router.decide(texts))
+        router.shares = {one.name: round(chosen[one.name] / len(texts), 6) for one in routes}
         router.prompts = len(texts)
         return router
 

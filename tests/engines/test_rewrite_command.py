@@ -26,6 +26,8 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
     assert "add --entailment MODEL" in err
     [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
     assert kept["reason"] == "perhaps lost: dog" and kept["original"] == "a dog on a couch"
+    assert main(["rewrite", "a bird", *words[3:]]) == 2
+    assert "has no candidate for the prompts" in capsys.readouterr().err
 
 
 def test_the_other_columns_of_the_table_stay(tmp_path, capsys, monkeypatch):
