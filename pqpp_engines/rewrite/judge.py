@@ -26,6 +26,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_backbones.prompt.quoted import find_texts_to_draw, strip_outer_quotes
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
+from pqpp_engines.rewrite.facts import COLOURS, PLACES, SILENT, exchanges_facts, to_stems
 from pqpp_engines.rewrite.order import compute_order_probability
 from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
@@ -42,9 +43,10 @@ UNCONFIRMED = "not confirmed: no entailment model"
 
 SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
+_NEARER = 0.05  # a phrase is lost if leaving it out raises the cosine by more than this
 LEAST_IN_ORDER = 0.02
 """1% of PQPP's captions are below it, and 78% of shuffled ones."""
-_NEARER = 0.05  # a phrase is lost if leaving it out raises the cosine by more than this
+_NEARER_THING = 0.02  # of a thing after a preposition; a colour is lost if the cosine rises at all
 _ASKING = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "photo", "photos"}
 
 
@@ -92,11 +94,12 @@ class Judge:
     """A judge that ranks rewrites by the probability that they are better and mean the same.
 
     Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers must
-    stay the same; a negation may only be dropped if an entailment model confirms the rewrite.
+    stay the same, and two things or colours must not be exchanged ("a dog on a cat" for "a cat on a
+    dog"); a negation may only be dropped if an entailment model confirms the rewrite.
     Without an entailment model, an encoder measures how similar the meanings are, by the angle
     between the embeddings; the similarity is halved for each lost phrase of the original. The
-    encoder does not distinguish who does what to whom, so without an entailment model, candidates
-    are ranked, but none is accepted.
+    encoder overlooks many differences, so without an entailment model, candidates are ranked, but
+    none is accepted.
 
     Args:
         target: Target to improve, such as `mean_hbpp` or `mean_p10`; for a retrieval
@@ -192,6 +195,8 @@ class Judge:
                 reason = f"not better: the predicted gain is {gains[at]:+.3f}"
             elif not reason and entails is None:
                 reason = f"perhaps lost: {', '.join(lost)}" if lost else UNCONFIRMED
+                if predicted.out_of_domain[0]:
+                    reason = "not confirmed: the original is not read as English"
             figures = score, float(values[at]), float(gains[at]), probability, float(cosine), order
             other = float(np.subtract(*predicted.values[[at, 0], 1])) if self.other_target else None
             words = added, lost, other, entails
@@ -225,7 +230,9 @@ class Judge:
             return f"a negation is {'added' if negated[1] else 'lost: no entailment model'}"
         wanted = [found.text for found in find_texts_to_draw(strip_outer_quotes(original))]
         if lost := [one for one in wanted if one.casefold() not in text.casefold()]:
-            return f"the text “{lost[0]}” is lost"
+            return f"a text is lost: “{lost[0]}”"
+        if compute_order_probability(before) > 0.5 and exchanges_facts(before, after):
+            return "two things or colours are exchanged"
         if order < LEAST_IN_ORDER and not self.is_query:
             return f"word salad: grammatical with probability {order:.2f}"
         return ""
@@ -235,8 +242,16 @@ class Judge:
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = normalise_rows(self._embed([other, whole, *(part.rest for part in parts)]))
         _, near, *others = points @ points[0]
-        values = zip(parts, others, strict=True)
-        return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
+        kept, is_clear, lost = to_stems(other), compute_order_probability(whole) > 0.5, []
+        for part, value in zip(parts, others, strict=True):
+            least, stems = _NEARER, to_stems(part.phrase)
+            if is_clear and not stems & kept:
+                before = [word for word in to_words(whole[: part.start]) if word not in SILENT]
+                least = _NEARER_THING if PLACES.intersection(before[-1:]) else _NEARER
+                least = 0.0 if stems & COLOURS else least
+            if value > near + least:
+                lost.append(part.phrase)
+        return float(near), tuple(lost)
 
     def _get_gain_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
         """Return the standard deviations of gains, if known without chance in votes and images."""
