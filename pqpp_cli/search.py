@@ -105,11 +105,14 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
     factory: str | None = option(None, "faiss index, such as IVF1024,SQ8 (default: Flat)")
     output: str = option(NEEDED, "folder to write", path="output")
+    overwrite: bool = option(False, "overwrite an earlier index")
 
     def run(self) -> None:
         """Build the index from images, embeddings, or the output of `search embed`."""
+        from pqpp_backbones.training.publish import check_no_result
         from pqpp_engines.index import ImageTextEncoder, build_index, embed
 
+        check_no_result(Path(self.output), self)
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
                 raise PqppError(f"{self.source} sets `model`, `revision` and `ids`; remove them")
@@ -214,8 +217,8 @@ class SearchCandidates(
         rows["score"] = [round(float(score), 6) for score in relevance.score]
         emit_columns(rows, style, self.output)
         empty = len(texts) - len(set(query))
-        text = f"{len(query)} images to rate; {empty} of {len(texts)} prompts have none"
-        print(f"pqpp: {text}", file=sys.stderr)
+        which = f"{empty} of {len(texts)} prompts have none" if empty else "every prompt has some"
+        print(f"pqpp: {len(query)} images to rate; {which}", file=sys.stderr)
 
 
 class SearchRetrieve(
@@ -231,7 +234,7 @@ class SearchRetrieve(
       pqpp search retrieve my_index --file queries.csv --k 100 --output run.trec
       pqpp search retrieve my_index --file queries.csv --queries queries.npy --output run.parquet
       pqpp search retrieve blip2_index --file queries.csv --image-dir images --output run.trec
-      pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
+      pqpp metrics compute p@10,rr --run run.trec --qrels qrels.txt
 
     The model of the index embeds the queries, unless --queries contains their embeddings, one per
     row. Scores are cosine similarities; BLIP-2 reranks the first candidates by the log-odds that

@@ -136,12 +136,11 @@ class ImageTextEncoder:
             tokens = _tokenize(model, self._processor, texts)
             queries = model.query_tokens.expand(len(texts), -1, -1)
             ones = queries.new_ones(queries.shape[:-1]).long()
-            seen = states.expand(len(texts), -1, -1)
             hidden = model.qformer(
                 query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
                 query_length=queries.shape[1],
                 attention_mask=torch.cat([ones, tokens["attention_mask"]], dim=1),
-                encoder_hidden_states=seen,
+                encoder_hidden_states=states.expand(len(texts), -1, -1),
             ).last_hidden_state
             logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
             return logits[:, 1] - logits[:, 0]
@@ -151,11 +150,11 @@ class ImageTextEncoder:
     def _embed_text_batch(self, texts: list[str]) -> Any:
         from pqpp_backbones.images.embedding import get_tokens
 
-        model, processor = self._network, self._processor
+        model = self._network
         if not self.can_match:
-            tokens = get_tokens(model, processor, texts)
+            tokens = get_tokens(model, self._processor, texts)
             return model.get_text_features(**tokens).pooler_output
-        tokens = _tokenize(model, processor, texts)
+        tokens = _tokenize(model, self._processor, texts)
         states = model.qformer(
             query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
             query_length=0,

@@ -114,7 +114,7 @@ class Index:
         for row, items in enumerate(found // per):
             items, first = np.unique(items, return_index=True)  # the best vector of each
             best = np.argsort(-scores[row, first], kind="stable")[:k]
-            indices[row], cosines[row] = items[best], scores[row, first[best]]
+            indices[row], cosines[row] = items[best], scores[row, first[best]].clip(-1, 1)
         return indices, cosines
 
     def extend(
