@@ -10,10 +10,9 @@ from itertools import groupby
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, to_words
 
 COLOURS = frozenset(word[:4] for word in WORD_LISTS["colour"])
-PLACES = WORD_LISTS["place"] | {"in", "on", "at", "with", "of", "from"}
 _BREAK = re.compile(r"[,.;:!?()]|\b(?:and|or)\b")
 _MUTUAL = frozenset(["with", "near", "next", "beside", "between", "by", "opposite", "against"])
-SILENT = frozenset(["a", "an", "the", "is", "are", "was", "were"])
+_SILENT = frozenset(["a", "an", "the", "is", "are", "was", "were"])
 
 
 def exchanges_facts(before: str, after: str) -> bool:
@@ -48,7 +47,7 @@ def _find_facts(text: str) -> tuple[set[tuple], dict[str, set[str]]]:
         phrases = [[word[:4] for word in run] for run in runs]
         for left, link, right in zip(phrases, runs[1:], phrases[2:], strict=False):
             if link[0] in FUNCTION_WORDS and _MUTUAL.isdisjoint(link):
-                how = [word for word in link if word not in SILENT]
+                how = [word for word in link if word not in _SILENT]
                 for at, one in enumerate(left):  # "dog chases" is a thing and a verb
                     relations |= {(one, (*left[at + 1 :], *how), other) for other in right}
         for phrase in phrases:

@@ -26,7 +26,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_backbones.prompt.quoted import find_texts_to_draw, strip_outer_quotes
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite.facts import COLOURS, PLACES, SILENT, exchanges_facts, to_stems
+from pqpp_engines.rewrite.facts import COLOURS, exchanges_facts, to_stems
 from pqpp_engines.rewrite.order import compute_order_probability
 from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
@@ -43,10 +43,11 @@ UNCONFIRMED = "not confirmed: no entailment model"
 
 SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
-_NEARER = 0.05  # a phrase is lost if leaving it out raises the cosine by more than this
+# A phrase is lost if leaving it out raises the cosine by more than the first number, or the second
+# if the other text lacks its words; a colour is lost if the cosine rises at all.
+_NEARER = 0.05, 0.04
 LEAST_IN_ORDER = 0.02
 """1% of PQPP's captions are below it, and 78% of shuffled ones."""
-_NEARER_THING = 0.02  # of a thing after a preposition; a colour is lost if the cosine rises at all
 _ASKING = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "photo", "photos"}
 
 
@@ -242,13 +243,10 @@ class Judge:
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = normalise_rows(self._embed([other, whole, *(part.rest for part in parts)]))
         _, near, *others = points @ points[0]
-        kept, is_clear, lost = to_stems(other), compute_order_probability(whole) > 0.5, []
+        kept, lost = to_stems(other), []
         for part, value in zip(parts, others, strict=True):
-            least, stems = _NEARER, to_stems(part.phrase)
-            if is_clear and not stems & kept:
-                before = [word for word in to_words(whole[: part.start]) if word not in SILENT]
-                least = _NEARER_THING if PLACES.intersection(before[-1:]) else _NEARER
-                least = 0.0 if stems & COLOURS else least
+            missing = to_stems(part.phrase) - kept
+            least = 0.0 if missing & COLOURS else _NEARER[bool(missing)]
             if value > near + least:
                 lost.append(part.phrase)
         return float(near), tuple(lost)
