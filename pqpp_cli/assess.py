@@ -24,6 +24,7 @@ from pqpp_feedback.assessors import (
     VistarOptions,
 )
 from pqpp_files.errors import PqppError
+from pqpp_files.names import pluralize
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         rows = (row for row in read_verdicts(self.output) if row["score"] is row["verdict"] is None)
         if empty := Counter(row["reason"] for row in rows):
             ((reason, _),) = empty.most_common(1)
-            print_notes(f"{empty.total()} rows have no verdict or score, most often: {reason}")
+            count = pluralize(empty.total(), "row")
+            print_notes(f"{count} without a verdict or score, most often: {reason}")
         for assessor in assessors:
             print_notes(*assessor.get_notes())
         self._note_agreement()

@@ -70,17 +70,13 @@ class Index:
             table.validate(full=True)
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
+            self._exact_index = getattr(self._faiss, "refine_index", self._faiss)
             vectors = len(self.ids) * self.config["vectors_per_id"]
             if (self._faiss.d, self._faiss.ntotal) != (self.config["size"], vectors):
                 raise ValueError(f"{INDEX} and {IDS} do not match {CONFIG}")
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def _exact_index(self) -> Any:
-        """The index that compares a query with all vectors."""
-        return getattr(self._faiss, "refine_index", self._faiss)
 
     def search(self, queries: Any, k: int = 10, exact: bool = False) -> tuple[NDArray, Floats]:
         """Return the best matches in the collection for each query.

@@ -56,7 +56,7 @@ class Router:
     ) -> None:
         self.routes, self.rule, self.price = tuple(routes), rule, price
         self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
-        self.account = Account()
+        self.account, self._costs = Account(), np.array([route.cost for route in routes])
         rules.check_routes(self.routes, rule)
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
@@ -244,10 +244,6 @@ class Router:
             "predictor": self.predictor_name,
             "revision": self.revision,
         }
-
-    @property
-    def _costs(self):
-        return np.array([route.cost for route in self.routes])
 
     def _predict_bounds(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""

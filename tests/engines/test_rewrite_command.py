@@ -30,16 +30,6 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
     assert "has no candidate for the prompts" in capsys.readouterr().err
 
 
-def test_the_other_columns_of_the_table_stay(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "p.csv").write_text("id,caption,changed\n7,a cat,x\n8,a dog,y\n")
-    (tmp_path / "c.csv").write_text("prompt,candidate\na cat,a cat\n")
-    words = ["rewrite", "--file", "p.csv", "--column", "caption", "--candidates", "c.csv"]
-    assert main([*words, "--format", "json"]) == 0
-    first, _ = json.loads(capsys.readouterr().out)
-    assert (first["changed"], first["changed_rewrite"], first["best"]) == ("x", False, "a cat")
-
-
 def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(
     tmp_path, capsys, monkeypatch
 ):
