@@ -193,13 +193,8 @@ class ImageTextEncoder:
 
 def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> Any:
     tokenizer = processor.tokenizer
-    most = model.config.qformer_config.max_position_embeddings
-    encoded = tokenizer(
-        list(texts),
-        padding=True,
-        truncation=True,
-        max_length=min(most, tokenizer.model_max_length),
-        return_tensors="pt",
-    )
+    most = min(model.config.qformer_config.max_position_embeddings, tokenizer.model_max_length)
+    how: Any = {"padding": True, "truncation": True, "max_length": most, "return_tensors": "pt"}
+    encoded = tokenizer(list(texts), **how)
     check_token_ids(encoded["input_ids"], model)
     return encoded.to(model.device)

@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -133,17 +133,12 @@ class Router:
         value, ood = self._predict_bounds(texts)
         choose_routes = (rules if account is None else account).choose_routes
         chosen = choose_routes(value, self._costs, ood, self.rule, self.price)
-        names = [route.name for route in self.routes]
-        return [
-            Decision(
-                names[at],
-                dict(zip(names, map(float, row), strict=True)),
-                self.routes[at].cost,
-                bool(is_ood),
-                self._explain_choice(at, row, bool(is_ood)),
-            )
-            for at, row, is_ood in zip(chosen, value, ood, strict=True)
-        ]
+        names, decisions = [route.name for route in self.routes], []
+        for at, row, is_ood in zip(chosen, value.tolist(), ood.tolist(), strict=True):
+            bounds = dict(zip(names, row, strict=True))
+            reason = self._explain_choice(at, row, is_ood)
+            decisions.append(Decision(names[at], bounds, self.routes[at].cost, is_ood, reason))
+        return decisions
 
     def route(
         self,
@@ -255,15 +250,15 @@ class Router:
         bounds = np.where(unknown[:, None], 0.0, bounds)
         return bounds * [route.utility for route in self.routes], ood | unknown
 
-    def _explain_choice(self, at: int, value: Iterable[float], ood: bool) -> str:
-        if ood:
+    def _explain_choice(self, at: int, value: Sequence[float], ood: bool) -> str:
+        cost = self.routes[at].cost
+        if ood and cost == self._costs.max():
             return "out of domain: sent to the most expensive route"
-        value, chosen = np.array(list(value)), self.routes[at]
         if self.rule.floor is not None:
             if value[at] >= self.rule.floor:
                 return f"the cheapest route that reaches {self.rule.floor:g}"
             return f"no route reaches {self.rule.floor:g}: the best route"
-        cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
+        cheaper = [i for i, route in enumerate(self.routes) if route.cost < cost]
         if not cheaper:
             return "no more expensive route gains enough for its cost"
         gain = value[at] - max(value[i] for i in cheaper)
