@@ -144,8 +144,8 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         rows = (row for row in read_verdicts(self.output) if row["score"] is row["verdict"] is None)
         if empty := Counter(row["reason"] for row in rows):
             ((reason, _),) = empty.most_common(1)
-            count = pluralize(empty.total(), "row")
-            print_notes(f"{count} without a verdict or score, most often: {reason}")
+            lacking = pluralize(empty.total(), "row")
+            print_notes(f"{lacking} without a verdict or score, most often: {reason}")
         for assessor in assessors:
             print_notes(*assessor.get_notes())
         self._note_agreement()

@@ -131,9 +131,8 @@ class Rewrite(
             pairs = self.images_per_prompt or 1
             count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
             print_notes(f"wrote a study of {count} prompts to {self.study}")
-        if rewritten.error is not None:
-            where = f"stopped at prompt {rewritten.stopped_at + 1} (later prompts are unchanged)"
-            raise PqppError(f"{where}: {rewritten.error}")
+        if rewritten.error:
+            raise PqppError(rewritten.error)
 
     def _make_writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
         """Return a function from a prompt to its candidates, and one that returns notes on cost."""

@@ -128,11 +128,9 @@ class DiffusersGenerator(Generator):
         """Return the images of one call of the pipeline; see `Generator.generate`."""
         import torch
 
-        made = self.pipeline(
-            [image.prompt for image in requests],
-            generator=[torch.Generator("cpu").manual_seed(image.seed) for image in requests],
-            **self._call,
-        )
+        seeded = [torch.Generator("cpu").manual_seed(image.seed) for image in requests]
+        prompts = [image.prompt for image in requests]
+        made = self.pipeline(prompts, generator=seeded, **self._call)
         images = getattr(made, "images", None)
         if images is None:
             raise EngineError(f"{self.model} returns no images; use another model")

@@ -155,11 +155,9 @@ class ImageTextEncoder:
             tokens = get_tokens(model, self._processor, texts)
             return model.get_text_features(**tokens).pooler_output
         tokens = _tokenize(model, self._processor, texts)
-        states = model.qformer(
-            query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
-            query_length=0,
-            attention_mask=tokens["attention_mask"],
-        ).last_hidden_state
+        read = {"query_length": 0, "attention_mask": tokens["attention_mask"]}
+        embedded = model.embeddings(input_ids=tokens["input_ids"])
+        states = model.qformer(query_embeds=embedded, **read).last_hidden_state
         return model.text_projection(states[:, 0, :])
 
     def _embed_image_batch(self, images: list[Any]) -> Any:
@@ -167,11 +165,9 @@ class ImageTextEncoder:
         if not self.can_match:
             return model.get_image_features(**pixels).pooler_output
         states = model.vision_model(**pixels).last_hidden_state
-        hidden = model.qformer(
-            query_embeds=model.query_tokens.expand(len(states), -1, -1),
-            encoder_hidden_states=states,
-        ).last_hidden_state
-        return model.vision_projection(hidden)
+        queries = model.query_tokens.expand(len(states), -1, -1)
+        seen = model.qformer(query_embeds=queries, encoder_hidden_states=states)
+        return model.vision_projection(seen.last_hidden_state)
 
     def _prepare_images(self, images: list[Any]) -> Any:
         opened = [open_image(image) for image in images]

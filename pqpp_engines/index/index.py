@@ -250,8 +250,8 @@ def _tune_search(index: Any, sample: Floats) -> tuple[float, int]:
     _, true = index.refine_index.search(queries, k)
     space.initialize(index)
     ranges = [space.parameter_ranges.at(n) for n in range(space.parameter_ranges.size())]
-    depths = [(one.name, value) for one in ranges for value in faiss.vector_to_array(one.values)]
-    depths = [(name, value) for name, value in depths if name in ("nprobe", "efSearch")]
+    known = [one for one in ranges if one.name in ("nprobe", "efSearch")]
+    depths = [(one.name, value) for one in known for value in faiss.vector_to_array(one.values)]
     recall = probes = 0
     for name, value in [*depths, *((name, 2 * value) for name, value in depths[-1:])] or [("", 0)]:
         if name:

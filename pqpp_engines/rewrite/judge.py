@@ -41,6 +41,7 @@ _read = cache(read_json)
 UNCONFIRMED = "not confirmed: no entailment model"
 """The reason if a rewrite has no fault, but no entailment model can confirm it."""
 
+UNREAD = "not confirmed: the original is not read as English"
 SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
 # A phrase is lost if leaving it out raises the cosine by more than the first number, or the second
@@ -196,8 +197,7 @@ class Judge:
                 reason = f"not better: the predicted gain is {gains[at]:+.3f}"
             elif not reason and entails is None:
                 reason = f"perhaps lost: {', '.join(lost)}" if lost else UNCONFIRMED
-                if predicted.out_of_domain[0]:
-                    reason = "not confirmed: the original is not read as English"
+                reason = UNREAD if predicted.out_of_domain[0] else reason
             figures = score, float(values[at]), float(gains[at]), probability, float(cosine), order
             other = float(np.subtract(*predicted.values[[at, 0], 1])) if self.other_target else None
             words = added, lost, other, entails
@@ -253,9 +253,9 @@ class Judge:
 
     def _get_gain_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
         """Return the standard deviations of gains, if known without chance in votes and images."""
-        known, target = self.predictor.name, self.target
-        most = float(get_error_correlation(known, target, 1.0)) if self._is_own_space else 0.0
-        shared = get_error_correlation(known, target, cosines) if most else np.zeros(len(cosines))
+        known = self.predictor.name if self._is_own_space else ""
+        most = float(get_error_correlation(known, self.target, 1.0))
+        shared = get_error_correlation(known, self.target, cosines)
         covariance = 2 * shared * deviations * deviations[0]
         variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
         return np.sqrt(np.maximum(variance, 0.0))

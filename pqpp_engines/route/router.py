@@ -128,8 +128,6 @@ class Router:
             (48, True)
         """
         texts = read_prompts(prompts)
-        if not texts:
-            return []
         value, ood = self._predict_bounds(texts)
         choose_routes = (rules if account is None else account).choose_routes
         chosen = choose_routes(value, self._costs, ood, self.rule, self.price)

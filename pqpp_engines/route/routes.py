@@ -146,8 +146,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
         raise EngineError("`share` needs exactly 2 routes of different cost; set `budget` instead")
     if rule.budget is not None and rule.budget < costs[0]:
-        wanted = f"`budget` must be at least the cost of the cheapest route, {costs[0]:g}"
-        raise EngineError(f"{wanted}; got {rule.budget:g}")
+        raise EngineError(f"`budget` must be at least {costs[0]:g}, the cost of the cheapest route")
 
 
 def choose_routes(
