@@ -257,8 +257,7 @@ def _write_demo_images(folder: Path, seed: int) -> dict[str, int]:
         by_model = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
         for index, (model, label) in enumerate(by_model.items()):
             name = f"{number:02}-{index}.png"
-            asked = {color: count, other: 1}
-            _draw_demo_image(folder / "images" / name, asked, label, draw)
+            _draw_demo_image(folder / "images" / name, {color: count, other: 1}, label, draw)
             labels[name] = label
             flags = ["yes" if purpose == one else "" for one in ("control", "training")]
             expected = label if purpose == "training" else ""

@@ -27,7 +27,6 @@ from pqpp_files.write_table import encode_table
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
-_RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
 def export_study(store: Store, output: str | Path, format: str = "csv") -> list[str]:
@@ -169,8 +168,7 @@ def _get_build_command(
     words = ["pqpp", "build", f"--{role}", str(path)]
     if is_judged:
         rules = {"scale": scale, "best": study.best}
-        if not decided:
-            rules |= {name: getattr(study.admission, name) for name in _RULES}
+        rules |= {} if decided else study.admission.to_dict()
         for name, value in rules.items():
             words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*words, "--output", f"{study.name}-benchmark"])

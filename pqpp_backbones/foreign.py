@@ -6,6 +6,7 @@ weights.
 """
 
 import contextlib
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -16,32 +17,28 @@ from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import FileError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json, read_bounded
-from pqpp_files.paths import resolve
+from pqpp_files.paths import join_inside
 
 _AGAIN = "save or download the model again"
-# Keys by which transformers loads another model, even a pickle, or a tokenizer other files.
-_LEADS_ELSEWHERE = (
-    *("transformers_weights", "audio_tokenizer_name_or_path"),
-    *("vocab", "merges", "vocab_file", "merges_file"),
-)
+# Keys by which transformers loads another model, even a pickle, or files of a repository.
+_LEADS_ELSEWHERE = ("transformers_weights", "audio_tokenizer_name_or_path", "class_info_file")
+# The types of pqpp's predictors.
+_OURS = ("prompt_performance", "bert_predictor", "clip_predictor", "correlation_cnn")
 # Keys by which a configuration names code.
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
-# transformers reads these files itself; tokenizers contain any words.
-_CONFIGS = (
-    "config.json",
-    "generation_config.json",
-    "preprocessor_config.json",
-    "processor_config.json",
-)
+# In these files, a text may be the path of a file; in all but those of tokenizers, which contain
+# any words, also a repository.
+_SETTINGS = re.compile(r".*(config|_map|model_index)\.json")
+_CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)\.json")
 # No file is read by these keys.
-_TEXTS = (
-    *("_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"),
-    *("hf_hub_id", "origin_url", "url", "dataset", "train_dataset"),
-)
+_TEXTS = ["_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"]
+_TEXTS += ["hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset"]
 # A repository (of kernels, too), an address, a path or code.
 _IS_ELSEWHERE = re.compile(r"([\w-]+:)?[\w.-]+/[\w.-]+([@:].*)?|.*://.*|[~/.].*/.*|.*\.(py|so)")
-# LoRA's settings, whose texts are regular expressions: names alone, and no count of iterations.
-_LORA, _IS_LORA = "lora_adapter_metadata", re.compile(r'(?s)(?!.*niter)([^"\\]|"[\w/.^$ -]*")*')
+# LoRA's settings, whose texts are regular expressions: names alone, no count of iterations, and no
+# module that peft would import.
+_LORA, _NO_LORA = "lora_adapter_metadata", r'(?!.*(niter|megatron_config"\s*:\s*[^n\s]))'
+_IS_LORA = re.compile(rf'(?s){_NO_LORA}([^"\\]|"[\w/.^$ -]*")*')
 # Of a tokenizer with half a million words, and of a file of weights with 200,000 tensors.
 _MOST_BYTES, _MOST_VALUES = 64_000_000, 3_000_000
 # A tensor is registered when a model is built and again when it is loaded, tied ones once more, and
@@ -56,8 +53,9 @@ def check_foreign_folder(folder: Path) -> None:
     All files in the folder are checked, and those in the subfolders of a pipeline.
 
     Raises:
-        ModelError: A file is a pipe, a device or a link to a file outside the folder; a JSON file
-            or the header of a weights file is too large; or a configuration refers to code.
+        FileError: A file is a link to a file outside the folder.
+        ModelError: A file is a pipe or a device; a JSON file or the header of a weights file is too
+            large; or a configuration refers to code.
 
     Example:
         >>> import tempfile
@@ -68,36 +66,39 @@ def check_foreign_folder(folder: Path) -> None:
         ...
         pqpp_backbones.errors.ModelError: ...config.json needs custom code ...
     """
-    own = [resolve(folder)]
-    if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
-        own.append(own[0].parents[1] / "blobs")
     for path in _list_files(folder):
         where = escape_controls(str(path))
-        if path.is_symlink() and not any(map(resolve(path).is_relative_to, own)):
-            raise ModelError(
-                f"{where} links to a file outside its folder; replace the link with the file"
-            )
+        join_inside(folder, path.relative_to(folder))
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
-        if path.suffix == ".py" and path.parent != folder:
-            raise ModelError(f"{where} is code, which pqpp never runs; use another pipeline")
+        # A pipeline within another may read pickles, or what its card names.
+        if path.parent != folder and (path.suffix == ".py" or path.name == "model_index.json"):
+            raise ModelError(f"{where} is code or a nested pipeline; use another pipeline")
         if path.name == "adapter_config.json":
             raise ModelError(f"{where} belongs to an adapter; merge the adapter with its model")
         if path.suffix == ".safetensors" and path.is_file():
             read_safetensors_size(path)
         if path.suffix == ".json" and path.is_file():
-            _check_json(path)
+            _check_json(path, folder)
 
 
 def _list_files(folder: Path) -> list[Path]:
     """List the files that libraries read, including the subfolders of a pipeline."""
-    is_pipeline = (folder / "model_index.json").exists()
-    within = "*/*" if is_pipeline else "additional_chat_templates/*"
-    own = (path for path in folder.glob("*") if is_pipeline or not path.is_dir())
-    return sorted([*own, *folder.glob(within)])
+    if (folder / "model_index.json").exists():
+        return sorted(folder.rglob("*"))
+    own = (path for path in folder.glob("*") if not path.is_dir())
+    return sorted([*own, *folder.glob("*_templates/*"), *folder.glob("*tokenizer*/*")])
 
 
-def _check_json(path: Path) -> None:
+def _is_outside(path: Path, folder: Path) -> bool:
+    try:
+        join_inside(folder, path.absolute())
+    except FileError:
+        return True
+    return False
+
+
+def _check_json(path: Path, folder: Path) -> None:
     """Check that a JSON file refers to no code, repository, path or address."""
     where, is_ours = escape_controls(str(path)), False
     for value in iterate_mappings(path):
@@ -108,23 +109,27 @@ def _check_json(path: Path) -> None:
                 f"{where} needs custom code ({code!r}), which pqpp never runs; use another model"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.
+        kind = value.get("model_type") if path.name == "config.json" else ""
+        is_free = kind in _OURS or (is_ours and kind is None)
         is_ours |= "predictor_type" in value
-        is_a_models = not is_ours or ("model_type" in value and "predictor_type" not in value)
         for key, named in value.items():
-            leads = key in _LEADS_ELSEWHERE and isinstance(named, str)
-            if leads or ("_implementation" in key and "/" in str(named)):
+            listed = named if isinstance(named, list) else [named]
+            texts = [text for text in listed if isinstance(text, str)]
+            is_kernel = "_implementation" in key and "/" in str(named)
+            is_backbone = key == "backbone" and value.get("use_timm_backbone") is False
+            leads = is_kernel or (texts and (is_backbone or key in _LEADS_ELSEWHERE))
+            if _SETTINGS.fullmatch(path.name) and not is_free and key not in _TEXTS:
+                places = (place / text for text in [key, *texts] for place in (Path(), path.parent))
+                files = (it for it in places if os.path.exists(it) and not it.is_dir())  # noqa: PTH110
+                leads = leads or any(_is_outside(file, folder) for file in files)
+                if _CONFIGS.fullmatch(path.name) and not key.isdecimal():  # as in `id2label`
+                    leads = leads or any(map(_IS_ELSEWHERE.fullmatch, texts))
+            if leads:
                 raise ModelError(
-                    f"{where}: {key!r} is {named!r:.60}, which loads other files; remove {key!r}"
+                    f"{where}: {key!r} is {named!r:.60}, which leads to other files; remove {key!r}"
                 )
-            if path.name not in _CONFIGS or not is_a_models or key in _TEXTS or key.isdecimal():
-                continue  # a decimal is one of `id2label`
-            for name in named if isinstance(named, list) else [named]:
-                if isinstance(name, str) and _IS_ELSEWHERE.fullmatch(name):
-                    raise ModelError(
-                        f"{where}: {key!r} is {name!r:.60}, a reference to other files; remove it"
-                    )
-        texts = value.values() if path.name.endswith(".index.json") else ()
-        if any(isinstance(text, str) and Path(text).name != text for text in texts):
+        shards = value.values() if path.name.endswith(".index.json") else ()
+        if any(isinstance(name, str) and Path(name).name != name for name in shards):
             raise ModelError(f"{where} refers to another folder; use another model")
 
 
@@ -174,7 +179,7 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
     The number and the size are 0 if the header is damaged.
 
     Raises:
-        ModelError: The header is too large, or its LoRA settings contain regular expressions.
+        ModelError: The header is too large, or its LoRA settings contain patterns or a module.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -183,7 +188,7 @@ def read_safetensors_size(path: Path) -> tuple[int, int]:
         header = parse_json(content)
         lora = (header.get("__metadata__") or {}).get(_LORA, "")
         if not _IS_LORA.fullmatch(lora):
-            raise ModelError(f"{path}: {_LORA!r} contains patterns; remove {_LORA!r}")
+            raise ModelError(f"{path}: {_LORA!r} contains patterns or a module; remove {_LORA!r}")
         return len(header), path.stat().st_size
     except (AttributeError, FileError, TypeError):
         return 0, 0

@@ -16,7 +16,7 @@ from pqpp_annotation.kinds.kind import TASK_KINDS
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Dataset, ResultOptions
 from pqpp_cli.output import emit
-from pqpp_files.errors import FileError, PqppError, describe
+from pqpp_files.errors import FileError, PqppError
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
@@ -66,13 +66,7 @@ class StudyFile(Group):
                 study = store.study
                 files = [study.root / study.prompts, study.root / f".{study.name}.secret"]
                 check_output(output, [*files, store.name] if store.is_sqlite else files)
-            try:
-                yield store
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-                if isinstance(error, PqppError):
-                    raise
-                line = f"{store.name} is damaged ({describe(error, named=False)}); restore a backup"
-                raise PqppError(line) from error
+            yield store
 
 
 class ServerAddress(Group):
@@ -105,8 +99,7 @@ class AnnotateBackup(StudyFile, Command):
             from pqpp_annotation.store.database import copy_database
 
             place = copy_database(store, self.output)
-        size = f"{place.stat().st_size:,} bytes"
-        print(f"written: {place} ({size}; the images are not in it)")
+        print(f"written: {place} ({place.stat().st_size:,} bytes; the images are not in it)")
 
 
 class AnnotateDemo(Command):

@@ -10,7 +10,7 @@ import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
@@ -24,10 +24,10 @@ from pqpp_feedback.assessors import (
     VistarOptions,
 )
 from pqpp_files.errors import PqppError
-from pqpp_files.names import pluralize
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
+    from pqpp_feedback.assess.agreement import HumanAnswers
     from pqpp_feedback.assess.pictures import Picture
     from pqpp_feedback.assess.run import AssessmentJob
 
@@ -62,19 +62,24 @@ class GalleryOptions(Group):
     people: str | None = option(None, path="file")
     embed: bool = option(False, "store thumbnails in the page (default: link to the images)")
 
+    @cached_property
+    def answers(self) -> HumanAnswers | None:
+        """People's answers; None without a table of them."""
+        from pqpp_feedback.assess.agreement import read_human_answers
+
+        return read_human_answers(self.people) if self.people else None
+
     def write_page(self, tables: Sequence[str], page: str, threshold: float = 0.5) -> None:
         """Write an HTML gallery of the verdicts in tables.
 
         Args:
             threshold: Minimum probability at which a word is marked as misaligned.
         """
-        from pqpp_feedback.assess.agreement import read_human_answers
         from pqpp_feedback.assess.gallery import render_gallery
         from pqpp_feedback.assess.verdicts import read_verdicts
 
-        people = read_human_answers(self.people) if self.people else None
         rows = (row for table in tables for row in read_verdicts(table))
-        how = people, self.embed, threshold
+        how = self.answers, self.embed, threshold
         emit(render_gallery(rows, self.image_dir or "", page, *how), page)
 
 
@@ -109,13 +114,9 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         if self.gallery and self.image_dir is None:
             raise PqppError("`gallery` needs the images; give their folder with `image_dir`")
         if self.evidence and (self.file or self.dataset):
-            other = "file" if self.file else "dataset"
-            raise PqppError(f"`evidence` already contains the prompts; remove `{other}`")
+            raise PqppError("`evidence` already contains the prompts; give no `file` or `dataset`")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
-        if self.people:
-            from pqpp_feedback.assess.agreement import read_human_answers
-
-            read_human_answers(self.people)
+        _ = self.answers
 
     def run(self) -> None:
         """Assess the images, or score stored evidence, and write the table."""
@@ -144,8 +145,7 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         rows = (row for row in read_verdicts(self.output) if row["score"] is row["verdict"] is None)
         if empty := Counter(row["reason"] for row in rows):
             ((reason, _),) = empty.most_common(1)
-            lacking = pluralize(empty.total(), "row")
-            print_notes(f"{lacking} without a verdict or score, most often: {reason}")
+            print_notes(f"rows without verdict and score: {empty.total()}; most often: {reason}")
         for assessor in assessors:
             print_notes(*assessor.get_notes())
         self._note_agreement()
@@ -202,23 +202,17 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
 
     def _note_agreement(self) -> None:
         """Print each routine's agreement with `people`; without `people`, a general note."""
-        from pqpp_feedback.assess.agreement import (
-            describe_agreement,
-            group_agreement,
-            match_answers,
-            read_human_answers,
-        )
+        from pqpp_feedback.assess.agreement import describe_agreement, group_agreement
         from pqpp_feedback.assess.verdicts import read_verdicts
 
-        if not self.people:
+        if self.answers is None:
             print_notes(f"{self.agreement} --people FILE measures it on your images")
             return
-        judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
-        known, answers = match_answers(judged, read_human_answers(self.people))
-        if not known:
+        rows = ({**row, "people": self.answers.find(row)} for row in read_verdicts(self.output))
+        judged = [row for row in rows if None not in (row["verdict"], row["people"])]
+        if not judged:
             print_notes(f"{self.people} has no answer for any image with a verdict")
-        rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
-        for measured in group_agreement(rows, ["routine"]):
+        for measured in group_agreement(judged, ["routine"]):
             print_notes(f"{measured['routine']}: {describe_agreement(measured)}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
@@ -48,12 +49,16 @@ class DatasetsExport(Command):
     output: str = option(NEEDED, "folder to write", path="output")
     data_dir: str | None = option(None, path="folder")
     load_option: dict[str, str] | None = option(None, library="option")
+    overwrite: bool = option(False, "overwrite an earlier export")
 
     def run(self) -> None:
         """Write the files, and print the number of rows of each split."""
+        from pqpp_backbones.training.publish import check_no_result
         from pqpp_datasets.export.export import export
 
-        rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})
+        check_no_result(Path(self.output), self)
+        loading = self.data_dir, self.load_option or {}
+        rows = export(list(self.subset), self.output, *loading, self.overwrite)
         for (config, split), count in rows.items():
             print(f"{config} {split}: {count} rows")
         print(f"written: {escape_controls(self.output)}")

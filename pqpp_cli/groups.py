@@ -174,9 +174,9 @@ class PromptOptions(ColumnOptions):
         """Return the columns of the input, and its prompts; see `PromptSource.read_batches`."""
         from pqpp_models.prompt_rows import PromptSource
 
-        if not self.file:
-            return {"prompt": list(self.prompts)}, list(self.prompts)
-        parts = [*PromptSource.from_file(self.file, self.column).read_batches(typed)]
+        source = PromptSource.from_strings(list(self.prompts))
+        source = PromptSource.from_file(self.file, self.column) if self.file else source
+        parts = [*source.read_batches(typed)]
         prompts = [text for _, texts in parts for text in texts]
         return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts
 
@@ -214,8 +214,7 @@ class ResultOptions(Group):
             PqppError: The suffix is not of an allowed format, or a binary format has no `output`.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
-        suffix = Path(self.output or "").suffix.lower()
-        style = self.format or _STYLES.get(suffix, "")
+        style = self.format or _STYLES.get(Path(self.output or "").suffix.lower(), "")
         if style not in formats:
             known = [ending for ending, of in _STYLES.items() if of in formats and ending]
             endings = f"use one of the endings {', '.join(known)}, or set `format`"

@@ -68,24 +68,24 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
       pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
       pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
 
-    Lists: a cell can be a list (JSONL, Parquet). FILE:COLUMN,COLUMN,... reads one list per row, and
-    so does a CSV file without a matching column if all columns besides ids are numbers or all are
+    Lists: a cell can be a list (JSONL, Parquet). FILE:COLUMN,COLUMN,... reads one list per row, as
+    does a CSV file without a matching column if all columns besides ids are numbers or all are
     text. For mann_whitney, each column is a group.
 
-    Rankings: ranking metrics also accept TREC runs (.run, .trec, .txt) and qrels (.qrels, .trec,
-    .txt), and tables with one row per query and document: query_id, doc_id and score or rel. A file
-    can have both; a document without a score was not retrieved, one without rel was not judged.
+    Rankings: ranking metrics also read TREC runs (.run, .trec, .txt) and qrels (.qrels, .trec,
+    .txt), and tables with one row per query and document: query_id, doc_id, and score or rel. A
+    document without a score was not retrieved; one without rel was not judged.
 
-    Ids: files are joined by the first of id, query_id, prompt_id and prompt that all have and that
-    is not an input, by the pandas index of Parquet files, or by the columns of --id; without ids,
-    by position. A note says which. Duplicate ids are refused unless all files have the same ids in
-    the same order. Ids in CSV are text.
+    Ids: files are joined by --id; by default, by the first of id, query_id, prompt_id and prompt
+    that all files have, or the pandas index of Parquet files; without ids, by position. Duplicate
+    ids are an error unless all files have the same ids in the same order.
 
-    Runs: with --run and --qrels, NAME is a list of ranking measures as named by ir_measures and
-    trec_eval: ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Files without a
-    table's suffix, and standard input, are TREC. Means have intervals; several runs are compared by
-    a paired permutation test with Holm's correction. --option sets ties, relevance_level,
-    judged_only and so on. Other measures are computed by the package ir_measures, if installed.
+    Runs: with --run and --qrels, NAME lists ranking measures as in ir_measures and trec_eval:
+    ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Other measures need the
+    package ir_measures. Files without the suffix of a table are read as TREC. Several runs are
+    compared by a paired permutation test with Holm's correction; CSV has only the means. --option
+    sets ties, relevance_level, judged_only and so on. The intervals of means are described in the
+    docstring of pqpp_metrics.functional.mean_intervals.
 
     Attributes:
         predictions: File with the predictions.
@@ -107,7 +107,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     runs: tuple[str, ...] = option((), metavar="[NAME=]FILE[:COLUMN]", path="file", also=("run",))
     qrels: str | None = option(None, metavar="FILE[:COLUMN]", path="file")
     by_query: str | None = option(None, path="output file", goes_with="runs", endings=TABLE_ENDINGS)
-    format: str | None = option(None, choices=("table", "json"))
+    format: str | None = option(None, choices=("table", "csv", "json"))
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 
     def __post_init__(self) -> None:
@@ -151,6 +151,10 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if style == "json":  # null for undefined values
             known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
             emit(json.dumps(known, indent=1), self.output, style)
+        elif style == "csv":
+            rows = _list_means(result) if self.runs else [_get_single_values(result)]
+            columns = {name: [row[name] for row in rows] for name in rows[0]}
+            emit_columns(columns, style, self.output)
         else:
             emit((_format_runs if self.runs else _format_table)(result), self.output)
 
@@ -169,19 +173,30 @@ def _get_values_by_query(result: Mapping[str, Any]) -> dict[str, list]:
 _SHOWN = 50
 
 
+def _list_values(result: Mapping[str, Any]) -> dict[str, list]:
+    """Return the values by name; other fields follow the value: `smare`, then `smare.n`."""
+    fields = {
+        key if name == key else f"{key}.{name}": own
+        for key, value in result.items()
+        for name, own in (value if isinstance(value, dict) else {key: value}).items()
+    }
+    return {name: own if isinstance(own, list) else [own] for name, own in fields.items()}
+
+
+def _get_single_values(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results that are a single value."""
+    return {name: cells[0] for name, cells in _list_values(result).items() if len(cells) == 1}
+
+
 def _format_table(result: Mapping[str, Any]) -> str:
     columns: dict[int, dict[str, list]] = {}
     counts = ""
-    for key, value in result.items():
-        # Other fields follow the value: `smare`, then `smare.n`.
-        for name, own in (value if isinstance(value, dict) else {key: value}).items():
-            called = key if name == key else f"{key}.{name}"
-            cells = own if isinstance(own, list) else [own]
-            if len(cells) <= _SHOWN and not any(isinstance(cell, list) for cell in cells):
-                columns.setdefault(len(cells), {})[called] = cells
-            else:
-                counts += f"\n{called}: {len(cells)} values (--format json shows them)"
-    single = {name: own[0] for name, own in columns.pop(1, {}).items()}
+    for name, cells in _list_values(result).items():
+        if len(cells) <= _SHOWN and not any(isinstance(cell, list) for cell in cells):
+            columns.setdefault(len(cells), {})[name] = cells
+        else:
+            counts += f"\n{name}: {len(cells)} values (--format json shows them)"
+    single = {name: own[0] for name, own in columns.pop(1, {}).items() if own[0] != ""}
     # tabulate rounds no number in a column with text.
     values = (f"{own:.6g}" if isinstance(own, float) else own for own in single.values())
     parts = [tabulate(zip(single, values, strict=True), ("result", "value"), floatfmt=".6g")]
@@ -194,16 +209,21 @@ _HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
 
 def _format_runs(result: Mapping[str, Any]) -> str:
     """Return a table of means with intervals and, for several runs, a table of comparisons."""
-    means = [
-        ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
-        for name, table in result.get("runs", {"": result}).items()
-        for measure, own in table["means"].items()
-    ]
     comparisons = [
         {_HEADS.get(key, key): row[key] for key in row if key not in ("n", "largest_share")}
         for row in result.get("comparisons", ())
     ]
-    return "\n\n".join(tabulate(r, "keys", floatfmt=".4f") for r in (means, comparisons) if r)
+    tables = filter(None, (_list_means(result), comparisons))
+    return "\n\n".join(tabulate(rows, "keys", floatfmt=".4f") for rows in tables)
+
+
+def _list_means(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one row per run and measure: the mean and its interval."""
+    return [
+        ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
+        for name, table in result.get("runs", {"": result}).items()
+        for measure, own in table["means"].items()
+    ]
 
 
 class MetricsList(Command):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import PushOptions
@@ -52,19 +50,14 @@ class ModelsAutoload(Command):
 
     def run(self) -> None:
         """Turn autoload on or off if requested, and print its status."""
-        from pqpp_hub.start_up import (
-            describe_autoload,
-            disable_autoload,
-            enable_autoload,
-            find_site_packages,
-        )
+        from pqpp_hub import start_up
 
-        folder = find_site_packages()
+        folder = start_up.find_site_packages()
         if self.action == "on":
-            enable_autoload(folder)
+            start_up.enable_autoload(folder)
         elif self.action == "off":
-            disable_autoload(folder)
-        print(describe_autoload(folder))
+            start_up.disable_autoload(folder)
+        print(start_up.describe_autoload(folder))
 
 
 class ModelsList(Command):
@@ -131,17 +124,15 @@ class ModelsPush(PushOptions, Command):
             return self.push(push_space, name, self.space)
         if self.space is not None:
             build_predictor_space(name)  # refused before anything is pushed
-        with tempfile.TemporaryDirectory() as beside:
-            push: Callable = partial(
-                push_to_hub, anyway=self.anyway, extra_files=self._get_results(name, Path(beside))
-            )
-            if read_text_field(expand(name) / CONFIG, "model_type") == "rahf":
-                from pqpp_feedback.rahf.feedback import push_feedback_model as push
-            self.push(push, name, self.repository)
+        results = self._get_results(name)
+        push: Callable = partial(push_to_hub, anyway=self.anyway, extra_files=results)
+        if read_text_field(expand(name) / CONFIG, "model_type") == "rahf":
+            from pqpp_feedback.rahf.feedback import push_feedback_model as push
+        self.push(push, name, self.repository)
         if self.space is not None:
             self.push(partial(push_space, folder=name), self.repository, self.space)
 
-    def _get_results(self, name: str, folder: Path) -> dict[str, Path]:
+    def _get_results(self, name: str) -> dict[str, bytes]:
         """Evaluate a predictor on `benchmark`; return the results file by its path on the Hub."""
         if self.benchmark is None:
             return {}
@@ -150,8 +141,7 @@ class ModelsPush(PushOptions, Command):
 
         text, lines = evaluate_tasks(name, self.benchmark, sys.stderr.isatty())
         print_notes(*lines)
-        (folder / "results").write_text(text, "utf-8")
-        return {get_results_path(self.benchmark): folder / "results"}
+        return {get_results_path(self.benchmark): text.encode()}
 
 
 class ModelsShow(Command):

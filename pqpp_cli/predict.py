@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +17,17 @@ from pqpp_cli.groups import (
     ShardOptions,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, get_output_width, merge_columns, print_notes
+from pqpp_cli.output import emit, emit_merged, get_output_width, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
+    from pqpp_models.explain.explanation import Explanation
     from pqpp_models.predict_shards import ShardPredictor
     from pqpp_models.predictor import Predictor
     from pqpp_models.prompt_rows import PromptSource
+    from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts
 
 _FEW = 100
 
@@ -160,40 +160,46 @@ class Predict(
         targets: tuple[str, ...],
         typed: bool,
         judged: bool,
-    ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
-        """Yield the columns, prompts, predictions and verdicts of each batch, with progress."""
+    ) -> tuple[dict[str, list], dict[str, list], PromptVerdicts, list[Explanation]]:
+        """Return the input's columns, the predictions, and the verdicts and explanations if any."""
+        from tqdm import tqdm
+
         from pqpp_models.predict import explain_unreliable, predict_columns
         from pqpp_models.predictor import REFERENCE
         from pqpp_models.prompts import parse_prompts
         from pqpp_models.targets import ALIGNMENT
+        from pqpp_models.verdict.verdict import PromptVerdicts, predict_verdicts
 
+        given: dict[str, list] = {}
+        predicted: dict[str, list] = {}
+        verdicts: list[PromptVerdict] = []
+        prompts: list[Any] = []
         unreliable = 0
-        shown: Any = contextlib.nullcontext()
-        if len(source.texts) > _FEW and sys.stderr.isatty():
-            from tqdm import tqdm
-
-            shown = tqdm(total=len(source.texts), unit="prompt", delay=1, leave=None)
-        with shown as bar:
-            for given, rows in source.read_batches(typed):
+        is_quiet = len(source.texts) <= _FEW or not sys.stderr.isatty()
+        look: Any = {"unit": "prompt", "delay": 1, "leave": None, "disable": is_quiet}
+        with tqdm(total=len(source.texts), **look) as bar:
+            for part, rows in source.read_batches(typed):
                 read = predictor.read_rows(rows)
-                asked = (targets, self.uncertainty)
-                verdicts: Any = ()
+                asked = (predictor, read, targets, self.uncertainty)
                 if judged:
-                    from pqpp_models.verdict.verdict import predict_verdicts
-
-                    predicted, verdicts = predict_verdicts(predictor, read, *asked, self.unread)
+                    columns, found = predict_verdicts(*asked, self.unread)
+                    verdicts += found
                 else:
-                    predicted = predict_columns(predictor, read, *asked, unread=self.unread)
-                    if ALIGNMENT in predicted and REFERENCE in predictor.details:
-                        cells = zip(predicted[ALIGNMENT], parse_prompts(read), strict=True)
+                    columns = predict_columns(*asked, unread=self.unread)
+                    if ALIGNMENT in columns and REFERENCE in predictor.details:
+                        cells = zip(columns[ALIGNMENT], parse_prompts(read), strict=True)
                         whys = [value and explain_unreliable(predictor, p) for value, p in cells]
                         unreliable += sum(map(bool, whys))
-                yield given, read, predicted, verdicts
-                if bar is not None:
-                    bar.update(len(rows))
+                for whole, some in ((given, part), (predicted, columns)):
+                    for name, values in some.items():
+                        whole.setdefault(name, []).extend(values)
+                prompts += read if self.explain else []
+                bar.update(len(rows))
         if unreliable:
             why = "tag lists, more than 30 words, or several unknown words; --verdict names them"
             print_notes(f"{ALIGNMENT} of {pluralize(unreliable, 'prompt')} is not reliable: {why}")
+        explained = self._explain(predictor, prompts) if self.explain else []
+        return given, predicted, PromptVerdicts(verdicts), explained
 
     def _print_tables(self, source: PromptSource, predictor: Predictor) -> None:
         """Print or write predictions as tables, with verdicts and explanations if requested."""
@@ -201,18 +207,12 @@ class Predict(
         from pqpp_models.predict import choose_main_targets
         from pqpp_models.predictor import REFERENCE
 
-        columns: dict[str, list] = {}
-        prompts: list[Any] = []
         targets = self.targets or choose_main_targets(predictor)
         is_plain = self.style == "table" and self.targets is None and len(self.prompts) == 1
         is_a_question = is_plain and REFERENCE in predictor.details
         judged = self.verdict or is_a_question
-        verdicts: list[Any] = []
-        for _, read, predicted, found in self._predict(source, predictor, targets, False, judged):
-            prompts += read
-            verdicts += found
-            for name, cells in predicted.items():
-                columns.setdefault(name, []).extend(cells)
+        found = self._predict(source, predictor, targets, False, judged)
+        _, columns, verdicts, explained = found
         domain_note, width = predictor.domain_note, get_output_width(self.output)
         if is_a_question and not self.uncertainty:
             text = answers.format_single_verdict(verdicts[0], columns, domain_note)
@@ -224,8 +224,7 @@ class Predict(
             text += f"\n\n{others} targets of single models are not shown; list them with --target"
         text += f"\n\n{predictor.direction}" if predictor.is_scalar else ""
         if self.explain:
-            found = self._explain(predictor, prompts)
-            text += "\n\n" + answers.format_explanations(self.style, found)
+            text += "\n\n" + answers.format_explanations(self.style, explained)
         emit(text, self.output)
 
     def _write_table(self, source: PromptSource, predictor: Predictor) -> None:
@@ -234,17 +233,10 @@ class Predict(
 
         targets = order_targets(predictor, self.targets)
         typed = self.style not in ("csv", "tsv")
-        renamed: list[str] = []
-
-        columns: dict[str, list] = {}
-        for given, read, predicted, verdicts in self._predict(
-            source, predictor, targets, typed, self.verdict
-        ):
-            if self.verdict:
-                predicted |= verdicts.as_columns()
-            if self.explain:
-                explained = self._explain(predictor, read)
-                predicted["explanation"] = [x.as_record() if x.changes else None for x in explained]
-            for name, cells in merge_columns(given, predicted, renamed).items():
-                columns.setdefault(name, []).extend(cells)
-        emit_columns(columns, self.style, self.output)
+        found = self._predict(source, predictor, targets, typed, self.verdict)
+        given, predicted, verdicts, explained = found
+        if self.verdict:
+            predicted |= verdicts.as_columns()
+        if self.explain:
+            predicted["explanation"] = [x.as_record() if x.changes else None for x in explained]
+        emit_merged(given, predicted, self.style, self.output)

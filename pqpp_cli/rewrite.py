@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
-from pqpp_cli.output import TABLE_STYLES, emit, emit_columns, merge_columns, print_notes
+from pqpp_cli.output import TABLE_STYLES, emit, emit_merged, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.names import pluralize
@@ -125,7 +125,7 @@ class Rewrite(
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
-            emit_columns(merge_columns(given, rewritten.columns, [], "rewrite"), style, self.output)
+            emit_merged(given, rewritten.columns, style, self.output, "rewrite")
         if self.study:
             texts = (rewritten.columns["prompt"], rewritten.columns["best"])
             pairs = self.images_per_prompt or 1
@@ -136,14 +136,12 @@ class Rewrite(
 
     def _make_writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
         """Return a function from a prompt to its candidates, and one that returns notes on cost."""
-        from pqpp_engines.rewrite import Writer
-        from pqpp_engines.rewrite.rewriting import read_rewrites
+        from pqpp_engines.rewrite.rewriting import Writer, read_rewrites
 
         if self.candidates:
             candidates = read_rewrites(self.candidates)
             if candidates.keys().isdisjoint(prompts):
-                which = "its column prompt must contain them"
-                raise PqppError(f"{self.candidates} has no candidate for the prompts; {which}")
+                raise PqppError(f"{self.candidates} has no candidate for these prompts; add some")
             return (lambda prompt: candidates.get(prompt, [])), list
         chat = self.open_chat(self.chat_model or "", self.make_budget())
         writer = Writer(chat, self.count, judge.target)

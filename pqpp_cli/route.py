@@ -8,14 +8,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import (
-    TABLE_STYLES,
-    emit,
-    emit_columns,
-    get_output_width,
-    merge_columns,
-    print_notes,
-)
+from pqpp_cli.output import TABLE_STYLES, emit, emit_merged, get_output_width, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.options.option import NEEDED, option
@@ -104,8 +97,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
             off = f"a share may be off by {2 * max(errors):.0%} on other prompts"
             print_notes(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
         if missed := sum(one.reason.startswith("no route") for one in router.decide(prompts)):
-            what = f"no route reaches {self.floor:g} for {missed} of {len(prompts)} prompts"
-            print_notes(f"{what}; they go to the best one")
+            print_notes(f"no route reaches {self.floor:g} for {missed} of {len(prompts)} prompts")
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
         print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
 
@@ -138,7 +130,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         columns |= {f"value_{r.name}": [d.value[r.name] for d in found] for r in router.routes}
         if style == "table":
             return emit(_format_table(columns, get_output_width(self.output)), self.output)
-        return emit_columns(merge_columns(given, columns, [], "route"), style, self.output)
+        return emit_merged(given, columns, style, self.output, "route")
 
 
 def _format_table(columns: dict[str, list], width: int | None) -> str:

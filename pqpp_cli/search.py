@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
-from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit_columns
+from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
@@ -72,8 +72,7 @@ def print_index(index: Any) -> None:
     """Print the configuration of an index as a table."""
     from tabulate import tabulate
 
-    config = {name: value for name, value in index.config.items() if name != "sha256"}
-    rows = [(name, "" if value is None else value) for name, value in config.items()]
+    rows = [(name, value) for name, value in index.config.items() if name != "sha256"]
     print(tabulate(rows, tablefmt="plain"))
 
 
@@ -216,9 +215,7 @@ class SearchCandidates(
             rows = {"prompt_id": [prompts["prompt_id"][place] for place in query], **rows}
         rows["score"] = [round(float(score), 6) for score in relevance.score]
         emit_columns(rows, style, self.output)
-        empty = len(texts) - len(set(query))
-        which = f"{empty} of {len(texts)} prompts have none" if empty else "every prompt has some"
-        print(f"pqpp: {len(query)} images to rate; {which}", file=sys.stderr)
+        print_notes(f"{len(query)} images to rate, for {len(set(query))} of {len(texts)} prompts")
 
 
 class SearchRetrieve(

@@ -1,6 +1,7 @@
 """The `DatasetBuilder` of `load_dataset("pqpp", <configuration>)`."""
 
 import logging
+import re
 from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from pqpp_datasets.location import (
     hash_needed_files,
 )
 from pqpp_datasets.sources import get_release
+from pqpp_files.errors import PqppError
 
 logger = logging.getLogger(__name__)
 
@@ -94,9 +96,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
             else:
                 compare_with_published(benchmark, folder)
             if not (splits := find_splits(benchmark, folder)):
-                missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
-                remedy = f"set data_dir= to the folder that contains the files of {benchmark.name}"
-                raise BenchmarkError(f"{missing} not found; {remedy}")
+                raise _make_missing_error(benchmark, folder, benchmark.splits[0])
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
@@ -105,13 +105,28 @@ class Pqpp(datasets.ArrowBasedBuilder):
             yield (0, number), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare the data; raise a `BenchmarkError` without the error that `datasets` adds."""
+        """Prepare the data; raise a `PqppError` without the error that `datasets` adds."""
         try:
             return super().download_and_prepare(*args, **kwargs)
         except DatasetGenerationError as error:
-            if isinstance(error.__cause__, BenchmarkError):
+            if isinstance(error.__cause__, PqppError):
                 raise error.__cause__.with_traceback(None) from None
             raise
+
+    def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
+        """Return a split; raise a `BenchmarkError` if its files are not in the folder."""
+        benchmark = self.config.benchmark
+        for name in set(re.findall(r"\w+", str(split))) & set(benchmark.splits):
+            if name not in self.info.splits:
+                folder = find_local_folder(benchmark, self.config.data_dir)
+                raise _make_missing_error(benchmark, folder, name)
+        return super().as_dataset(split, **kwargs)
+
+
+def _make_missing_error(benchmark: Benchmark, folder: Path | None, split: str) -> BenchmarkError:
+    missing = find_missing_files(benchmark, folder or Path(), split)[0]
+    remedy = f"set data_dir= to the folder that contains the files of {benchmark.name}"
+    return BenchmarkError(f"{missing} not found; {remedy}")
 
 
 def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:

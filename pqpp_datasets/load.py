@@ -99,6 +99,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
         raise BenchmarkError(f"`{taken[0]}` does not apply to {path} (save_to_disk); remove it")
     with reraise(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
+            join_inside(file.parent, file.name)
             for part in read_json(file)["_data_files"] if file.name == "state.json" else ():
                 join_inside(file.parent, part["filename"])
         saved = datasets.load_from_disk(path)

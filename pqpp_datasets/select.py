@@ -96,7 +96,7 @@ def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 def require_faiss() -> ModuleType:
     """Return the module faiss, or raise an error that names the extra to install."""
-    with require_extra("selecting", "select"):
+    with require_extra("selecting prompts", "select"):
         import faiss
     return faiss
 

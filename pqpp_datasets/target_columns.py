@@ -49,7 +49,8 @@ class TargetMeasure:
         name: The ending of targets' names.
         title: The heading in tables.
         about: A description for cards.
-        limits: Lowest and highest value; None if they depend on the dataset.
+        limits: Lowest and highest value; None if they depend on the dataset, whose observed range
+            then scales values in training.
         higher_is: Whether prompts with higher values are `easier` or `harder`.
         task: `generation` or `retrieval`.
         words: A short explanation for people who do not know the measure.
@@ -62,11 +63,6 @@ class TargetMeasure:
     higher_is: str = "easier"
     task: str = "generation"
     words: str = ""
-
-    @property
-    def transform(self) -> str:
-        """How training scales values to 0..1: by `limits`, or by the `observed` range."""
-        return "observed" if self.limits is None else "limits"
 
 
 _PRECISION = re.compile(r"p([1-9][0-9]*)")

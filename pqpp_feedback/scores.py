@@ -53,7 +53,7 @@ class PublishedScore(Assessor):
 
     def __init__(self, name: str, loaded: LoadedModel | None = None) -> None:
         self.name = self.routine = name
-        self._loaded = loaded
+        self._loaded: Any = loaded
         super().__init__({"scorer": loaded.identity} if loaded else None)
 
     @property
@@ -68,7 +68,6 @@ class PublishedScore(Assessor):
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return each image's raw score for its prompt: the cosine or the model's output."""
-        assert self._loaded is not None
         texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
         values = _run_model(self.name, self._loaded, images, texts)
         return [{"value": float(value)} for value in values]

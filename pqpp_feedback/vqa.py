@@ -56,8 +56,7 @@ class VqaAssessor(Assessor):
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Ask the question about each image."""
         assert self._chat is not None
-        requests = map(self._make_request, images, pictures)
-        replies = [self._chat.ask(request) for request in requests]
+        replies = map(self._chat.ask, map(self._make_request, images, pictures))
         return [{"said": one.text.strip()[:200], **(one.probs or {})} for one in replies]
 
     def _make_request(self, image: Any, picture: Picture) -> Request:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.packed import check_size, read_limited
+from pqpp_files.paths import refuse_pipe
 
 _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -28,8 +29,7 @@ def is_input(path: str | Path) -> bool:
         >>> is_input("-.csv"), is_input("nowhere.csv")
         (True, False)
     """
-    is_standard = _STANDARD.fullmatch(str(path)) is not None
-    return is_standard or (Path(path).exists() and not Path(path).is_dir())
+    return bool(_STANDARD.fullmatch(str(path))) or (Path(path).exists() and not Path(path).is_dir())
 
 
 class Input:
@@ -77,11 +77,12 @@ class Input:
         self.require_file()
 
     def require_file(self) -> None:
-        """Raise a `FileError` if the file does not exist or is a folder."""
+        """Raise a `FileError` if the file does not exist, or is a folder or a named pipe."""
         if not self.is_standard and self._path.is_dir():
             raise FileError(f"{self.name} is a folder; name a file")
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
+        refuse_pipe(self._path)
 
     def get_limit(self) -> int:
         """Return the number of bytes that this input may unpack to; see `get_max_bytes`."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pqpp_files.errors import FileError, reraise
+from pqpp_files.errors import FileError, PqppError, reraise
 
 _SIGNS = {b"PAR1": "Parquet", b"\x89PNG": "PNG", b"%PDF": "PDF", b"PK\x03\x04": "ZIP"}
 _SIGNS |= {b"\x1f\x8b": "gzip", b"SQLite format 3": "SQLite"}
@@ -71,7 +71,8 @@ def resolve(path: str | os.PathLike[str]) -> Path:
 def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
     """Return the path of a name in a folder, refusing names that lead out of it, even by a link.
 
-    Use it for names in other people's tables, so that no other file is shown or copied.
+    Use it for names in other people's tables, so that no other file is shown or copied. A folder in
+    the Hub's cache includes the files that its links refer to.
 
     Args:
         root: The folder; it may be a link.
@@ -88,9 +89,24 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
         pqpp_files.errors.FileError: ../secret.png is outside images; copy the file into this folder
     """
     path = expand(root) / name
-    if not resolve(path).is_relative_to(resolve(root)):
+    own = [resolve(root)]
+    own += [parent.parent / "blobs" for parent in own[0].parents if parent.name == "snapshots"]
+    if not any(map(resolve(path).is_relative_to, own)):
         raise FileError(f"{name} is outside {root}; copy the file into this folder")
     return path
+
+
+def refuse_pipe(path: str | os.PathLike[str], error: type[PqppError] = FileError) -> None:
+    """Refuse a named pipe, whose reader might wait for ever; `<(...)` is allowed.
+
+    Args:
+        error: The error class to raise.
+
+    Example:
+        >>> refuse_pipe("votes.csv")
+    """
+    if Path(path).is_fifo() and not re.match("/dev/(fd|std)", str(path)):  # as of <(...)
+        raise error(f"{path} is a pipe; name a file")
 
 
 def walk_files(folder: Path) -> list[Path]:

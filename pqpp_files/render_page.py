@@ -80,9 +80,7 @@ class BarCell:
     stop: float | None = None
 
     @classmethod
-    def make(
-        cls, value: float | None, limits: tuple[float, float] | None, pattern: str = "{:.2f}"
-    ) -> BarCell:
+    def make(cls, value: float | None, limits: tuple[float, float] | None, pattern: str) -> BarCell:
         """Return the cell of a number, with a bar from 0 to the number within the scale.
 
         Args:
@@ -91,9 +89,9 @@ class BarCell:
             pattern: The format of the text.
 
         Example:
-            >>> BarCell.make(0.25, (-1.0, 1.0))
+            >>> BarCell.make(0.25, (-1.0, 1.0), "{:.2f}")
             BarCell(text='0.25', value=0.25, start=50.0, stop=62.5)
-            >>> BarCell.make(None, (0.0, 1.0)).text
+            >>> BarCell.make(None, (0.0, 1.0), "").text
             '–'
         """
         if value is None or value != value:
@@ -106,10 +104,7 @@ class BarCell:
 
 
 def render_table(
-    headings: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    caption: str = "",
-    sortable: bool = False,
+    headings: Sequence[str], rows: Iterable[Sequence], caption: str = "", sortable: bool = False
 ) -> Markup:
     """Return an HTML table that needs no style sheet.
 
@@ -119,7 +114,7 @@ def render_table(
         sortable: Whether headings are buttons, for a sorting script.
 
     Example:
-        >>> "<b>" in render_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 100.0))]])
+        >>> "<b>" in render_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 9.0), "")]])
         False
     """
     from markupsafe import Markup

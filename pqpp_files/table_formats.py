@@ -620,8 +620,9 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
     """Return a table with one row per value in the lists and objects of a column.
 
     The other cells of the row are repeated. The columns `PLACE` (index in the list) and `KEY` (of
-    the object) are added. The fields of an object in a list are further columns. A table without
-    lists and objects in the column is returned unchanged.
+    the object) are added. The fields of an object in a list are further columns. If all cells are
+    texts such as "[1, 2]", they are read as JSON. A table without lists and objects in the column
+    is returned unchanged.
 
     Args:
         columns: The columns of a format.
@@ -632,6 +633,9 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
         >>> columns["id"], columns["label"], columns[KEY], columns[PLACE]
         (['i', 'i'], [1, 0], ['flux', 'flux'], [0, 1])
     """
+    column = columns.get(name)
+    if column and all(isinstance(one, str) and one.lstrip().startswith("[") for one in column):
+        columns = {**columns, name: [parse_json(cell, name) for cell in column]}
     if not any(isinstance(cell, list | dict) for cell in columns.get(name, ())):
         return columns
     records: list[dict[str, Any]] = []

@@ -64,8 +64,7 @@ class PushReport:
         verbs = {"push" if self.not_compared else "add": self.added}
         verbs |= {"change": self.changed, "remove": self.removed}
         for verb, names in verbs.items():
-            done = files.format(verb).replace("eed", "ed")
-            lines += [f"{done} {name}" for name in names]
+            lines += [f"{files.format(verb).replace('eed', 'ed')} {name}" for name in names]
         lines += [f"unchanged {name}" for name in self.unchanged]
         if self.dry_run:
             end = "dry run: nothing was written"

@@ -241,7 +241,7 @@ def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[st
         are_alike = table.is_text and len({str in kind for kind in kinds}) == 1
         if len(columns) > 1 and not are_alike:
             came = f"{path}: no column {name!r} (columns: {', '.join(table.columns)[:200]})"
-            raise MetricInputError(f"{came}; choose one with {path}:COLUMN")
+            raise MetricInputError(f"{came}; choose columns with {path}:COLUMN[,COLUMN]")
     if len(columns) > 1 or columns[0] != (given or columns[0]):
         cells = zip(*(_read_values(table, column) for column in columns), strict=True)
         return columns, list(map(list, cells))

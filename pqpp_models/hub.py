@@ -23,7 +23,7 @@ def push_to_hub(
     *,
     commit_message: str | None = None,
     anyway: bool = False,
-    extra_files: Mapping[str, Path] | None = None,
+    extra_files: Mapping[str, Path | bytes] | None = None,
     **options: Any,
 ) -> PushReport:
     """Push a predictor to the Hub, in one commit.
@@ -35,7 +35,7 @@ def push_to_hub(
         predictor: a predictor, a folder written by ``save_pretrained``, or a shipped name.
         repo_id: ``owner/repository``.
         anyway: whether to push a predictor that is not clearly better than chance.
-        extra_files: further local files, by path in the repository.
+        extra_files: further files or their content, by path in the repository.
         **options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Returns:

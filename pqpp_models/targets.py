@@ -29,6 +29,7 @@ from pqpp_datasets.target_columns import (
     MEASURES,
     PQPP_TARGETS,
     get_measure,
+    is_image_score,
     is_mean,
     is_target,
 )
@@ -86,8 +87,8 @@ def get_limits(
     """
     known = limits or {}
     ranges = np.array([known.get(name) or get_target_range(name) for name in targets], float)
-    ranges = ranges.reshape(len(targets), 2)
-    return ranges[:, 0].copy(), ranges[:, 1].copy()
+    low, high = ranges.reshape(len(targets), 2).T
+    return low, high
 
 
 def check_limits(targets: Sequence[str], limits: Limits | None) -> None:
@@ -126,12 +127,9 @@ def find_stand_in(target: str, available: Sequence[str]) -> str | None:
     """
     measure = get_measure(target)
     of_measure = [other for other in available if measure and get_measure(other) == measure]
-    judged = measure and (measure.task, measure.higher_is) == ("generation", "easier")
-    nearest = [ALIGNMENT] if judged else []
-    for other in (target, *filter(is_mean, of_measure), *of_measure, *nearest):
-        if other in available:
-            return other
-    return None
+    nearest = [ALIGNMENT] if is_image_score(target) else []
+    others = (target, *filter(is_mean, of_measure), *of_measure, *nearest)
+    return next((other for other in others if other in available), None)
 
 
 def scale_targets(
@@ -213,12 +211,11 @@ def resolve_targets(
         text = part.strip() if isinstance(part, str) else repr(part)
         if not (text in available if available is not None else is_target(text)):
             text = f"{text[:60]} ..." if len(text) > 60 else text
-            if available is not None and is_target(text):
-                raise PredictorError(
-                    f"target {text!r} is not available; choose from {', '.join(available)}"
-                )
-            others = f"write <model>_<measure> with one of the measures {', '.join(MEASURES)}"
-            rest = others if available is None else f"choose from {', '.join(available)}"
+            rest = f"write <model>_<measure> with one of the measures {', '.join(MEASURES)}"
+            if available is not None:
+                rest = f"choose from {', '.join(available)}"
+                if is_target(text):
+                    raise PredictorError(f"target {text!r} is not available; {rest}")
             raise PredictorError(f"unknown target {text!r}; {did_you_mean(text, known, rest)}")
         chosen.append(text)
     if not chosen:

@@ -104,6 +104,11 @@ class Vote:
         """Return the values of the named fields, by name."""
         return {name: getattr(self, name) for name in names}
 
+    def to_row(self, *names: str, **cells: Any) -> dict[str, Any]:
+        """Return a row for `pqpp build`: named fields, further cells, `control` and `seconds`."""
+        end = {"control": "true" if self.is_control else "false", "seconds": round(self.seconds, 3)}
+        return {**self.get_columns(*names), **cells, **end}
+
 
 class TaskKind(ABC):
     """A kind of task.

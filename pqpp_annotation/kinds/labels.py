@@ -273,13 +273,9 @@ def to_judgment_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         >>> row["label"], row["annotator"], row["control"], row["seconds"]
         (2, 'anna', 'false', 3.25)
     """
+    names = ("prompt_id", "prompt", "image", "model", "annotator")
     for vote in votes:
-        yield {
-            **vote.get_columns("prompt_id", "prompt", "image", "model", "annotator"),
-            "label": vote.value["label"],
-            "control": "true" if vote.is_control else "false",
-            "seconds": round(vote.seconds, 3),
-        }
+        yield vote.to_row(*names, label=vote.value["label"])
 
 
 def to_conqa_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:

@@ -2,8 +2,6 @@
 
 import datetime
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
@@ -15,25 +13,14 @@ from pqpp_annotation.store.transactions import Transaction, reads
 _MOST_ITEM = 2**62
 
 
-@dataclass(frozen=True)
-class ItemAnswers:
-    """An item with all its answers.
-
-    Attributes:
-        votes: Pairs of an image (None if answers are about the item) and its answers as (annotator,
-            role, answer), control members first.
-        reports: Reported problems as (annotator, text).
-    """
-
-    item: Item
-    votes: list[tuple[ItemImage | None, list[tuple[str, str, Mapping[str, Any]]]]]
-    images: Sequence[ItemImage]
-    reports: list[tuple[str, str]]
-
-
 @reads
-def get_item_answers(db: Transaction, item_id: int) -> ItemAnswers:
+def get_item_answers(db: Transaction, item_id: int) -> dict[str, Any]:
     """Return an item with its current answers.
+
+    Returns:
+        `item`; `images`; `votes`, pairs of an image (None if answers are about the item) and its
+        answers as (annotator, role, answer), control members first; and `reports`, the reported
+        problems as (annotator, text).
 
     Raises:
         AnnotationError: The item does not exist.
@@ -42,7 +29,7 @@ def get_item_answers(db: Transaction, item_id: int) -> ItemAnswers:
         >>> from pqpp_annotation.demo import make_example_study
         >>> folder, study, store = make_example_study(answered=True)
         >>> case = get_item_answers(store, 1)
-        >>> case.item.prompt, [len(said) for image, said in case.votes]
+        >>> case["item"].prompt, [len(said) for image, said in case["votes"]]
         ('a cat', [2])
         >>> store.close()
     """
@@ -55,7 +42,7 @@ def get_item_answers(db: Transaction, item_id: int) -> ItemAnswers:
     judged = images if db.study.kind.about_image else [None]
     of_images = [(image, votes[item_id, image.id if image else None]) for image in judged]
     said = [(row["person"], row["text"]) for row in list_events(db) if row["item"] == item_id]
-    return ItemAnswers(item, of_images, images, said)
+    return {"item": item, "images": images, "votes": of_images, "reports": said}
 
 
 def _get_votes_by_item(
@@ -109,7 +96,7 @@ def list_answers(
 
     An answer has `item` (the item's id), `prompt`, `purpose`, `images` (the hash of its image, or
     of all images of the item), `value`, `others` (other people's answers to the same image or item,
-    as in `ItemAnswers`), `seconds` and `created`.
+    as in `get_item_answers`), `seconds` and `created`.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study

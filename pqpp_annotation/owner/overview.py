@@ -6,23 +6,15 @@ import contextlib
 import datetime
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import Text, cast, func, select
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.owner.ledger import (
-    PaymentRow,
-    PersonRow,
-    Records,
-    list_payment_rows,
-    list_people,
-    make_votes_table,
-    read_records,
-)
+from pqpp_annotation.owner import ledger
+from pqpp_annotation.owner.ledger import PaymentRow, PersonRow, Records
 from pqpp_annotation.protocol.admission import FilterResult, filter_people, to_build_options
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
@@ -35,24 +27,6 @@ if TYPE_CHECKING:
 
 
 DISPUTES = 500
-
-
-@dataclass(frozen=True)
-class Dispute:
-    """An item on which annotators disagree.
-
-    Attributes:
-        item: Id of the item.
-        disagreement: Mean distance between two votes on its most disputed image, divided by the
-            range of the scale; on a nominal scale, the share of pairs that differ.
-        labels: Number of votes on that image by label, lowest label first.
-    """
-
-    item: int
-    prompt_id: str
-    prompt: str
-    disagreement: float
-    labels: Mapping[float, int]
 
 
 def compute_disagreements(
@@ -84,7 +58,7 @@ def compute_disagreements(
         return np.where(pairs > 0, (counts @ apart * counts).sum(axis=1), np.nan) / pairs
 
 
-def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[Dispute]:
+def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[dict[Any, Any]]:
     """Return up to 500 items with different votes on an image, most disputed first.
 
     Votes of refused people and votes on reference images are ignored.
@@ -92,6 +66,12 @@ def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[Dispu
     Args:
         standings: Output of `filter_people`.
         rows: The table from `make_votes_table`.
+
+    Returns:
+        The `item_id`, `prompt_id` and `prompt` of each item; its `disagreement`, the mean distance
+        between two votes on its most disputed image, divided by the range of the scale (on a
+        nominal scale, the share of pairs that differ); and its `labels`, the number of votes on
+        that image by label, lowest label first.
     """
     votes = standings.votes
     if votes is None:
@@ -102,17 +82,16 @@ def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[Dispu
     item, value, scale = votes.item[is_kept], votes.value[is_kept], votes.scale
     is_nominal = scale.level == "nominal"
     span = 1.0 if is_nominal else (scale.high - scale.low) or 1.0
-    units["apart"] = compute_disagreements(item, value, len(units), is_nominal) / span
-    worst = units[units["apart"] > 0].sort_values(
-        ["apart", "item_id"], ascending=[False, True], kind="stable"
+    units["disagreement"] = compute_disagreements(item, value, len(units), is_nominal) / span
+    worst = units[units["disagreement"] > 0].sort_values(
+        ["disagreement", "item_id"], ascending=[False, True], kind="stable"
     )
     worst = worst.drop_duplicates("item_id").iloc[:DISPUTES]  # keeps the most disputed image
     labels: Any = rows["label"].groupby([votes.item, is_kept]).value_counts(sort=False)
     labels = labels.sort_index()
     worst["labels"] = [labels[place, True].to_dict() for place in worst.index]
-    worst = worst.rename(columns={"item_id": "item", "apart": "disagreement"})
-    names = [field.name for field in fields(Dispute)]
-    return [Dispute(*row) for row in worst[names].itertuples(index=False)]
+    names = ["item_id", "prompt_id", "prompt", "disagreement", "labels"]
+    return worst[names].to_dict("records")
 
 
 DAY = 86_400_000
@@ -123,7 +102,7 @@ _REST = 4  # an overview is reused for this many times its computing time
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """The progress of a study in items and places; an item has `people_per_item` places.
+    """The progress and speed of a study; an item has `people_per_item` places.
 
     Attributes:
         items: Number of work items.
@@ -132,6 +111,8 @@ class StudyProgress:
         filled: Number of places filled by people whose votes are used.
         closed: Number of places filled by refused people and not open to others.
         controls: Number of control items.
+        per_day: Places filled in the last 24 hours, extrapolated if the study is younger.
+        days_left: Days to fill the other places at this speed; None if the speed is 0.
     """
 
     items: int
@@ -140,41 +121,13 @@ class StudyProgress:
     filled: int
     closed: int
     controls: int
+    per_day: float
+    days_left: float | None
 
     @property
     def share(self) -> float:
         """Share of filled places, 0 to 1."""
         return self.filled / self.places if self.places else 0.0
-
-
-@dataclass(frozen=True)
-class Pace:
-    """The speed of a study.
-
-    Attributes:
-        per_day: Places filled in the last 24 hours, extrapolated if the study is younger.
-        days_left: Days to fill the other places at this speed; None if the speed is 0.
-    """
-
-    per_day: float
-    days_left: float | None
-
-
-@dataclass(frozen=True)
-class Costs:
-    """The costs of a study.
-
-    Attributes:
-        owed: Total of unpaid earnings.
-        paid: Total of payments.
-        expected: Total when all places are filled; None if unknown, because only hours are paid and
-            nobody has worked yet.
-    """
-
-    owed: float
-    paid: float
-    expected: float | None
-    currency: str
 
 
 @dataclass(frozen=True)
@@ -186,6 +139,9 @@ class Overview:
         paused: Time of pausing in milliseconds; None while the study runs.
         days: Date (UTC) and number of votes of each day, oldest first, without gaps.
         labels: Number of annotators' current votes by label, lowest label first.
+        money: Totals of unpaid earnings (`owed`), of payments (`paid`), and when all places are
+            filled (`expected`; None if unknown, because only hours are paid and nobody has worked
+            yet), and the `currency`; None for a study that pays nothing.
     """
 
     key: str
@@ -196,9 +152,8 @@ class Overview:
     standings: FilterResult
     people: list[PersonRow]
     dues: list[PaymentRow]
-    disputes: list[Dispute]
-    pace: Pace
-    money: Costs | None
+    disputes: list[dict[Any, Any]]
+    money: dict[str, Any] | None
 
     def count_people(self, state: str) -> int:
         """Return the number of people in a state."""
@@ -297,11 +252,11 @@ def compute_overview(db: Transaction, key: str) -> Overview:
     """Compute the state of a study; `key` is as in `Overview`."""
     import pandas
 
-    now, records = db.now(), read_records(db)
-    table, votes = make_votes_table(db, records)
+    records = ledger.read_records(db)
+    table, votes = ledger.make_votes_table(db, records)
     standings = filter_people(table, to_build_options(db.study), get_verdicts(db))
-    people = list_people(db, records, standings, votes)
-    progress, dues = _compute_progress(db, records, people), list_payment_rows(db, people)
+    people = ledger.list_people(db, records, standings, votes)
+    progress, dues = _compute_progress(db, records, people), ledger.list_payment_rows(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
@@ -315,7 +270,6 @@ def compute_overview(db: Transaction, key: str) -> Overview:
         people=people,
         dues=dues,
         disputes=rank_disputes(standings, votes),
-        pace=_compute_pace(records, people, progress, now),
         money=_compute_costs(db.study, people, dues, progress),
     )
 
@@ -330,28 +284,18 @@ def _compute_progress(db: Transaction, records: Records, people: list[PersonRow]
     refused = [key for key, row in workers.items() if row.state == "refused" and not row.reopened]
     closed = int(done["person_id"].isin(refused).sum())
     filled, complete = int(counted.sum()), int((counted >= places).sum())
-    counts = (items.work, complete, items.work * places, filled, closed)
-    return StudyProgress(*counts, items.control)
-
-
-def _compute_pace(
-    records: Records, people: list[PersonRow], progress: StudyProgress, now: int
-) -> Pace:
-    assignments = records.assignments
-    workers = [row.id for row in people if row.role == "annotator"]
-    counts = (assignments["state"] == "done") & (assignments["purpose"] == "work")
-    finished = assignments["finished"][counts & assignments["person_id"].isin(workers)]
+    counts = (items.work, complete, items.work * places, filled, closed, items.control)
+    now, finished = db.now(), done["finished"][done["person_id"].isin(list(workers))]
     lately = int((finished > now - DAY).sum())
     if not lately:
-        return Pace(0.0, None)
-    span = min(DAY, max(now - int(finished.min()), 60_000))
-    per_day = lately * DAY / span
-    return Pace(per_day, max(0, progress.places - progress.filled) / per_day)
+        return StudyProgress(*counts, 0.0, None)
+    per_day = lately * DAY / min(DAY, max(now - int(finished.min()), 60_000))
+    return StudyProgress(*counts, per_day, max(0, items.work * places - filled) / per_day)
 
 
 def _compute_costs(
     study: Study, people: list[PersonRow], dues: list[PaymentRow], progress: StudyProgress
-) -> Costs | None:
+) -> dict[str, Any] | None:
     rule = study.payment
     if rule is None:
         return None
@@ -364,4 +308,5 @@ def _compute_costs(
         beside = 1 / (study.control.every - 1) if progress.controls else 0.0
         paid = progress.places * (1 + beside)
         expected = round(rule.per_item * paid + rule.per_hour * hours / max(1, items) * paid, 2)
-    return Costs(owed, paid_out, expected, rule.currency)
+    totals = {"owed": owed, "paid": paid_out, "expected": expected}
+    return totals | {"currency": rule.currency}

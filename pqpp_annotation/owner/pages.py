@@ -52,7 +52,7 @@ def _render_live_page(visit: PageRequest, page: str, tab: str) -> Response:
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
     suffix = "_live" if visit.request.headers.get("X-Part") == "live" else ""
-    label, left = visit.site.words.describe_label, look.pace.days_left
+    label, left = visit.site.words.describe_label, look.progress.days_left
     response = visit.render(
         f"owner/{page}{suffix}.html",
         tab=tab,

@@ -132,9 +132,6 @@ def open_store(study: Study) -> Store:
     try:
         if store.is_sqlite and not Path(store.name).is_file():
             raise AnnotationError(f"{store.name} not found; create it with pqpp annotate init")
-        if store.is_sqlite:
-            with contextlib.suppress(OSError):  # another user's file, or no file modes
-                Path(store.name).chmod(0o600)
         with store.begin_write(lock=True) as db:
             is_study = inspect(db.connection()).has_table("study")
             version = db.scalar(select(StudyRow.version)) if is_study else None
@@ -151,6 +148,9 @@ def open_store(study: Study) -> Store:
                     what = f"`{name}` is {config[name]!r:.60} in the study file, {there}"
                     raise AnnotationError(f"{what}; change it back, or set a new `database`")
             row.config = config
+        if store.is_sqlite:
+            with contextlib.suppress(OSError):  # another user's file, or no file modes
+                Path(store.name).chmod(0o600)
     except BaseException:
         store.close()
         raise

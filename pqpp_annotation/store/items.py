@@ -95,7 +95,7 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
         for number, item in enumerate(new, first)
     )
     shown = (
-        {"item_id": number, "position": index, **asdict(image)}
+        {"item_id": number, "position": index, **image}
         for number, item in enumerate(new, first)
         for index, image in enumerate(item.images)
     )

@@ -30,10 +30,9 @@ _HELD = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
 TAKES_PLACE = and_(or_(Assignment.state == "done", _HELD), Assignment.person_id.not_in(_NO_PLACE))
 """The condition that an assignment occupies one of its item's places at the time `now`."""
 
-_TAKEN = select(func.count()).where(
-    Assignment.item_id == bindparam("item"),
-    Assignment.person_id != bindparam("person"),
-    TAKES_PLACE,
+_TAKERS = select(func.count()).where(TAKES_PLACE)
+_TAKEN = _TAKERS.where(
+    Assignment.item_id == bindparam("item"), Assignment.person_id != bindparam("person")
 )
 _CONTENT = (
     select(Item.prompt, Item.purpose, Item.detail, ItemImage.id, *Asset.__table__.c)
@@ -42,8 +41,12 @@ _CONTENT = (
     .join(Asset)
     .where(Item.id == bindparam("item"))
 )
-_BY_ID = select(*Assignment.__table__.c).where(Assignment.id == bindparam("id"))
+_COLUMNS = Assignment.__table__.c
+_OWN = Assignment.person_id == bindparam("person")
+_BY_ID = select(*_COLUMNS).where(Assignment.id == bindparam("id"))
 _LOCKED = _BY_ID.with_for_update()
+_TRAINING = select(*_COLUMNS).join(Item).where(_OWN, Item.purpose == "training")
+_OPEN = select(*_COLUMNS).where(_OWN, Assignment.state == "open").order_by(Assignment.position)
 _CHANGE = update(Assignment).where(Assignment.id == bindparam("assignment"))
 _ANSWERS = select(Answer.item_image_id, Answer.value).where(
     Answer.assignment_id == bindparam("assignment"), Answer.current
@@ -142,13 +145,6 @@ def has_free_place(db: Transaction, person: Person, assignment: Row) -> bool:
     return taken < db.study.people_per_item
 
 
-_TRAINING = (
-    select(*Assignment.__table__.c)
-    .join(Item)
-    .where(Assignment.person_id == bindparam("person"), Item.purpose == "training")
-)
-
-
 @dataclass(frozen=True)
 class TrainingState:
     """A person's progress in the training round.
@@ -172,29 +168,22 @@ class TrainingState:
 def get_training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return a person's progress in the training round, which owners and control members skip."""
     person = get_person(db, person_id)
-    available = len(db.get_item_order(person_id, "training"))
-    total = _count_try_items(db, available)
-    tries = min(db.study.training.tries, available // total) if total else 0
-    tries_left = max(tries - person.training_tries, 0)
+    total, left = _get_tries(db, person)
     if person.trained is not None or not total or person.role not in ("annotator", "trial"):
-        return TrainingState(0, total, 0, tries_left, True)
-    items = get_try_items(db, person)
-    done = [row for row in db.run(_TRAINING, person=person_id) if row.state == "done"]
-    done = [row for row in done if row.item_id in items]
+        return TrainingState(0, total, 0, len(left), True)
+    items = left[0] if left else []
+    begun = db.run(_TRAINING, person=person_id)
+    done = [row for row in begun if row.state == "done" and row.item_id in items]
     right = sum(_get_feedback(db, row)[0] for row in done)
-    return TrainingState(len(done), total, right, tries_left, False)
+    return TrainingState(len(done), total, right, len(left), False)
 
 
-def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
-    """Return the ids of the training items in a person's current try; each try has other items."""
-    order = db.get_item_order(person.id, "training")
-    total = _count_try_items(db, len(order))
-    return order[person.training_tries * total :][:total]
-
-
-def _count_try_items(db: Transaction, available: int) -> int:
-    rules = db.study.training
-    return min(available, rules.items or max(1, available // rules.tries))
+def _get_tries(db: Transaction, person: Person) -> tuple[int, list[list[int]]]:
+    """Return the number of training items per try, and the ids of those of each try left."""
+    order, rules = db.get_item_order(person.id, "training").tolist(), db.study.training
+    total = min(len(order), rules.items or max(1, len(order) // rules.tries))
+    tries = min(rules.tries, len(order) // total) if total else 0
+    return total, [order[n * total :][:total] for n in range(person.training_tries, tries)]
 
 
 @reads
@@ -246,13 +235,7 @@ MOST_OPEN = 5
 """Maximum number of open items per person: the one on the page, and some loaded ahead in case the
 connection fails."""
 
-_OWN = Assignment.person_id == bindparam("person")
 _WORK = select(func.count()).join_from(Assignment, Item).where(_OWN, Item.purpose != "training")
-_OPEN = (
-    select(*Assignment.__table__.c)
-    .where(_OWN, Assignment.state == "open")
-    .order_by(Assignment.position)
-)
 _GIVEN = select(Assignment.item_id).where(_OWN, Assignment.state != "expired")
 _PLACE = _WORK.where(Assignment.state.in_(("open", "done")))
 _PAUSED = select(StudyRow.paused)
@@ -265,8 +248,7 @@ _UNSEEN = (Item.done < bindparam("places"), Item.id.not_in(_GIVEN))
 _FREE = select(Item.id).where(
     Item.id.in_(bindparam("part", expanding=True)),
     *_UNSEEN,
-    select(func.count()).where(Assignment.item_id == Item.id, TAKES_PLACE).scalar_subquery()
-    < bindparam("places"),
+    _TAKERS.where(Assignment.item_id == Item.id).scalar_subquery() < bindparam("places"),
 )
 # The first end of others' reservations of items that the person has not seen.
 _RESERVED = (
@@ -287,12 +269,8 @@ _PROGRESS = _WORK.with_only_columns(
     func.count().filter(_CLOSED, Item.purpose == "control"),
     func.count().filter(_CLOSED, Item.purpose == "work", Item.done < bindparam("places")),
 )
-_NEW = insert(Assignment).returning(*Assignment.__table__.c)
-_AGAIN = (
-    update(Assignment)
-    .where(Assignment.id == bindparam("assignment"))
-    .returning(*Assignment.__table__.c)
-)
+_NEW = insert(Assignment).returning(*_COLUMNS)
+_AGAIN = _CHANGE.returning(*_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -352,7 +330,8 @@ def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> S
         assignment = _reserve_work_item(db, person, after)
     elif training.tries_left and person.stopped is None:
         begun = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
-        left = (n for n in get_try_items(db, person) if n not in begun or begun[n].state != "done")
+        _, (items, *_) = _get_tries(db, person)
+        left = (n for n in items if n not in begun or begun[n].state != "done")
         if (item_id := next(left, None)) is not None:
             assignment = begun.get(item_id) or _create_reservation(db, person_id, item_id)
     return None if assignment is None else build_shown_item(db, assignment)

@@ -58,8 +58,7 @@ def _get_accuracy(first: NDArray, second: NDArray) -> tuple[float, str]:
     rows = np.column_stack([rows, np.ones(len(rows))])
     fold, predicted = np.r_[: len(first), : len(second)] % _FOLDS, np.zeros(len(rows))
     for number in range(_FOLDS):
-        training = rows[fold != number]
-        weights = np.linalg.lstsq(training, side[fold != number])[0]
+        weights = np.linalg.lstsq(rows[fold != number], side[fold != number])[0]
         predicted[fold == number] = rows[fold == number] @ weights
     is_right = predicted * side > 0
     right = (is_right[side > 0].mean() + is_right[side < 0].mean()) / 2

@@ -140,6 +140,7 @@ class Copies:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._new: list[str] = []
+        self._missing = [one for one in (folder, *folder.parents) if not one.exists()]
 
     def get_path(self, shown: str) -> Path:
         """Return the path of a copy by its hash."""
@@ -164,7 +165,7 @@ class Copies:
         """Delete the copies that this object has written, and folders that are then empty."""
         for shown in self._new:
             self.get_path(shown).unlink(missing_ok=True)
-        for folder in (*{self.get_path(shown).parent for shown in self._new}, self._folder):
+        for folder in (*{self.get_path(shown).parent for shown in self._new}, *self._missing):
             with contextlib.suppress(OSError):  # not empty
                 folder.rmdir()
 
@@ -208,9 +209,8 @@ def copy_images(
                 checked |= zip(batch, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:
-            more = f"; and {len(faults) - _TOLD} more" if faults[_TOLD:] else ""
-            faults_text = "; ".join(faults[:_TOLD])
-            raise AnnotationError(f"{faults_text}{more}; correct the table or replace the images")
+            told = faults[:_TOLD] + [f"and {len(faults) - _TOLD} more"] * bool(faults[_TOLD:])
+            raise AnnotationError(f"{'; '.join(told)}; correct the table or replace the images")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.remove_new_copies()

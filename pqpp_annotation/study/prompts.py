@@ -32,24 +32,18 @@ _Locator = Callable[[_Row], str]
 
 
 @dataclass(frozen=True, slots=True)
-class NewImage:
-    """An image of a new item, as the table of prompts names it."""
-
-    sha256: str
-    image: str
-    model: str
-    is_reference: bool
-
-
-@dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to add to the database; the fields are those of `store.tables.Item`."""
+    """An item to add to the database; the fields are those of `store.tables.Item`.
+
+    Attributes:
+        images: `sha256`, `image`, `model` and `is_reference` of each `store.tables.ItemImage`.
+    """
 
     prompt_id: str
     part: int
     prompt: str
     purpose: str
-    images: tuple[NewImage, ...]
+    images: tuple[Mapping[str, Any], ...]
     expected: dict[str, Any] = field(default_factory=dict)
     detail: dict[str, Any] = field(default_factory=dict)
 
@@ -193,12 +187,12 @@ def _make_item(
                 raise AnnotationError(f"{locate(row)}: {what}; mark all of them or none")
     purpose = next((name for name in _PURPOSES if _has_flag(first, name)), "work")
     images = tuple(
-        NewImage(
-            sha256_of[row["image"]],
-            row["image"],
-            row.get("model", ""),
-            _has_flag(row, "reference") or row.get("model") == REFERENCE,
-        )
+        {
+            "sha256": sha256_of[row["image"]],
+            "image": row["image"],
+            "model": row.get("model", ""),
+            "is_reference": _has_flag(row, "reference") or row.get("model") == REFERENCE,
+        }
         for row in rows
     )
     about_image, expected = study.kind.about_image, {}
@@ -276,17 +270,16 @@ def make_study(
             by_model: dict[str, list[CheckedImage]] = {}
             by_hash = {image.sha256: image for image in images}
             for one in (one for item in items for one in item.images):
-                if one.model and not one.is_reference:
-                    by_model.setdefault(one.model, []).append(by_hash[one.sha256])
+                if one["model"] and not one["is_reference"]:
+                    by_model.setdefault(one["model"], []).append(by_hash[one["sha256"]])
             if warning := find_model_leak(by_model, get_copies(study)):
                 logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", warning)
             try:
                 create_store(study, items, images, is_first=True)
                 write_file(target, _format_yaml(study))
-            except AnnotationError:  # the database may be another study's
-                raise
-            except BaseException:
-                drop_store(study)
+            except BaseException as error:
+                if not isinstance(error, AnnotationError):  # the database may be another study's
+                    drop_store(study)
                 raise
     return read_study(target)
 

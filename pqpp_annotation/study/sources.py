@@ -32,13 +32,15 @@ def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
     paths = {url: folder / hash_parts([url])[:32] for url in urls}
     if not paths:
         return {}
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         reasons = list(pool.map(_download, paths.items()))
     faults = [fault for fault in reasons if fault]
     if faults:
         with contextlib.suppress(OSError):  # not empty: downloaded images stay for the next try
-            folder.rmdir()
+            for one in missing:
+                one.rmdir()
         more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
         raise AnnotationError(f"{faults[0]}{more}; try again, or correct the table")
     return paths

@@ -216,7 +216,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     """
     target = expand(path)
     hint = "; create a study file with pqpp annotate init"
-    settings = read_yaml(target, hint, hint, AnnotationError)
+    settings = read_yaml(target, hint, AnnotationError)
     try:
         return parse_study(settings, target.parent)
     except AnnotationError as error:

@@ -63,7 +63,7 @@ def _restore_copy(visit: Here, image: Asset) -> tuple[bytes, str]:
     path, content = visit.study.root / image.location, b""
     copy: CheckedImage | str = "the image is missing or has changed; restore the file"
     with contextlib.suppress(OSError):
-        content = path.read_bytes()
+        content = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(content).hexdigest() == image.sha256:
         copy = copy_image(content, image.location, visit.study, visit.site.copies)
     if isinstance(copy, str):

@@ -100,8 +100,7 @@ def _add_error_handlers(app: FastAPI) -> None:
     def handle_http_error(request: Request, error: HTTPException) -> Response:
         path, line = PageRequest(request).path, str(error.detail)
         if error.status_code == 401 and request.method == "GET" and not path.startswith("/api/"):
-            page = (error.headers or {}).get("X-Page", "/sign-in")
-            return PageRequest(request).redirect(page)
+            return PageRequest(request).redirect((error.headers or {}).get("X-Page", "/sign-in"))
         if line == "Not Found":
             line = gettext_noop("This page does not exist.")
         response = respond(request, error.status_code, line)

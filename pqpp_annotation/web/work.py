@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Form
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.kinds import ShownItem
@@ -73,22 +73,21 @@ def get_session_token(visit: Here) -> dict[str, str]:
 
 
 @pages.post("/api/next")
-def get_next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
+def get_next_task(
+    visit: Here, after: Annotated[int | None, Body(embed=True)] = None
+) -> dict[str, Any]:
     """Reserve and return the next item, or the one after an assignment."""
     with visit.store.begin_write(lock=True) as db:
         person = visit.get_verified_person(db)
-        state = _get_page_data(visit, db, person, work.reserve_item(db, person.id, after=after))
-    return JSONResponse(state)
+        return _get_page_data(visit, db, person, work.reserve_item(db, person.id, after=after))
 
 
 @pages.get("/api/tasks/{assignment}")
-def get_earlier_task(visit: Here, assignment: int) -> Response:
+def get_earlier_task(visit: Here, assignment: int) -> dict[str, Any]:
     """Return an item assigned to the person."""
     with visit.store.begin_read() as db:
         person = visit.get_consenting_person(db)
-        return JSONResponse(
-            _get_page_data(visit, db, person, work.get_item(db, person.id, assignment))
-        )
+        return _get_page_data(visit, db, person, work.get_item(db, person.id, assignment))
 
 
 @pages.get("/api/feedback/{assignment}")
@@ -108,7 +107,7 @@ def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
 
 
 @pages.post("/api/answers")
-def receive_answer(visit: Here, sent: AnswerBody) -> Response:
+def receive_answer(visit: Here, sent: AnswerBody) -> dict[str, bool]:
     """Save an answer and return whether its item is complete."""
 
     def read_from_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
@@ -120,7 +119,7 @@ def receive_answer(visit: Here, sent: AnswerBody) -> Response:
         is_complete = save_answer(db, person.id, *about, read_from_page)
     if is_complete:
         visit.site.monitor.reopen_places_if_due()
-    return JSONResponse({"saved": True, "complete": is_complete})
+    return {"saved": True, "complete": is_complete}
 
 
 @pages.post("/api/skip")

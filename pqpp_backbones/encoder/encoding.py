@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
+from tqdm.auto import tqdm
 
 from pqpp_backbones.encoder.pretrained import get_max_length
 from pqpp_backbones.encoder.tokens import batch_by_length, encode
@@ -95,11 +96,8 @@ def _run_batches(
     outputs = np.empty((len(encoded), *shape), np.float32)
     device = next(model.parameters()).device
     batches = batch_by_length([len(row) for row in encoded], batch_size)
-    if progress:
-        from tqdm.auto import tqdm
-
-        batches = tqdm(batches, desc="encoding", unit=f" x {batch_size} prompts")
-    for batch in batches:
+    unit = f" x {batch_size} prompts"
+    for batch in tqdm(batches, "encoding", unit=unit, disable=not progress):
         inputs = to_batch([encoded[i] for i in batch], pad_id)
         check_token_ids(inputs["input_ids"], model)
         inputs = {name: tensor.to(device) for name, tensor in inputs.items()}

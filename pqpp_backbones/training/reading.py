@@ -4,7 +4,6 @@ import contextlib
 import errno
 from collections.abc import Iterator
 
-from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.atomic_write import convert_write_errors, find_full_disk_errno
 from pqpp_files.errors import PqppError, describe
 from pqpp_hub.reasons import find_hub_reason
@@ -29,7 +28,7 @@ def explain_load_errors(dataset: str, remedy: str) -> Iterator[None]:
     except PqppError:
         raise
     except Exception as error:
-        if isinstance(error.__cause__, BenchmarkError):
+        if isinstance(error.__cause__, PqppError):
             raise error.__cause__ from None
         if find_full_disk_errno(error):
             with convert_write_errors(datasets.config.HF_DATASETS_CACHE):

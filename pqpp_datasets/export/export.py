@@ -21,14 +21,16 @@ def export(
     folder: str | Path,
     data_dir: str | None = None,
     options: Mapping[str, str] | None = None,
+    overwrite: bool = True,
 ) -> dict[tuple[str, str], int]:
     """Write configurations of one benchmark into a folder.
 
     Args:
         configs: Configurations, such as `conqa` and `conqa-candidates`; the first is the default.
-        folder: The output folder; an older export in it is replaced if there are no other files.
+        folder: The output folder.
         data_dir: The folder of the published files; default: download them.
         options: Further options of `load_dataset`, for the configurations that accept them.
+        overwrite: Whether to replace an older export, if there are no other files in the folder.
 
     Returns:
         Number of rows by (configuration, split).
@@ -52,7 +54,7 @@ def export(
         names = ", ".join(configs)
         raise BenchmarkError(f"no option {untaken[0]!r} of {names} (options: {allowed}); remove it")
     register()
-    with replace_folder(Path(folder), (), True) as temp_path:
+    with replace_folder(Path(folder), (), overwrite) as temp_path:
         targets, rows, releases = {}, {}, {}
         listed: dict[str, list[dict]] = {}
         for config in configs:

@@ -9,6 +9,7 @@ called moderate) and 0.5.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -114,23 +115,19 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
     """Return the number of images that each annotator shares with members, and the kappas."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
-    judged = np.isin(votes.item, votes.item[votes.control])
-    rows = np.flatnonzero(~votes.control & judged)
-    rows = rows[np.argsort(votes.annotator[rows], kind="stable")]
-    annotators, starts = np.unique(votes.annotator[rows], return_index=True)
-    kappas: dict[int, dict[str, float]] = {number: {} for number in annotators.tolist()}
+    columns = {"annotator": votes.annotator, "item": votes.item, "value": votes.value}
+    rows: Any = pd.DataFrame(columns)
+    members, others = rows[votes.control], rows[~votes.control]
+    others = others[others["item"].isin(members["item"])]
     is_ordered = votes.scale.level != "nominal" and votes.scale.name != "pqpp"
     weights = "quadratic" if is_ordered else None
-    for member in np.unique(votes.annotator[votes.control]):
-        of_member = votes.control & (votes.annotator == member)
-        theirs = np.full(len(votes.first), np.nan)
-        theirs[votes.item[of_member]] = votes.value[of_member]
-        for number, some in zip(kappas, np.split(rows, starts[1:]), strict=False):
-            some = some[~np.isnan(theirs[votes.item[some]])]
-            if len(some):
-                kappa = cohen_kappa(votes.value[some], theirs[votes.item[some]], weights).statistic
-                kappas[number][votes.annotator_names[member]] = kappa
-    return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
+    kappas: dict[int, dict[str, float]] = {}
+    for member, theirs in members.groupby("annotator"):
+        pairs = others.merge(theirs, on="item", suffixes=("", "_of_member"))
+        for number, both in pairs.groupby("annotator"):
+            kappa = cohen_kappa(both["value"], both["value_of_member"], weights).statistic
+            kappas.setdefault(number, {})[votes.annotator_names[member]] = kappa
+    return np.bincount(others["annotator"], minlength=len(votes.annotator_names)), kappas
 
 
 def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
@@ -153,9 +150,6 @@ def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = 
     rank[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
     rows = np.flatnonzero(kept & (rank[votes.annotator] >= 0))
     if len(rows) and any(annotator.kappas for annotator in annotators):
-        # Pairs are sorted by prompt, then by rank.
-        pair = votes.prompt[rows] * len(rank) + rank[votes.annotator[rows]]
-        pairs, number = np.unique(pair, return_inverse=True)
-        place = pd.Series(pairs).groupby(pairs // len(rank)).cumcount().to_numpy()
-        rows = rows[place[number] < best]
+        ranks = pd.Series(rank[votes.annotator[rows]]).groupby(votes.prompt[rows])
+        rows = rows[ranks.rank("dense").to_numpy() <= best]
     return rows[np.lexsort((rank[votes.annotator[rows]], votes.item[rows]))]

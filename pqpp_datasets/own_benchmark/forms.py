@@ -26,7 +26,6 @@ from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_label, parse_labels
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
-from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.names import did_you_mean, find_close_names, pluralize
 from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
@@ -232,7 +231,6 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table = _read_wide_table(kind, path, needed[0], options)
         else:
             table = _read_table(path, kind, needed, options, nested="label")
-            _unpack_lists(table)
             if KEY in table.rows:
                 _convert_list_keys(table, options)
     elif kind == "rankings" and options.models:
@@ -437,23 +435,6 @@ def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> 
     if not options.questions:
         table.rows[role] = table.rows[COLUMN]
     return table
-
-
-def _unpack_lists(table: LongTable) -> None:
-    """Expand cells with JSON lists of votes, such as [1, 0.5], to one row per vote."""
-    cells = table.rows["label"].cat
-    is_list = [text.lstrip().startswith("[") for text in cells.categories]
-    if KEY in table.rows or not all(is_list):
-        return
-    name = table.get_column("label")
-    lists = [parse_json(text, name, BenchmarkError) for text in cells.categories]
-    votes = [[_to_text(vote) for vote in lists[code]] for code in cells.codes]
-    each = np.repeat(np.arange(len(votes)), [*map(len, votes)])
-    indices = [str(index) for some in votes for index in range(len(some))]
-    table.rows = table.rows.iloc[each].reset_index(drop=True)
-    columns = {"label": [*itertools.chain(*votes)], PLACE: indices, KEY: [""] * len(each)}
-    for role, texts in columns.items():
-        table.rows[role] = make_column(np.arange(len(each)), texts)
 
 
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:

@@ -23,7 +23,7 @@ from pqpp_datasets.target_columns import make_model_slug
 from pqpp_files.errors import PqppError, describe, is_out_of_memory
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import hash_parts
-from pqpp_files.paths import expand, join_inside, resolve, walk_files
+from pqpp_files.paths import expand, join_inside, walk_files
 from pqpp_hub.pull import use_cache_if_unreachable
 from pqpp_hub.reasons import find_hub_reason
 
@@ -129,7 +129,6 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         ['a red cat']
     """
     import datasets
-    from huggingface_hub.constants import HF_HUB_CACHE
 
     folder = Path(source)
     if folder.is_dir():
@@ -142,9 +141,8 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         digest = hash_parts([f"{part}\0" for part in state])
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
         options.setdefault("cache_dir", str(cache))
-        hub = resolve(HF_HUB_CACHE)  # its folders contain links within it
-        root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
-        _refuse_outside_files(folder, root)
+        root = folder.absolute()
+        _refuse_outside_files(folder)
         named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
         with _convert_load_errors(source):
             builder = datasets.load_dataset_builder(source, subset, **named)
@@ -175,12 +173,12 @@ def _convert_load_errors(source: str) -> Iterator[None]:
         raise BenchmarkError(f"dataset {source} {fault}") from None
 
 
-def _refuse_outside_files(folder: Path, root: Path) -> None:
+def _refuse_outside_files(folder: Path) -> None:
     """Raise an error if a folder's card names files elsewhere, before `datasets` reads them."""
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     for path in filter(Path.is_file, (folder / "README.md", folder / ".huggingface.yaml")):
-        text = join_inside(root, path.absolute()).read_text("utf-8", "replace")
+        text = join_inside(folder, path.name).read_text("utf-8", "replace")
         block = REGEX_YAML_BLOCK.search(text)
         facts = parse_yaml(block[2] if block else text * (path.suffix == ".yaml"), str(path))
         listed = facts.get("configs") if isinstance(facts, dict) else None

@@ -229,8 +229,8 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
         flagged = [
-            {"name": voters[index], "place": index, "flag": facts.shared.reasons[index]}
-            for index in np.flatnonzero(facts.shared.votes).tolist()
+            {"name": voters[index], "place": index, "flag": facts.reasons[index]}
+            for index in np.flatnonzero(facts.votes).tolist()
         ]
         flagged.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
     return render_page(

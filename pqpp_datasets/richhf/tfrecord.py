@@ -89,7 +89,7 @@ def parse_example(data: bytes) -> dict[str, list]:
 @functools.cache
 def _import_libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
     """Return the CRC function, the class `tf.train.Example`, and its parsing error."""
-    with require_extra("RichHF-18K", "richhf"):
+    with require_extra("reading RichHF-18K", "richhf"):
         import google_crc32c
         from google.protobuf import descriptor_pb2, message, message_factory, text_format
     messages = Path(__file__).with_name("example.txt").read_text("utf-8")

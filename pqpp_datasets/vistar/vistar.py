@@ -112,7 +112,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
 
 @functools.cache
 def _get_parser():
-    with require_extra("VISTAR's prompts", "vistar"):
+    with require_extra("reading VISTAR's prompts", "vistar"):
         from lark import Lark
 
     grammar = Path(__file__).with_name("structured_prompt.lark").read_text("utf-8")

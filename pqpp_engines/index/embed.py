@@ -17,7 +17,7 @@ from pqpp_feedback.assess.pictures import list_images
 from pqpp_files.errors import FileError, describe
 from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.paths import expand
+from pqpp_files.paths import expand, join_inside
 from pqpp_files.shards import ERROR, MANIFEST, find_shards, get_texts
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class EmbeddingJob:
         elif good:
             for row in good:  # one at a time, so that a bad one ends no batch
                 try:
-                    path = expand(self.image_dir or "") / texts[row]
+                    path = join_inside(self.image_dir or "", texts[row])
                     vectors[row] = self.encoder.embed_images([path], 1)[0].tolist()
                 except FileError as error:
                     faults[row] = f"the image cannot be read: {describe(error, named=False)}"
@@ -106,14 +106,14 @@ def read_embedding_shards(
     """
     path = expand(folder)
     try:
-        manifest = read_json(path / MANIFEST)
+        manifest = read_json(join_inside(path, MANIFEST))
         settings, wanted = dict(manifest["settings"]), len(manifest["shards"])
         if settings["job"] != "embed":
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
         raise EngineError(f"{folder}: not written by pqpp search embed; choose another") from None
-    shards = find_shards(str(path / "part-*.parquet"))
+    shards = find_shards(str(path))
     if (there := len({made.path for made in shards})) < wanted:
         raise EngineError(f"{folder} has {there} of {wanted} shards; finish the embedding first")
     parts: list[NDArray[np.float32]] = []

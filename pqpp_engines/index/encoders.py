@@ -71,8 +71,7 @@ class ImageTextEncoder:
         )
         self._network, self._processor = loaded.model, loaded.processor
         self.device, self.at_once = loaded.device, loaded.max_batch
-        is_folder = expand(full).is_dir()
-        self.model = Path(full).name if is_folder else loaded.identity.name
+        self.model = Path(full).name if expand(full).is_dir() else loaded.identity.name
         self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
             raise EngineError(f"{model} has no image features; choose a model such as CLIP")

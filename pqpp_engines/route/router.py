@@ -184,8 +184,9 @@ class Router:
         decided = self.decide([texts[index] for index in left], account)
         decisions = dict(zip(left, decided, strict=True))
         costs = {route.name: route.cost for route in self.routes}
-        money = costs, self.rule, account
-        return answer_prompts(decisions, texts, functions, *money, diary, workers, progress)
+        return answer_prompts(
+            decisions, texts, functions, costs, self.rule, account, diary, workers, progress
+        )
 
     def save_pretrained(self, folder: str | os.PathLike[str], overwrite: bool = True) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied.

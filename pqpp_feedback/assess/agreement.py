@@ -76,20 +76,6 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
     return HumanAnswers(answers)
 
 
-def match_answers(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
-    """Return the rows whose images people have rated, and their answers.
-
-    Example:
-        >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
-        >>> known, answers = match_answers(rows, HumanAnswers({("b",): False}))
-        >>> [row["image"] for row in known], answers
-        (['b'], [False])
-    """
-    pairs = [(row, people.find(row)) for row in rows]
-    known = [(row, answer) for row, answer in pairs if answer is not None]
-    return [row for row, _ in known], [answer for _, answer in known]
-
-
 FIGURES = ("n", "people", "automated", "bias", "accuracy", "kappa", "f1_true", "f1_false")
 
 
@@ -296,23 +282,27 @@ def compare_with_people(
     """
     by_routine: dict[str, list[Row]] = {}
     for row in rows:
-        if _get_score(row) is not None:
-            by_routine.setdefault(row["routine"] or "score", []).append(row)
-    judged = {name: match_answers(some, people) for name, some in by_routine.items()}
-    if not any(answers for _, answers in judged.values()):
+        score = row["verdict"] if row["score"] is None else row["score"]
+        if score is not None:
+            known = {**row, "score": float(score), "people": people.find(row)}
+            by_routine.setdefault(row["routine"] or "score", []).append(known)
+    judged = {
+        name: [row for row in some if row["people"] is not None]
+        for name, some in by_routine.items()
+    }
+    if not any(judged.values()):
         raise FeedbackError("no image with a score or verdict has a human answer; check the names")
     tables = []
     for column in ("task", "generator"):
         lines = []
-        for name, (some, answers) in judged.items():
-            pairs = list(zip(some, answers, strict=True))
+        for name, some in judged.items():
             for group in (None, *sorted({row[column] for row in some if row[column]})):
-                those = [pair for pair in pairs if group in (None, pair[0][column])]
+                those = [row for row in some if group in (None, row[column])]
                 lines.append({"routine": name, column: group or "all", **_summarise(those)})
         about = f"agreement_by_{column}", f"Agreement by {column}"
         tables.append(ResultTable(*about, ["routine", column, *FIGURES, "rank"], lines))
-    enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
-    saved = [{"routine": name, **_measure_savings(by_routine[name], people)} for name in enough]
+    enough = [name for name, some in judged.items() if len(some) >= FEWEST]
+    saved = [{"routine": name, **_measure_savings(by_routine[name])} for name in enough]
     if enough:
         tables.append(ResultTable("saved", "Votes that scores save", list(saved[0]), saved))
     left_out = sorted(set(judged) - set(enough))
@@ -320,26 +310,20 @@ def compare_with_people(
     return tables, [*HOW_TO_READ[: 1 + bool(enough)], *([fewer] if left_out else [])]
 
 
-def _get_score(row: Row) -> float | None:
-    value = row["score"] if row["score"] is not None else row["verdict"]
-    return None if value is None else float(value)
-
-
-def _summarise(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
+def _summarise(judged: Sequence[Row]) -> dict[str, Any]:
     """Return the agreement of verdicts, if there are any, and the rank correlation of scores."""
-    pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
+    pairs = [(row["verdict"], row["people"]) for row in judged if row["verdict"] is not None]
     figures = compute_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
-    scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)
-    tau = kendall_qpp(scores, np.array(answers, float)) if len(set(answers)) > 1 else None
-    rank = None if tau is None or not np.isfinite(tau["kendall_qpp"]) else tau["kendall_qpp"]
+    scores, answers = (np.array([row[n] for row in judged], float) for n in ("score", "people"))
+    tau = kendall_qpp(scores, answers)["kendall_qpp"] if len(set(answers)) > 1 else np.nan
+    rank = tau if np.isfinite(tau) else None
     return {name: figures.get(name) for name in FIGURES} | {"rank": rank}
 
 
-def _measure_savings(rows: Sequence[Row], people: HumanAnswers) -> dict[str, Any]:
+def _measure_savings(rows: Sequence[Row]) -> dict[str, Any]:
     """Return people's mean answer, estimated with and without the scores of unrated images."""
-    said = map(people.find, rows)
-    answers = np.array([np.nan if answer is None else float(answer) for answer in said])
-    scores, is_judged = np.array([_get_score(row) for row in rows]), np.isfinite(answers)
+    scores, answers = (np.array([row[n] for row in rows], float) for n in ("score", "people"))
+    is_judged = np.isfinite(answers)
     truth, own, others = answers[is_judged], scores[is_judged], scores[~is_judged]
     # If people have judged all images, the scores add nothing.
     options = (others,) if len(others) else (own, 0.95, 0.0)

@@ -1,6 +1,5 @@
 """Find generated images and their prompts in a folder, and open the images."""
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -224,12 +223,20 @@ def open_picture(path: str | Path | bytes) -> Any:
     return image
 
 
+def open_or_explain(picture: Picture) -> Any:
+    """Return the opened image of a picture, or the reason why it cannot be assessed."""
+    if picture.problem:
+        return f"the image {picture.problem}"
+    try:
+        return open_picture(picture.content or picture.path)
+    except FeedbackError as error:
+        return str(error)
+
+
 def open_pictures(pictures: Iterable[Picture]) -> Iterator[tuple[Any, Picture]]:
     """Yield each picture that can be assessed, with its opened image before it."""
-    for picture in pictures:
-        with contextlib.suppress(FeedbackError):
-            if not picture.problem:
-                yield open_picture(picture.content or picture.path), picture
+    opened = ((open_or_explain(picture), picture) for picture in pictures)
+    return (pair for pair in opened if not isinstance(pair[0], str))
 
 
 def _is_image(path: Path) -> bool:

@@ -20,7 +20,7 @@ import pyarrow.parquet
 from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess import verdicts as stored
 from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, get_settings
-from pqpp_feedback.assess.pictures import Picture, find_images, open_picture
+from pqpp_feedback.assess.pictures import Picture, find_images, open_or_explain
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
@@ -171,23 +171,13 @@ def assess_rows(
     """Yield one row per image and assessor, in the order of the images."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
-        opened = [_open_or_explain(picture) for picture in some]
+        opened = [open_or_explain(picture) for picture in some]
         pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
         judged = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
         for picture, image in zip(some, opened, strict=True):
             for assessor, verdicts in zip(assessors, judged, strict=True):
                 unseen = (None, Verdict(None, None, image)) if isinstance(image, str) else None
                 yield make_row(picture, assessor, *(unseen or next(verdicts)))
-
-
-def _open_or_explain(picture: Picture) -> Any:
-    """Return the opened image, or the reason why it cannot be assessed."""
-    if picture.problem:
-        return f"the image {picture.problem}"
-    try:
-        return open_picture(picture.content or picture.path)
-    except FeedbackError as error:
-        return str(error)
 
 
 def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:

@@ -140,8 +140,7 @@ class Checkpoint(dict):
             state |= {f"{new}.weight".format(name): weight, f"{new}.bias".format(name): bias}
         # The names of norms vary; their scales are the tensors with three dimensions.
         scales = [value for value in self.select(old).values() if value.ndim == 3]
-        norms = enumerate(scales)
-        return state | {f"{norm}.weight".format(i): scale.flatten() for i, scale in norms}
+        return state | {f"{norm}.weight".format(i): s.flatten() for i, s in enumerate(scales)}
 
     def rename_vit(self) -> "Checkpoint":
         """Return the weights of the image tower, with pqpp's names."""

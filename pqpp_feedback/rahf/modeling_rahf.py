@@ -236,8 +236,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
 
     def embed_images(self, pixel_values: torch.Tensor) -> torch.Tensor:
         """Return image tokens of the T5's width, `(batch, tokens, size)`."""
-        tokens = self.vision_model(pixel_values=pixel_values).last_hidden_state
-        return self.projection(tokens)
+        return self.projection(self.vision_model(pixel_values=pixel_values).last_hidden_state)
 
     def encode(
         self, image_tokens: torch.Tensor, input_ids: torch.Tensor, mask: torch.Tensor | None = None
@@ -254,8 +253,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         """
         words = self.text_model.get_input_embeddings()(input_ids)
         mask = torch.ones_like(input_ids) if mask is None else mask
-        seen = mask.new_ones(image_tokens.shape[:2])
-        mask = torch.cat([seen, mask], dim=1)
+        mask = torch.cat([mask.new_ones(image_tokens.shape[:2]), mask], dim=1)
         joint = torch.cat([image_tokens, words.to(image_tokens.dtype)], dim=1)
         encoder = self.text_model.get_encoder()
         return encoder(inputs_embeds=joint, attention_mask=mask).last_hidden_state, mask

@@ -161,17 +161,16 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
 def _get_accuracy(values: Sequence[Sequence[float]], preferred: Sequence[int]) -> dict[str, Any]:
     if not values:
         return {"pairs": 0, "equal scores": 0, "no preference": 0}
-    strict, half = (
-        pairwise_accuracy(values, preferred, score_ties=ties) for ties in ("wrong", "half")
-    )
+    found = pairwise_accuracy(values, preferred, score_ties="wrong")
     names = {"pairs": "n", "equal scores": "n_score_ties", "no preference": "n_ties"}
-    counts = {column: strict[name] for column, name in names.items()}
-    if not strict["n"]:
+    counts = {column: found[name] for column, name in names.items()}
+    if not found["n"]:
         return counts
-    right = round(strict["pairwise_accuracy"] * strict["n"])
-    rate = match_rate([1] * right + [0] * (int(strict["n"]) - right))
+    right = round(found["pairwise_accuracy"] * found["n"])
+    rate = match_rate([1] * right + [0] * (int(found["n"]) - right))
     accuracy = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
-    return {"accuracy": accuracy, "ties half": half["pairwise_accuracy"], **counts}
+    half = (right + found["n_score_ties"] / 2) / found["n"]
+    return {"accuracy": accuracy, "ties half": half, **counts}
 
 
 def bench_vistar(
@@ -239,7 +238,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     file = expand(path) if path else ROLES_FILE
     remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
     with require_extra("roles", "assess"):
-        roles = read_yaml(file, remedy, "", FeedbackError)
+        roles = read_yaml(file, remedy, FeedbackError)
     return {str(r): _parse_weights(f"{file}: role {r}", given) for r, given in roles.items()}
 
 

@@ -44,5 +44,4 @@ def get_param(picture: Picture, name: str) -> Any:
     pairs = picture.about.get("parameters") or {}
     if not isinstance(pairs, Mapping):
         raise FeedbackError("`parameters` must be a mapping; use Parquet or JSON Lines to store it")
-    values = dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False))
-    return values.get(name)
+    return dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False)).get(name)

@@ -15,6 +15,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, reraise
 from pqpp_files.foreign.packed import read_limited
+from pqpp_files.paths import refuse_pipe
 
 _MOST_BYTES = 1 << 28
 """The largest file that is read whole; the list of a million shards has half this size."""
@@ -54,8 +55,7 @@ def read_bounded(
     Raises:
         PqppError: The file cannot be read, or is larger.
     """
-    if Path(path).is_fifo() and not str(path).startswith("/dev/"):  # as of <(...)
-        raise error(f"{path} is a pipe; name a file")
+    refuse_pipe(path, error)
     with reraise(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
         content = read_limited(file, limit)
     if len(content) > limit:

@@ -10,18 +10,14 @@ _MOST_BYTES, _MOST_DIGITS = 1_000_000, 40
 
 
 def read_yaml(
-    path: str | Path,
-    see: str = "",
-    hint: str = "",
-    error: type[PqppError] = FileError,
-    as_text: bool = False,
+    path: str | Path, see: str = "", error: type[PqppError] = FileError, as_text: bool = False
 ) -> dict[str, Any]:
     r"""Return the settings in a YAML file, by name.
 
     Args:
         path: The file, UTF-8, at most a megabyte.
-        see: The end of the error for a file that is not a mapping, such as "; see X".
-        hint: The end of the error for an unreadable path without a YAML suffix.
+        see: The end of the error for a file that is not a mapping, or an unreadable path without a
+            YAML suffix, such as "; see X".
         error: The error class to raise.
         as_text: Whether to keep all values as text.
 
@@ -35,7 +31,7 @@ def read_yaml(
         >>> read_yaml(path)
         {'name': 'mine', 'seed': 1}
     """
-    hint = "" if Path(path).suffix in (".yaml", ".yml") else hint
+    hint = "" if Path(path).suffix in (".yaml", ".yml") else see
     text = read_bounded(path, _MOST_BYTES, error, f"check the path{hint}")
     content = parse_yaml(text, str(path), error, as_text)
     if not isinstance(content, dict):

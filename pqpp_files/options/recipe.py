@@ -63,9 +63,9 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
     path = flags.pop("config", None)
     place = getattr(sys.modules.get(kind.__module__), "__file__", None)
     recipes = {p.stem: p for p in Path(place).parent.glob("recipes/*.yaml")} if place else {}
-    see = f"; included recipes: {', '.join(sorted(recipes))}" if recipes else ""
-    about = see, f"{see}; `subset` names the data", PqppError
-    written = read_yaml(recipes.get(path, path), *about) if path else {}
+    see = f"; included recipes: {', '.join(sorted(recipes))}" * bool(recipes)
+    see += "; `subset` names the data"
+    written = read_yaml(recipes.get(path, path), see, PqppError) if path else {}
     return build_recipe(kind, {find_option(kind, key): written[key] for key in written} | flags)
 
 

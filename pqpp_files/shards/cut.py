@@ -16,6 +16,7 @@ from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
 from pqpp_files.open_input import Input, get_max_bytes
+from pqpp_files.paths import join_inside
 from pqpp_files.table_formats import SeparatedValues
 
 if TYPE_CHECKING:
@@ -209,6 +210,8 @@ def _list_files(source: str) -> list[str]:
     if not whole:
         what = "contains no Parquet or CSV file" if is_folder else "not found"
         raise FileError(f"{source} {what}; check its name")
+    for name in whole if is_folder and "file" in file_system.protocol else ():
+        join_inside(path, name)
     return [file_system.unstrip_protocol(path) for path in sorted(whole)]
 
 

@@ -1,7 +1,6 @@
 """Check labels of any type, and encode them as integers."""
 
 import itertools
-import numbers
 from typing import Any
 
 import numpy as np
@@ -50,22 +49,16 @@ def to_label_array(name: str, values: Values) -> NDArray[Any]:
 
 
 def _unify_type(name, labels):
-    """Return an object array of labels as an array of their common type."""
-    kinds, fractions = set(map(type, labels)), (float, np.floating)
-
-    def all_are(*allowed):
-        return all(issubclass(kind, allowed) for kind in kinds)
-
-    if all_are(str):
+    """Return an array of strings, or of the widest type of the numbers."""
+    kinds = set(map(type, labels))
+    if all(issubclass(kind, str) for kind in kinds):
         return np.array(labels if kinds == {str} else [*map(str, labels)], dtype=object)
-    if all_are(bool, np.bool_):
-        return np.array(labels, dtype=bool)
-    if all_are(numbers.Integral, np.bool_):
-        return np.array(labels, dtype=np.int64)
-    if not all_are(numbers.Integral, np.bool_, *fractions):
+    array = np.array(labels)
+    types = {"b": bool, "i": np.int64, "u": np.int64, "f": np.float64}
+    if array.dtype.kind not in types:
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise MetricInputError(f"`{name}` must be only text or only numbers; got {came}")
-    return np.array(labels, dtype=np.float64)
+    return array.astype(types[array.dtype.kind])
 
 
 def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
@@ -86,18 +79,11 @@ def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]
         The arrays as integer codes from 0, and the category of each code, in ascending order. Not
         every code occurs in every array.
     """
-    if len({array.dtype for array in arrays}) == 1 and arrays[0].dtype.kind in "iubf":
-        joined = np.concatenate([array.ravel() for array in arrays])
-        distinct, flat = np.unique(joined, return_inverse=True)
-        categories = distinct.tolist()
-    else:
-        # numpy would convert integers to floats; Python compares them exactly.
-        lists = [array.ravel().tolist() for array in arrays]
-        categories = sorted(set(itertools.chain.from_iterable(lists)))
-        number = dict(zip(categories, itertools.count()))
-        flat = np.array([number[label] for own in lists for label in own], dtype=np.intp)
-    parts = np.split(flat.reshape(-1), np.cumsum([array.size for array in arrays])[:-1])
-    return [part.reshape(a.shape) for part, a in zip(parts, arrays, strict=True)], categories
+    lists = [array.ravel().tolist() for array in arrays]
+    categories = sorted(set(itertools.chain.from_iterable(lists)))
+    number = dict(zip(categories, itertools.count()))
+    codes = [np.array([number[label] for label in own], dtype=np.intp) for own in lists]
+    return [own.reshape(a.shape) for own, a in zip(codes, arrays, strict=True)], categories
 
 
 def encode_ids(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
@@ -107,17 +93,9 @@ def encode_ids(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
         The distinct ids in order of first appearance, and each row's index in them.
     """
     labels = as_labels(name, ids, ndim=1)
-    if labels.dtype.kind in "iu":
-        return encode_integers(labels)
-    if labels.dtype != object:
+    if labels.dtype.kind not in "iuO":
         raise MetricInputError(f"`{name}` must be strings or integers; got {labels.dtype}")
-    numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
-    codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
-    return np.fromiter(numbered, dtype=object, count=len(numbered)), codes
-
-
-def encode_integers(ids: Integers) -> tuple[Integers, Integers]:
-    """Encode integers as `encode_ids` does."""
-    distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return distinct[order], np.argsort(order)[codes]
+    rows = labels.tolist()
+    numbered = dict(zip(dict.fromkeys(rows), itertools.count()))
+    codes = np.fromiter(map(numbered.__getitem__, rows), np.intp, len(rows))
+    return np.fromiter(numbered, labels.dtype, len(numbered)), codes

@@ -56,12 +56,12 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
     if statistic not in OF_SQUARES:
         return ""
     if len(y) < LEAST_QUERIES:
-        return f"fewer than {LEAST_QUERIES} queries show too little of long tails; use kendall"
+        return f"fewer than {LEAST_QUERIES} queries are too few to judge long tails; use kendall"
     if has_longer_tails(statistic, a, b, y).mean() <= 0.5:
         return ""
     squares = np.sort(influences * influences)
-    most = f"three queries carry {squares[-3:].sum() / squares.sum():.0%} of the difference"
-    return f"{most}, and the better predictor's errors have the longer tails; use kendall"
+    most = f"three queries carry {squares[-3:].sum() / squares.sum():.0%} of the variance"
+    return f"{most}, and the better predictor's errors have longer tails; use kendall"
 
 
 def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray[np.bool_]:

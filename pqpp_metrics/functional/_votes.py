@@ -95,17 +95,11 @@ def as_votes(name: str, labels: Values) -> tuple[np.ndarray, np.ndarray]:
             -1 and NaN.
     """
     labels = _inputs.as_floats(name, labels, ndim=2, finite=False)
-    with np.errstate(invalid="ignore"):
-        votes = labels.astype(np.int8)
-    known = votes == labels
-    if known.all() and votes.min() >= -1 and votes.max() <= 2:
-        return votes.T.copy(), np.ones(votes.T.shape, dtype=bool)
     present = ~np.isnan(labels)
-    given = np.where(present, labels, 0.0)
-    votes *= present
-    known = (votes == given) & (votes >= -1) & (votes <= 2)
-    if not known.all():
-        row, column = np.argwhere(~known)[0]
-        came = f"got {given[row, column]:g} at [{row}, {column}]"
+    votes = np.where(present, labels, 0.0)
+    is_known = (votes == np.floor(votes)) & (votes >= -1) & (votes <= 2)
+    if not is_known.all():
+        row, column = np.argwhere(~is_known)[0]
+        came = f"got {votes[row, column]:g} at [{row}, {column}]"
         raise MetricInputError(f"`{name}` must be 2, 1, 0 or -1, or NaN if missing; {came}")
-    return votes.T.copy(), present.T.copy()
+    return votes.T.astype(np.int8, order="C"), present.T.copy()

@@ -76,15 +76,15 @@ def bench_runs(
     gaps: list[dict[str, Any]] = []
     notes: list[str] = []
     qrels: dict[str, dict[str, int]] = {}
-    counts = []
+    places: dict[str, slice] = {}
     for query_type in QUERY_TYPES:
-        before = len(qrels)
+        start = len(qrels)
         for row in queries[query_type]:
             labels = zip(row["judgments"]["image_id"], row["judgments"]["label"], strict=True)
             if relevant := {str(image): 1 for image, label in labels if label == 1}:
                 qrels[str(row["query_id"])] = relevant
-        counts.append(len(qrels) - before)
-        if without := len(queries[query_type]) - counts[-1]:
+        places[query_type] = slice(start, len(qrels))
+        if without := len(queries[query_type]) - len(qrels) + start:
             notes.append(f"skipped {without} {query_type} queries without a relevant image")
     for name, run in runs.items():
         answered = {query: run[query] for query in qrels if run.get(query)}
@@ -95,18 +95,19 @@ def bench_runs(
         if silent := len(qrels) - len(answered):
             notes.append(f"{name} has no results for {silent} queries; they count as 0")
         found = evaluate_run(answered, qrels, list(MEASURES), missing="zero")["values"]
-        descriptive, conceptual = (
-            {measure: values[part] for measure, values in found.items()}
-            for part in (slice(counts[0]), slice(counts[0], None))
-        )
-        both = (descriptive, conceptual)
-        for query_type, count, values in zip(QUERY_TYPES, counts, both, strict=True):
-            line: dict[str, Any] = {"run": name, "queries": f"{query_type}, {count}"}
-            for measure, mean in mean_intervals(values).items():
+        for query_type, part in places.items():
+            line: dict[str, Any] = {
+                "run": name,
+                "queries": f"{query_type}, {part.stop - part.start}",
+            }
+            for measure, mean in mean_intervals({n: v[part] for n, v in found.items()}).items():
                 line[MEASURES[measure]] = (mean["mean"], mean["ci_low"], mean["ci_high"])
             rows.append(line)
         for measure, called in MEASURES.items():
-            test = mann_whitney(conceptual[measure], descriptive[measure])
+            conceptual, descriptive = (
+                found[measure][places[query_type]] for query_type in ("conceptual", "descriptive")
+            )
+            test = mann_whitney(conceptual, descriptive)
             better = {"descriptive over conceptual": test["relative_improvement"]}
             gaps.append({"run": name, "measure": called, "p": test["p_value"], **better})
     title = "Do conceptual queries do worse? (one-sided Mann-Whitney test)"

@@ -34,15 +34,8 @@ from pqpp_hub.eval_results import (
     read_results,
     render_results,
 )
+from pqpp_models.bench import protocol
 from pqpp_models.bench.lookup import load_any_predictor
-from pqpp_models.bench.protocol import (
-    COEFFICIENTS,
-    Column,
-    PublishedResult,
-    Result,
-    average_results,
-    read_published,
-)
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun, bench_split, load_predictors, open_split
 from pqpp_models.bench.split import ALL_ROWS, ComparedPredictors, Split
@@ -83,7 +76,7 @@ def make_entries(
             refused.setdefault(result.predictor, f"its {result.target} has no Kendall's tau")
         else:
             parts = []
-            for name in COEFFICIENTS:
+            for name in protocol.COEFFICIENTS:
                 ends = get_interval(result, name)
                 interval = " [{:.6f}, {:.6f}]".format(*ends) if ends else ""
                 parts.append(f"{name}_qpp {getattr(result, name):.6f}{interval}")
@@ -101,7 +94,7 @@ def make_entries(
     return entries, lines
 
 
-def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
+def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> protocol.Result:
     """Parse a leaderboard entry; coefficients that its notes lack are NaN, and a missing `n` is 0.
 
     Example:
@@ -113,7 +106,7 @@ def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) ->
         (0.5, 0.4, 80, nan)
     """
     figures: dict[str, Any] = {}
-    for name in COEFFICIENTS:
+    for name in protocol.COEFFICIENTS:
         match = re.search(name + _FIGURE, entry.notes or "")
         numbers = [float(part) if part else math.nan for part in match.groups()] if match else []
         value, low, high = numbers or [math.nan] * 3
@@ -121,8 +114,8 @@ def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) ->
         figures[f"{name}_p"] = math.nan
     figures["kendall"] = entry.value
     count = _COUNT.search(entry.notes or "")
-    return Result(
-        **vars(Column(task.target, task.target, task.target)),
+    return protocol.Result(
+        **vars(protocol.Column(task.target, task.target, task.target)),
         predictor=predictor,
         config=task.config or entry.dataset_id,
         release=None,
@@ -245,7 +238,7 @@ class LeaderboardResults:
 
     dataset: str
     run: BenchRun
-    published: list[PublishedResult]
+    published: list[protocol.PublishedResult]
     notes: list[str]
 
     def render_page(self) -> str:
@@ -336,7 +329,7 @@ def read_leaderboard(
         run, differing = _recompute_results(run, paths, dataset or name, task, progress)
         notes += differing
     targets = {result.target for result in results}
-    mine = [r for r in read_published() if r.config == task.config and r.target in targets]
+    mine = [r for r in protocol.read_published() if r.config == task.config and r.target in targets]
     return LeaderboardResults(name, run, mine, notes)
 
 
@@ -360,8 +353,8 @@ def _select_entries(
     return entries
 
 
-def _sort_results(results: Sequence[Result]) -> list[Result]:
-    means = {name: kendall for name, _, kendall in average_results(results)}
+def _sort_results(results: Sequence[protocol.Result]) -> list[protocol.Result]:
+    means = {name: kendall for name, _, kendall in protocol.average_results(results)}
     return sorted(
         results, key=lambda result: (math.isnan(means[result.predictor]), -means[result.predictor])
     )

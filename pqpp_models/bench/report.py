@@ -10,34 +10,10 @@ from numpy.typing import NDArray
 
 from pqpp_files.names import pluralize
 from pqpp_files.render_page import render_page
-from pqpp_models.bench.charts import (
-    MOST_POINTS,
-    find_main_column,
-    make_embedding_panels,
-    make_scatter_panel,
-    rank_rows,
-    select_same_release,
-)
+from pqpp_models.bench import charts, tables
 from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ALL_ROWS
-from pqpp_models.bench.tables import (
-    DIFFERENCE_HEADINGS,
-    FEW,
-    FITTED,
-    count_fitted_rows,
-    format_heading,
-    format_name,
-    get_interval,
-    group_published,
-    list_columns,
-    list_differences,
-    list_headings,
-    list_notes,
-    make_tables,
-    note_few_prompts,
-    note_fitted_rows,
-)
 
 
 def render_report(
@@ -58,13 +34,16 @@ def render_report(
         title: Title of the page; default: one that names the split.
     """
     results, split = run.results, run.split
-    titles = {r.label: format_heading(r, split.targets.get(r.target)) for r in reversed(results)}
-    label, fitted_rows = find_main_column(results, published), count_fitted_rows(results)
+    titles = {
+        r.label: tables.format_heading(r, split.targets.get(r.target)) for r in reversed(results)
+    }
+    label = charts.find_main_column(results, published)
+    fitted_rows = tables.count_fitted_rows(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
         if spaces and name in spaces:
-            pictures[name] = make_embedding_panels(
+            pictures[name] = charts.make_embedding_panels(
                 predictions, spaces[name], run.references, results, titles
             )
         own = [result for result in results if result.predictor == name]
@@ -72,8 +51,8 @@ def render_report(
             without.append(name)
             continue
         in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
-        panels[format_name(name, fitted_rows.get(name))] = [
-            make_scatter_panel(
+        panels[tables.format_name(name, fitted_rows.get(name))] = [
+            charts.make_scatter_panel(
                 predictions,
                 result,
                 titles[result.label],
@@ -85,7 +64,7 @@ def render_report(
         ]
         if set(predictions.targets) & set(run.references):
             extremes.append(list_extremes(predictions, run.references, split.prompts, titles))
-    ranking = rank_rows(results, published, label, coefficient)
+    ranking = charts.rank_rows(results, published, label, coefficient)
     return render_page(
         Path(__file__).with_name("report.html"),
         title=title,
@@ -96,13 +75,13 @@ def render_report(
         ranking={**ranking, "title": titles.get(label, "")},
         measures=_make_tables(results, published, titles),
         baseline=str(results[0].baseline) if results else "",
-        headings=DIFFERENCE_HEADINGS,
+        headings=tables.DIFFERENCE_HEADINGS,
         differences=[
             (name, titles.get(column, column), *rest)
-            for name, column, *rest in list_differences(results)
+            for name, column, *rest in tables.list_differences(results)
         ],
-        notes=list_notes(results, published, True),
-        most_points=MOST_POINTS,
+        notes=tables.list_notes(results, published, True),
+        most_points=charts.MOST_POINTS,
         predictors=panels,
         without=without,
         spaces=pictures,
@@ -116,20 +95,21 @@ def _make_tables(
     captions = {
         key: f"{key} Published: {first.source}; {first.config}, {first.split} split, "
         f"{first.n} prompts."
-        for key, (first, *_) in group_published(published).items()
+        for key, (first, *_) in tables.group_published(published).items()
     }
     measures = []
-    for block in make_tables(results, published):
-        tables = []
+    for block in tables.make_tables(results, published):
+        parts = []
         for key, caption in {"": "", **captions}.items():
-            rows = [row for row in block.rows if row.key in ((key,) if key else ("", FITTED))]
+            keys = (key,) if key else ("", tables.FITTED)
+            rows = [row for row in block.rows if row.key in keys]
             columns = range(len(block.labels))
             kept = [n for n in columns if not key or any(row.cells[n] for row in rows)]
-            lines = [(r.title, r.key == FITTED, [r.cells[n] for n in kept]) for r in rows]
+            lines = [(r.title, r.key == tables.FITTED, [r.cells[n] for n in kept]) for r in rows]
             headings = [titles[block.labels[n]] for n in kept]
             if headings:
-                tables.append({"caption": caption, "headings": headings, "rows": lines})
-        measures.append({"id": block.measure, "title": block.title, "tables": tables})
+                parts.append({"caption": caption, "headings": headings, "rows": lines})
+        measures.append({"id": block.measure, "title": block.title, "tables": parts})
     return measures
 
 
@@ -191,17 +171,17 @@ def summarise(
     release = f" (release {first.release})" if first.release else ""
     part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
     lines = []
-    for measure in list_headings(results):
-        own = [r for r in results if r.label in list_columns(results, measure)]
-        label = find_main_column(own, published)
+    for measure in tables.list_headings(results):
+        own = [r for r in results if r.label in tables.list_columns(results, measure)]
+        label = charts.find_main_column(own, published)
         ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
         known = sorted(ranked, key=lambda r: -r.pearson)
         if not known:
             lines.append(f"No predictor has a figure for {titles[label]}.")
             continue
         best = known[0]
-        ends = get_interval(best, "pearson")
-        if len(known) > 1 and (best.n < FEW or (ends and ends[0] <= 0 <= ends[1])):
+        ends = tables.get_interval(best, "pearson")
+        if len(known) > 1 and (best.n < tables.FEW or (ends and ends[0] <= 0 <= ends[1])):
             line = f"These {best.n} prompts do not show which predictor is best."
             lines += [] if line in lines else [line]
             continue
@@ -211,7 +191,7 @@ def summarise(
             f"{best.predictor} predicts {titles[label]}{' best' if others else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
-        figures = [row for row in select_same_release(own, published) if row.label == label]
+        figures = [row for row in charts.select_same_release(own, published) if row.label == label]
         if top := max(figures, key=lambda figure: figure.pearson, default=None):
             rough = "" if top.split == first.split else ", on other prompts: compare roughly"
             line += (
@@ -223,6 +203,6 @@ def summarise(
         f"{pluralize(len(names), 'predictor')} on {pluralize(most, 'prompt')}: {part} of "
         f"{first.config}{release}. Pearson's r and Kendall's τ measure agreement with the "
         "true values: 1 is perfect, 0 is none.",
-        *(f"{line}." for line in note_few_prompts(results)),
+        *(f"{line}." for line in tables.note_few_prompts(results)),
     ]
-    return [*lines, *(f"{line}." for line in note_fitted_rows(results))]
+    return [*lines, *(f"{line}." for line in tables.note_fitted_rows(results))]

@@ -78,7 +78,7 @@ class RoutingTable:
                     "rule": format_name(row.rule, row.fitted_rows),
                     "gain over random [95%]": (of["routing_gain"], of["ci_low"], of["ci_high"]),
                     "of oracle": of["oracle_share"],
-                    "- first": of["difference"],
+                    "vs. first": of["difference"],
                     "p": of["p_value"],
                     "at 25%": of["qualities"][0],
                     "at 50%": of["qualities"][1],
@@ -93,9 +93,9 @@ class RoutingTable:
         unit = get_measure(self.strong)
         return (
             f"{self.weak} mean {self.means[0]:.3f}, {self.strong} mean {self.means[1]:.3f}, "
-            f"{self.rows[0].figures['n']} prompts; at 25 and 50% stands the mean "
-            f"{unit.name if unit else 'quality'} where that share goes to {self.strong}; p by "
-            "paired bootstrap against the table's first predictor"
+            f"{self.rows[0].figures['n']} prompts; at 25% and 50%: mean "
+            f"{unit.name if unit else 'quality'} if that share of prompts goes to {self.strong}; "
+            "vs. first: difference from the first predictor, with the p-value of a paired bootstrap"
         )
 
 

@@ -23,18 +23,8 @@ from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import require_extra
 from pqpp_files.read_table import read_table
 from pqpp_files.threads import limit_blas_threads
+from pqpp_models.bench import protocol
 from pqpp_models.bench.lookup import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
-from pqpp_models.bench.protocol import (
-    Column,
-    Predictions,
-    PublishedResult,
-    Result,
-    compare_with_baseline,
-    evaluate_predictions,
-    list_experiment_columns,
-    predict_all,
-    read_published,
-)
 from pqpp_models.bench.split import ComparedPredictors, Split, replace_fitted_predictors
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -55,8 +45,8 @@ class BenchRun:
 
     split: Split
     predictors: Mapping[str, Predictor]
-    results: list[Result]
-    predictions: list[Predictions]
+    results: list[protocol.Result]
+    predictions: list[protocol.Predictions]
     references: Mapping[str, Sequence[float | None]]
     compared: ComparedPredictors
 
@@ -74,11 +64,11 @@ class BenchRun:
         unfitted = {n: one for n, one in texts.items() if n in unknown or not one.supervised}
         if train is not None and unfitted:
             targets = [t for t in self.references if t in train.known_targets]
-            said = predict_all(unfitted, train.rows, targets, progress)
-            on_train = evaluate_predictions(said, train.get_true_values(targets), train)
+            said = protocol.predict_all(unfitted, train.rows, targets, progress)
+            on_train = protocol.evaluate_predictions(said, train.get_true_values(targets), train)
             clear = [r for r in on_train if r.kendall_p < 0.05 or r.predictor in unknown]
             known = {(r.predictor, r.target): r.sign for r in clear}
-        compared = compare_with_baseline(
+        compared = protocol.compare_with_baseline(
             self.results,
             self.predictions,
             self.references,
@@ -89,7 +79,7 @@ class BenchRun:
         )
         return replace(self, results=compared)
 
-    def get_published(self) -> list[PublishedResult]:
+    def get_published(self) -> list[protocol.PublishedResult]:
         """Return the published results for the same targets.
 
         Only PQPP has published results, and only for human ratings.
@@ -97,7 +87,7 @@ class BenchRun:
         if not self.split.is_pqpp or self.split.is_generated:
             return []
         targets = {result.target for result in self.results}
-        return [result for result in read_published() if result.target in targets]
+        return [result for result in protocol.read_published() if result.target in targets]
 
     def project_spaces(self) -> tuple[dict[str, NDArray], str]:
         """Project the embeddings of each predictor to two dimensions.
@@ -154,7 +144,7 @@ def bench_split(
     sources = list(dict.fromkeys(split.sources or ()))
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.is_scalar)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
-    cells = list_experiment_columns(table, targets, sources, models)
+    cells = protocol.list_experiment_columns(table, targets, sources, models)
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     use_stand_ins = table in ("main", "by-source")
     run = correlate_columns(split, predictors, cells, references, use_stand_ins, progress)
@@ -166,7 +156,7 @@ def bench_split(
 def correlate_columns(
     split: Split,
     predictors: Mapping[str, Predictor],
-    cells: Sequence[Column],
+    cells: Sequence[protocol.Column],
     references: Mapping[str, Sequence[float | None]],
     use_stand_ins: bool = True,
     progress: bool = False,
@@ -182,8 +172,12 @@ def correlate_columns(
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
     compared = replace_fitted_predictors(predictors, split.rows, asked)
     use_stand_ins = use_stand_ins and not split.is_pqpp
-    predictions = predict_all(compared.predictors, split.rows, asked, progress, use_stand_ins)
-    results = evaluate_predictions(predictions, references, split, cells, compared.stands_for)
+    predictions = protocol.predict_all(
+        compared.predictors, split.rows, asked, progress, use_stand_ins
+    )
+    results = protocol.evaluate_predictions(
+        predictions, references, split, cells, compared.stands_for
+    )
     return BenchRun(split, compared.predictors, results, predictions, references, compared)
 
 
@@ -377,7 +371,7 @@ def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
 
 def list_metric_columns(
     columns: Sequence[str], named: Mapping[str, str], targets: Sequence[str]
-) -> list[Column]:
+) -> list[protocol.Column]:
     """Return one column of the table for each metric in a user's file.
 
     Args:
@@ -396,7 +390,7 @@ def list_metric_columns(
     known = [*targets, *(target for target in TARGETS if target not in targets)]
     pairs |= {column: resolve_targets(target, known)[0] for column, target in named.items()}
     cells = [
-        Column(f"{column} [{target}]", target, column)
+        protocol.Column(f"{column} [{target}]", target, column)
         for column, target in pairs.items()
         if target is not None and target in targets
     ]
@@ -437,6 +431,6 @@ def correlate_metrics(
     if baseline:
         run = run.with_tests(baseline, progress)
     true = split.get_true_values(list(dict.fromkeys(cell.predicted for cell in cells)))
-    judged = Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
-    of_people = evaluate_predictions([judged], metrics, split, cells)
+    judged = protocol.Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
+    of_people = protocol.evaluate_predictions([judged], metrics, split, cells)
     return replace(run, results=[*run.results, *of_people])

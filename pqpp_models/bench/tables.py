@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from string import ascii_lowercase
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -476,8 +477,6 @@ _ESCAPES = {
     **{"→": r"$\to$", "τ": r"$\tau$", "–": "--", "…": r"\ldots{}"},
     **{sign: rf"$^\{name}$" for sign, name in _SIGNS.items()},
 }
-# Shrunk to the width of the text if wider, never enlarged.
-_FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def format_latex(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
@@ -489,49 +488,39 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
     Args:
         published: The published results for the same targets.
     """
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+
     tasks: dict[str, list[Table]] = {}
     for block in make_tables(results, published):
-        name = block.measure
-        measure = get_measure(name) if name not in ("automatic", "other") else None
-        tasks.setdefault(measure.task if measure else name, []).append(block)
-    notes = (escape_controls(" ".join(line.split())) for line in list_notes(results, published))
-    lines = [f"% {note}" for note in notes]
-    lines.append(r"% \usepackage{booktabs,graphicx}")
+        measure = get_measure(block.measure)
+        tasks.setdefault(measure.task if measure else block.measure, []).append(block)
+    tables = []
     for task, blocks in tasks.items():
         names = (results[0].config, results[0].split, task)
         at = "-".join(re.sub(r"[^0-9A-Za-z]", "-", name).strip("-") for name in names)
-        lines += [
-            r"\begin{table}[tp]",
-            r"\centering\footnotesize",
-            r"\setlength{\tabcolsep}{3pt}",
-            rf"\caption{{{_format_caption(task, blocks, results, published)}}}",
-            rf"\label{{tab:{at}}}",
-        ]
-        for block in blocks:
-            lines += [r"\par\medskip", *_format_tabular(block, results)]
-        lines.append(r"\end{table}")
-    return "\n".join(lines)
-
-
-def _format_tabular(block: Table, results: Sequence[Result]) -> Iterator[str]:
-    first = {result.label: result for result in reversed(results)}
-    names = [_escape(format_heading(first[label], short=True)) for label in block.labels]
-    yield _FIT
-    yield rf"\begin{{tabular}}{{l{'rr' * len(names)}}}"
-    yield r"\toprule"
-    above = "".join(rf" & \multicolumn{{2}}{{c}}{{{name}}}" for name in names)
-    yield rf"{_escape(block.title.partition(' (')[0])}{above} \\"
-    yield "".join(rf"\cmidrule(lr){{{at}-{at + 1}}}" for at in range(2, 2 + 2 * len(names), 2))
-    yield "predictor" + r" & $r$ & $\tau$" * len(names) + r" \\"
-    group = None
-    for row in block.rows:
-        if row.group != group:
-            yield r"\midrule"
-        group = row.group
-        halves = chain.from_iterable(cell or [Coefficient()] * 2 for cell in row.cells)
-        yield rf"{_escape(row.name)} & {' & '.join(map(_format_latex_cell, halves))} \\"
-    yield r"\bottomrule"
-    yield r"\end{tabular}}"
+        labels = {label for block in blocks for label in block.labels}
+        groups = group_published(published).items()
+        sources = [(key, group[0]) for key, group in groups if labels & {r.label for r in group}]
+        tables.append((task, at, blocks, sources))
+    sizes = sorted({result.n for result in results if result.n}) or [0]
+    templates = Environment(
+        *("<%", "%>", "<<", ">>", "<#", "#>"),
+        trim_blocks=True,
+        loader=FileSystemLoader(Path(__file__).parent),
+        finalize=lambda value: value if isinstance(value, Markup) else _escape(str(value)),
+    )
+    templates.filters["latex"] = _format_latex_cell
+    text = templates.get_template("tables.tex").render(
+        notes=[escape_controls(" ".join(one.split())) for one in list_notes(results, published)],
+        tables=tables,
+        first=results[0],
+        sizes="--".join(dict.fromkeys(map(str, (sizes[0], sizes[-1])))),
+        headings={one.label: format_heading(one, short=True) for one in reversed(results)},
+        generated_note=GENERATED_NOTE,
+        missing=[Coefficient()] * len(COEFFICIENTS),
+    )
+    return text.rstrip()
 
 
 def _format_latex_cell(cell: Coefficient) -> str:
@@ -539,25 +528,6 @@ def _format_latex_cell(cell: Coefficient) -> str:
     digits = text.rstrip("‡†↑↓")
     shown = f"$-${digits[1:]}" if digits.startswith("-") else _escape(digits)
     return (rf"\textbf{{{shown}}}" if cell.best else shown) + _escape(text[len(digits) :])
-
-
-def _format_caption(task: str, blocks: Sequence[Table], results, published) -> str:
-    first, sizes = results[0], sorted({r.n for r in results if r.n})
-    n = "--".join(dict.fromkeys(str(size) for size in (sizes[:1] + sizes[-1:])))
-    about = "" if task in ("automatic", "other") else f"{task} "
-    parts = [
-        f"Pearson's $r$ and Kendall's $\\tau$ of predicted and true {about}performance: "
-        f"{_escape(first.config)}, {_escape(first.split)} ($n = {n or 0}$).",
-        r"Best in bold; $^\dagger$\,$p < .01$, $^\ddagger$\,$p < .001$.",
-    ]
-    labels = {label for block in blocks for label in block.labels}
-    for key, group in group_published(published).items():
-        if labels & {size.label for size in group}:
-            at = group[0]
-            parts.append(f"{key} published, on {_escape(at.config)}, {at.split} ($n = {at.n}$).")
-    if first.generated:
-        parts.insert(0, f"{_escape(GENERATED_NOTE)}.")
-    return " ".join(parts)
 
 
 def _escape(text: str) -> str:

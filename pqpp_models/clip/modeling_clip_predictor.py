@@ -16,13 +16,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
-from pqpp_backbones.images.embedding import (
-    embed_images,
-    embed_prompts,
-    get_feature_size,
-    load_backbone,
-    run_batches,
-)
+from pqpp_backbones.images import embedding
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_files.extras import require_extra
 from pqpp_models.clip import AGGREGATIONS, TASKS
@@ -115,7 +109,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         if backbone is None:
             backbone = AutoModel.from_config(config.backbone_config, trust_remote_code=False)
         self.backbone = backbone
-        size = get_feature_size(config.backbone_config)
+        size = embedding.get_feature_size(config.backbone_config)
         self.head = PairHead(size, list(config.hidden_sizes), config.head_dropout)
         self.post_init()
 
@@ -130,7 +124,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         Raises:
             ModelError: The model does not exist, or is not CLIP-like.
         """
-        backbone = load_backbone(name_or_path)
+        backbone = embedding.load_backbone(name_or_path)
         if Path(name_or_path).is_dir():  # a published configuration contains no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         return cls(ClipPredictorConfig(backbone_config=backbone.config, **fields), backbone)
@@ -208,8 +202,8 @@ def embed_pairs(
     backbone: Any, processor: Any, pairs: Pairs, batch_size: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the text and image features of each pair."""
-    text = embed_prompts(backbone, processor, pairs.prompts, batch_size)
-    return text[pairs.row], embed_images(backbone, processor, pairs.images, batch_size)
+    text = embedding.embed_prompts(backbone, processor, pairs.prompts, batch_size)
+    return text[pairs.row], embedding.embed_images(backbone, processor, pairs.images, batch_size)
 
 
 def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> NDArray[np.float64]:
@@ -221,4 +215,4 @@ def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> ND
         placed = {name: torch.from_numpy(rows).to(model.device) for name, rows in features.items()}
         return model(**placed).scores[:, 0]
 
-    return run_batches(np.arange(len(text)), score_batch, batch_size).astype(np.float64)
+    return embedding.run_batches(np.arange(len(text)), score_batch, batch_size).astype(np.float64)

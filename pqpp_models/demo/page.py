@@ -11,25 +11,9 @@ import pqpp_hub
 from pqpp_files.extras import require_extra
 from pqpp_files.names import is_repository_id
 from pqpp_files.paths import expand
-from pqpp_hub import PushReport
+from pqpp_hub import PushReport, space
 from pqpp_hub.card import render_card
-from pqpp_hub.space import (
-    SDK_VERSION,
-    add_message,
-    make_app,
-    make_blocks,
-    make_space_files,
-    make_status_box,
-    serve_page,
-)
-from pqpp_models.demo.answer import (
-    LONGEST,
-    MOST_LISTED,
-    MOST_PROMPTS,
-    SIDE_BY_SIDE,
-    AnswerRenderer,
-    describe_target,
-)
+from pqpp_models.demo import answer
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR, NOTES, PREDICTORS
 
@@ -39,9 +23,9 @@ _ABOUT = """# How well will this prompt do?
 Predict, before generating, whether images will match the prompt, and whether image search will
 find it. `{name}` only reads the text. Prompts are not stored."""
 _INFO = (
-    f"One prompt per line, or a table with a column `prompt`. Up to {SIDE_BY_SIDE} are shown "
-    f"side by side, up to {MOST_LISTED} as a table, up to {MOST_PROMPTS:,} as a file; "
-    f"{LONGEST:,} characters per prompt."
+    "One prompt per line, or a table with a column `prompt`. "
+    f"Up to {answer.SIDE_BY_SIDE} are shown side by side, up to {answer.MOST_LISTED} as a table, "
+    f"up to {answer.MOST_PROMPTS:,} as a file; {answer.LONGEST:,} characters per prompt."
 )
 _FILE = """<label>Or open a file; it stays in this browser:
 <input type="file" id="file" accept=".csv,.tsv,.txt"></label>"""
@@ -72,20 +56,20 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         import gradio
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    answerer = AnswerRenderer(predictor)
+    answerer = answer.AnswerRenderer(predictor)
     choices = answerer.targets
-    render = add_message(answerer.render)
+    render = space.add_message(answerer.render)
 
     def render_if_opened(text: str | None, target: str) -> tuple[Any, ...]:
         return (gradio.skip(), gradio.skip()) if text is None else render(text, target)
 
-    with make_blocks("pqpp: how well will this prompt do?") as page:
+    with space.make_blocks("pqpp: how well will this prompt do?") as page:
         gradio.Markdown(_ABOUT.format(name=predictor.title))
         box = gradio.Textbox(label="Prompts", info=_INFO, lines=3, max_lines=12, elem_id="box")
         examples = gradio.Examples([[prompt] for prompt in _EXAMPLES], box, elem_id="examples")
         gradio.HTML(_FILE, elem_id="open")
         target = gradio.Radio(
-            [(describe_target(name), name) for name in choices],
+            [(answer.describe_target(name), name) for name in choices],
             value=choices[0],
             label="Explain this target",
             elem_id="explain",
@@ -93,37 +77,20 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         with gradio.Row():
             button = gradio.Button("Predict", variant="primary", elem_id="predict")
             link = gradio.Button("Copy the link to these prompts", elem_id="link")
-        status = make_status_box()
-        answer = gradio.HTML(elem_id="answer")
-        gradio.on(
-            [button.click, box.submit],
-            render,
-            [box, target],
-            [answer, status],
-            js="(text, target) => window.pqpp.writeLink(text, target)",
-            show_progress="minimal",
-            show_progress_on=[status],
-            api_name="predict",
-        )
-        examples.load_input_event.then(
-            None,
-            None,
-            None,
-            js="() => document.querySelector('#predict').click()",
-            api_visibility="private",
-        )
-        link.click(None, None, status, js="() => window.pqpp.copyLink()", api_visibility="private")
-        page.load(
-            None, None, [box, target], js="() => window.pqpp.readLink()", api_visibility="private"
-        ).then(
-            render_if_opened,
-            [box, target],
-            [answer, status],
-            js="(text, target) => [window.pqpp.opened ? text : null, target]",
-            show_progress="minimal",
-            show_progress_on=[status],
-            api_visibility="private",
-        )
+        status = space.make_status_box()
+        shown = gradio.HTML(elem_id="answer")
+        hidden: dict[str, Any] = {"api_visibility": "private"}
+        asks: dict[str, Any] = {"inputs": [box, target], "outputs": [shown, status]}
+        asks |= {"show_progress": "minimal", "show_progress_on": [status]}
+        write = "(text, target) => window.pqpp.writeLink(text, target)"
+        gradio.on([button.click, box.submit], render, js=write, api_name="predict", **asks)
+        click = "() => document.querySelector('#predict').click()"
+        examples.load_input_event.then(None, js=click, **hidden)
+        link.click(None, None, status, js="() => window.pqpp.copyLink()", **hidden)
+        read = "() => window.pqpp.readLink()"
+        opened = "(text, target) => [window.pqpp.opened ? text : null, target]"
+        loaded = page.load(None, None, [box, target], js=read, **hidden)
+        loaded.then(render_if_opened, js=opened, **asks, **hidden)
     return page
 
 
@@ -146,7 +113,7 @@ def serve_demo(
     """
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     head = f"<script>{script}</script>"
-    serve_page(build_demo_page(predictor), host, port, (_HERE / "page.css",), head)
+    space.serve_page(build_demo_page(predictor), host, port, (_HERE / "page.css",), head)
 
 
 def push_space(name: str, repo_id: str, folder: str | None = None, **options: Any) -> PushReport:
@@ -199,7 +166,7 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         <BLANKLINE>
         serve_demo("static")
     """
-    predictor = AnswerRenderer(Predictor.from_pretrained(folder or name)).predictor
+    predictor = answer.AnswerRenderer(Predictor.from_pretrained(folder or name)).predictor
     _, needs = NOTES.get(predictor.name, ("", ""))
     card = render_card(
         "spaces/predictor",
@@ -207,7 +174,9 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         targets=list(predictor.targets),
         model="" if name in PREDICTORS else name,
         is_default=name == DEFAULT_PREDICTOR,
-        sdk_version=SDK_VERSION,
+        sdk_version=space.SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return make_space_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)
+    return space.make_space_files(
+        card, space.make_app("pqpp_models.demo", "serve_demo", name), *extras
+    )

@@ -35,6 +35,7 @@ FEWEST = 20
 """The minimum number of distinct prompts with a score per target."""
 _DIGITS = tuple("0123456789")
 _LONGEST = 1000  # characters of a prompt
+_EXAMPLES = 8  # in a request
 _MEASURES = ("pearson", "kendall", "spearman")
 _TOLD = ("data", "training", "dataset")
 _JUDGED = "how well people will judge the images that text-to-image models make of it"
@@ -57,7 +58,6 @@ class LlmPredictor(Predictor):
         values: Shape `(prompts, targets)`, NaN if missing.
         scales: By target: the lowest and the highest value, the value of rating 0, and the step per
             rating.
-        examples: Number of examples in a request.
     """
 
     name = "llm"
@@ -71,10 +71,9 @@ class LlmPredictor(Predictor):
         prompts: Sequence[str],
         values: NDArray[np.float64],
         scales: Mapping[str, Sequence[float]],
-        examples: int = 8,
     ) -> None:
         self.chat_model, self.prompts, self.values = chat_model, list(prompts), values
-        self.scales, self.targets, self.examples = dict(scales), tuple(scales), examples
+        self.scales, self.targets = dict(scales), tuple(scales)
         self._known: dict[tuple[str, str], float] = {}
         self._keys = np.array([normalise(prompt) for prompt in self.prompts])
         self._indices: dict[str, list[int]] = {}
@@ -94,7 +93,6 @@ class LlmPredictor(Predictor):
         targets: Sequence[str],
         data: str = "",
         limits: Mapping[str, tuple[float, float]] | None = None,
-        examples: int = 8,
         calibrated: int = 100,
         progress: bool = False,
     ) -> Self:
@@ -106,7 +104,6 @@ class LlmPredictor(Predictor):
             values: Shape `(prompts, targets)`, NaN if missing.
             data: The name of the data on the card.
             limits: Lowest and highest value of targets; default: those of their measures or values.
-            examples: Number of examples in a request.
             calibrated: Number of prompts that each target is calibrated on.
 
         Raises:
@@ -127,7 +124,7 @@ class LlmPredictor(Predictor):
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
-        fitted = cls(name, texts, scored, levels_alone, examples)
+        fitted = cls(name, texts, scored, levels_alone)
         fitted.chat, figures = chat, {}
         order = np.random.default_rng(0).permutation(len(texts))
         rows = {target: order[known[target][order]][:calibrated] for target in targets}
@@ -207,9 +204,9 @@ class LlmPredictor(Predictor):
         scores /= np.sqrt(1 + np.char.count(self._keys, " "))
         usable = np.flatnonzero(~np.isnan(levels) & (self._keys != key))
         by_level = usable[np.argsort(levels[usable], kind="stable")]
-        spread = np.linspace(0, len(by_level) - 1, self.examples // 2).round().astype(int)
-        nearest = usable[np.argsort(-scores[usable], kind="stable")][: self.examples]
-        shown = list(dict.fromkeys([*by_level[spread], *nearest]))[: self.examples]
+        spread = np.linspace(0, len(by_level) - 1, _EXAMPLES // 2).round().astype(int)
+        nearest = usable[np.argsort(-scores[usable], kind="stable")][:_EXAMPLES]
+        shown = list(dict.fromkeys([*by_level[spread], *nearest]))[:_EXAMPLES]
         lines = [f"Prompt: {_shorten(self.prompts[n])}\nDigit: {levels[n]:.0f}\n" for n in shown]
         what = _RETRIEVED if measure and measure.task == "retrieval" else _JUDGED
         system = (
@@ -229,7 +226,7 @@ class LlmPredictor(Predictor):
                 raise ValueError(f"the scale of {target} must be four finite numbers")
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
-        own = {name: vars(self)[name] for name in ("chat_model", "prompts", "examples")}
+        own = {"chat_model": self.chat_model, "prompts": self.prompts}
         values = [[v if v == v else None for v in row] for row in self.values.tolist()]
         return {**self.details, **own, "values": values, "scales": [*self.scales.values()]}, {}
 
@@ -242,8 +239,7 @@ class LlmPredictor(Predictor):
         """Return the predictor of a checkpoint, given its parsed files."""
         scales = dict(zip(config["targets"], config["scales"], strict=True))
         values = np.array(config["values"], dtype=np.float64)
-        examples = int(config["examples"])
-        made = cls(config["chat_model"], config["prompts"], values, scales, examples)
+        made = cls(config["chat_model"], config["prompts"], values, scales)
         made.details = {name: config[name] for name in _TOLD if name in config}
         return made
 

@@ -149,10 +149,6 @@ def _get_networkx() -> Any:
     return networkx
 
 
-AGGREGATIONS = ("mean", "max", "min", "sum", "std")
-"""Aggregations of a prompt's words; the PQPP authors use the mean; std is the population's."""
-
-
 EVIDENCE = Evidence(
     what="word vectors",
     variable="PQPP_WORD_VECTORS",
@@ -177,30 +173,19 @@ def split_network_words(prompt: str) -> list[str]:
 
 
 def score_prompts(
-    measure: Callable[[Any, str], float],
-    prompts: Iterable[str],
-    networks: EgoNetworks,
-    aggregation: str = "mean",
+    measure: Callable[[Any, str], float], prompts: Iterable[str], networks: EgoNetworks
 ) -> NDArray[np.float64]:
-    """Return an ego-network measure of each prompt, aggregated over its words.
+    """Return an ego-network measure of each prompt: the mean over its words, 0.0 without words.
 
     Args:
         measure: a function of a network and its ego.
         prompts: the prompts; each occurrence of a word counts.
         networks: the ego networks; the network of a word without a vector is the word alone.
-        aggregation: the name of an aggregation in ``AGGREGATIONS``.
-
-    Raises:
-        PredictorError: the aggregation is unknown.
     """
-    if aggregation not in AGGREGATIONS:
-        allowed = ", ".join(AGGREGATIONS)
-        raise PredictorError(f"`aggregation` must be one of {allowed}; got {aggregation!r}")
-    aggregate = getattr(np, aggregation)
     rows = [split_network_words(prompt) for prompt in prompts]
     networks.cache_neighbours({word for row in rows for word in row})
     values = (np.array([networks.measure_word(word, measure) for word in row]) for row in rows)
-    return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)
+    return np.array([value.mean() if len(value) else 0.0 for value in values], np.float64)
 
 
 _GRAPHS: dict[str, Callable[[Any, str], float]] = {
@@ -218,6 +203,5 @@ MEASURES = make_measures(
     {name: partial(score_prompts, one) for name, one in _GRAPHS.items()},
     nltk=("punkt_tab", "stopwords"),
     evidence=EVIDENCE,
-    options={"aggregation": "mean"},
 )
 """The measures; each accepts prompts and the networks of an embedding."""

@@ -36,7 +36,7 @@ caption) the value is 0.0. A repeated term counts once, except in SCS.
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,12 +135,18 @@ def pmi(query: QueryTerms) -> Values:
     return np.array(information, dtype=np.float64)
 
 
-def _make_aggregate(aggregate: Callable[[Values], float], values: Callable[[QueryTerms], Values]):
-    def measure(query: QueryTerms) -> float:
+_AGGREGATES = {"avg": np.mean, "max": np.max, "sum": np.sum, "std": np.std}
+
+
+def _aggregate(values: Callable[[QueryTerms], Values], names: str) -> dict[str, Any]:
+    """Return the aggregates of a value of terms, by name; they are 0.0 without values."""
+
+    def measure(aggregate: Any, query: QueryTerms) -> float:
         of_terms = values(query)
         return float(aggregate(of_terms)) if len(of_terms) else 0.0
 
-    return measure
+    kinds = names.split()
+    return {f"{kind}_{values.__name__}": partial(measure, _AGGREGATES[kind]) for kind in kinds}
 
 
 _FORM = "a text file with one caption per line"
@@ -163,22 +169,15 @@ def score_prompts(
 
 
 _OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
-    "avg_idf": _make_aggregate(np.mean, idf),
-    "max_idf": _make_aggregate(np.max, idf),
-    "sum_idf": _make_aggregate(np.sum, idf),
-    "std_idf": _make_aggregate(np.std, idf),
-    "avg_ictf": _make_aggregate(np.mean, ictf),
-    "avg_scq": _make_aggregate(np.mean, scq),
-    "max_scq": _make_aggregate(np.max, scq),
-    "sum_scq": _make_aggregate(np.sum, scq),
-    "avg_var": _make_aggregate(np.mean, var),
-    "max_var": _make_aggregate(np.max, var),
-    "sum_var": _make_aggregate(np.sum, var),
+    **_aggregate(idf, "avg max sum std"),
+    **_aggregate(ictf, "avg"),
+    **_aggregate(scq, "avg max sum"),
+    **_aggregate(var, "avg max sum"),
     "scs": scs,
     "query_scope": query_scope,
-    "avg_pmi": _make_aggregate(np.mean, pmi),
-    "max_pmi": _make_aggregate(np.max, pmi),
+    **_aggregate(pmi, "avg max"),
 }
+
 MEASURES = make_measures(
     {name: partial(score_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
 )

@@ -111,13 +111,11 @@ class CalibratedPredictor(Predictor):
         columns = [self.targets.index(target) for target in targets]
         texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
-        distance = np.zeros(len(texts))
-        if with_uncertainty:
-            distance = measure_distance(points, self.reference_points)
         fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
         values = scores[:, columns] * fitted["slope"] + fitted["offset"]
-        deviations = np.zeros_like(values)
+        distance, deviations = np.zeros(len(texts)), np.zeros_like(values)
         if with_uncertainty:
+            distance = measure_distance(points, self.reference_points)
             deviations = compute_deviations(values, texts, distance, fitted)
         known = np.ones(len(texts))
         if self.known_words is not None:
@@ -133,12 +131,13 @@ class CalibratedPredictor(Predictor):
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
         values, deviations = mix_with_prior(values, deviations, known, fitted)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
-        uncertain = Estimates(values, deviations, distance, known == 0, [])
+        ignored = []
         for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
             told = self.known_words.explain_unread(text) if self.known_words is not None else ""
             parts = filter(None, (prompt.ignored_text, told, self._find_unread_text(text)))
-            uncertain.ignored.append("; ".join(parts))
-        return uncertain._replace(values=np.clip(uncertain.values, *self._get_limits(targets)))
+            ignored.append("; ".join(parts))
+        values = np.clip(values, *self._get_limits(targets))
+        return Estimates(values, deviations, distance, known == 0, ignored)
 
     def run_smoke_test(self) -> None:
         """Predict once, to find errors that loading does not reveal."""

@@ -129,7 +129,7 @@ def _find_targets(
                 f"{highest:g}; rescale it"
             )
         measure = get_measure(name)
-        if measure is None or measure.transform == "observed":
+        if measure is None or measure.limits is None:
             own_limits[name] = ends = limits.get(name) or (lowest, highest)
             if ends[0] == ends[1]:
                 raise PqppError(f"{name} is {ends[0]:g} in every row; remove the target")

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import threading
 from dataclasses import replace
 
 import pytest
@@ -30,8 +29,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def init(*words):
-    start = ("annotate", "init", "study.yaml", "--file", "prompts.csv", "--image-dir", "images")
+def init(*words, study="study.yaml"):
+    start = ("annotate", "init", study, "--file", "prompts.csv", "--image-dir", "images")
     return main([*start, *words])
 
 
@@ -175,7 +174,7 @@ def test_invalid_images_are_one_line_and_write_nothing(folder, capsys, case):
     spoil, words, said = BAD[case]
     spoil(folder)
     before = sorted(folder.rglob("*"))
-    assert init(*words) == 2
+    assert init(*words, study="new/study.yaml") == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and re.search(said, error), error
     assert sorted(folder.rglob("*")) == before
@@ -184,35 +183,7 @@ def test_invalid_images_are_one_line_and_write_nothing(folder, capsys, case):
 def test_unreachable_database_writes_nothing_and_hides_the_password(folder, capsys):
     (folder / "prompts.csv").write_text("prompt,image\na cat,http://me:secret@127.0.0.1:1/a.png\n")
     before = sorted(folder.iterdir())
-    assert init() == 2
+    assert init(study="new/study.yaml") == 2
     said = capsys.readouterr().err
     assert "http://127.0.0.1:1/a.png" in said and "secret" not in said
     assert sorted(folder.iterdir()) == before
-
-
-def test_export_during_a_study_is_consistent(folder, capsys):
-    assert init("--people-per-item", "6") == 0
-    store = open_store(read_study("study.yaml"))
-    people = [add_person(store, f"p{number}").id for number in range(6)]
-    halves = [people[:3], people[3:]]
-    workers = [
-        threading.Thread(target=lambda half: [do_all(store, one) for one in half], args=[half])
-        for half in halves
-    ]
-    for worker in workers:
-        worker.start()
-    counts, is_last = [], False
-    while not is_last:
-        is_last = not any(worker.is_alive() for worker in workers)
-        assert main(["annotate", "export", "study.yaml", "--output", "votes"]) == 0
-        facts = json.loads((folder / "votes" / "export.json").read_text())
-        rows = []
-        if facts["votes"]:  # a table without a row is not written
-            with (folder / "votes" / "judgments.csv").open(newline="") as file:
-                rows = list(csv.DictReader(file))
-        assert len(rows) == facts["votes"] == facts["files"].get("judgments.csv", 0)
-        counts.append(len(rows))
-    store.close()
-    assert counts == sorted(counts) and counts[-1] == 6 * 12, counts
-    assert capsys.readouterr().err == ""
-    assert not [path for path in folder.iterdir() if path.name.startswith(".votes")]

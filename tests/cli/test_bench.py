@@ -126,13 +126,6 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
     assert (again / "report.html").read_text() == page
 
 
-def test_bad_input_is_one_line_and_two(tmp_path, home):
-    words = ("--dataset", "sample", "--predictors", "statik")
-    done = run_pqpp("bench", *words, cwd=tmp_path, **home)
-    assert done.returncode == 2 and "did you mean 'static'" in done.stderr
-    assert done.stdout == "" and done.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize(("splits", "taken"), [(["train", "test"], "test"), (["train"], "train")])
 def test_without_a_validation_split_another_one_is_used(splits, taken, tmp_path, home):
     (tmp_path / "own").mkdir()

@@ -42,9 +42,11 @@ def test_export(tmp_path, capsys):
     assert main([*command, out, "--load-option", "relevance_rule=any"]) == 0
     assert "conqa conceptual: 1 rows" in capsys.readouterr().out
     assert sum(load_dataset(out, split="conceptual")[0]["judgments"]["label"]) == 3
+    assert main([*command, out]) == 2 and "set --overwrite" in capsys.readouterr().err
+    assert main([*command, out, "--overwrite"]) == 0
     assert main([*command, out, "--load-option", "relevance_rule"]) == 2
     assert "write NAME=VALUE" in capsys.readouterr().err
-    assert main([*command, str(data)]) == 2
+    assert main([*command, str(data), "--overwrite"]) == 2
     error = capsys.readouterr().err
     assert "contains other files" in error and error.count("\n") == 1
 

@@ -24,18 +24,3 @@ def test_explanations_are_a_column_in_files(tmp_path, style):
         phrases, changes = ([part[key] for part in cell["changes"]] for key in ("phrase", "change"))
         assert phrases == [part.phrase for part in one.changes] and cell["target"] == "mean_rr"
         assert changes == pytest.approx([part.change for part in one.changes], abs=1e-5)
-
-
-@pytest.mark.parametrize("style", ["table", pytest.param("markdown", marks=pytest.mark.daily)])
-def test_hostile_texts(tmp_path, style):
-    prompts = ["a red cat | a dog\x07", "a <b>red</b> cat", "\u202eكلب يركب\u202c", "🦓👩‍👩‍👧"]
-    prompts += [" ".join(f"word{n}" for n in range(200))]
-    (tmp_path / "in.json").write_text(json.dumps([{"prompt": one} for one in prompts]))
-    asked = ("--file", "in.json", "--explain", "--format", style, "--target", "mean_rr")
-    done = run_pqpp("predict", *asked, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert not {"\x1b", "\x07", "\u202e", "\u202c"} & set(done.stdout)
-    assert "word199" in done.stdout and "🦓" in done.stdout
-    if style == "markdown":
-        rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
-        assert {line.replace(r"\|", "").count("|") for line in rows} == {3, 4}

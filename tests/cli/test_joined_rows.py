@@ -39,7 +39,7 @@ def write(name, predicted="predictions", true="references", **index):
     TRUE.rename(true).to_frame().rename_axis(index.get("other", name)).to_parquet("r.parquet")
 
 
-@pytest.mark.parametrize("name", [None, "prompt_id", "image", "references"])
+@pytest.mark.parametrize("name", [None, "prompt_id", "references"])
 def test_pandas_index_holds_ids(compute, name):
     """By place it is -2/3 that comes out, by id 2/3."""
     write(name)

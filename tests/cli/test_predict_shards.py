@@ -1,10 +1,8 @@
-"""`pqpp predict` from shard to shard, killed and run again."""
+"""`pqpp predict` from shard to shard."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,22 +27,6 @@ def command(prompts, output, *more):
 
 def contents(folder):
     return {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix == ".parquet"}
-
-
-@pytest.mark.daily
-def test_rerun_after_kills_gives_the_same_files(prompts, tmp_path, capsys):
-    assert main(command(prompts, tmp_path / "whole")) == 0
-    assert "20 of 20 shards" in (said := capsys.readouterr().err) and "(column `error`): 2" in said
-    for wanted in (1, 8):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pqpp_cli.main", *command(prompts, tmp_path / "cut")]
-        )
-        while process.poll() is None and len(list((tmp_path / "cut").glob("part-*"))) < wanted:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert main(command(prompts, tmp_path / "cut")) == 0
-    assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
 
 
 def test_shards_equal_the_unsharded_output(prompts, tmp_path):

@@ -73,19 +73,6 @@ def test_card(exported):
     assert citation in text and (citation or family == "sample")
 
 
-@pytest.mark.realdata
-@pytest.mark.parametrize("config", ["pqpp", "pqpp-v1.0", "pqpp-relevance"])
-def test_real_pqpp(real_data, tmp_path, config):
-    release = "v1.1" if config == "pqpp" else "v1.0"
-    data = str(real_data / "pqpp" / release)
-    rows = export([config], tmp_path / "out", data)
-    ours, plain = load_dataset("pqpp", config, data_dir=data), load_dataset(str(tmp_path / "out"))
-    assert {split: part.num_rows for split, part in plain.items()} == {
-        split: count for (_, split), count in rows.items()
-    }
-    assert plain["validation"].data.table.equals(ours["validation"].data.table.combine_chunks())
-
-
 def test_failed_export_leaves_the_old_one(tmp_path):
     data = write_conqa(tmp_path / "data")
     export(["conqa"], tmp_path / "out", str(data))

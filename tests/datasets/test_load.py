@@ -2,17 +2,21 @@
 
 import os
 import re
+import sys
 import traceback
 from pathlib import Path
 
 import datasets
 import pytest
 from datasets import Dataset, DatasetDict
+from support.benchmark_folders import write_vistar
+from support.pqpp_folders import write_v1_0
 
 from pqpp_cli.main import main
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
-from pqpp_files.errors import PqppError
+from pqpp_datasets.vistar import vistar
+from pqpp_files.errors import MissingExtraError, PqppError
 
 ROWS = {"prompt": ["a cat", "a dog"], "flux_hbpp": [1.0, 2.0]}
 
@@ -66,6 +70,20 @@ def test_an_error_of_ours_has_a_short_traceback(cache, tmp_path):
     assert len(traceback.format_exception(caught.value)) < 10
 
 
+def test_the_missing_file_of_a_split_is_named(cache, tmp_path):
+    write_v1_0(tmp_path)
+    for split in ("test", "train+test[:1]"):
+        with pytest.raises(BenchmarkError, match=r"test\.csv not found; set data_dir="):
+            datasets.load_dataset("pqpp", "pqpp-v1.0", split=split, data_dir=str(tmp_path))
+
+
+def test_a_missing_extra_is_named(cache, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lark", None)
+    vistar._get_parser.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"needs lark; run: pip install"):
+        datasets.load_dataset("pqpp", "vistar", data_dir=str(write_vistar(tmp_path)))
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -112,3 +130,12 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path, cache, capsys, name):
     os.mkfifo(tmp_path / name)
     assert main(["predict", "--dataset", str(tmp_path), "--predictor", "n_words"]) == 2
     assert "is a pipe or a device; remove it" in capsys.readouterr().err
+
+
+def test_a_saved_dataset_has_no_links_to_other_files(tmp_path, cache):
+    info = tmp_path / "mine" / "dataset_info.json"
+    datasets.Dataset.from_dict({"prompt": ["a cat"]}).save_to_disk(info.parent)
+    info.rename(tmp_path / "theirs")
+    info.symlink_to("../theirs")
+    with pytest.raises(PqppError, match="is outside"):
+        load_benchmark(str(info.parent))

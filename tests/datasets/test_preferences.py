@@ -202,7 +202,7 @@ def test_agreement_of_pairs_is_that_of_scikit_learn(tmp_path):
         said[who].append(choice[word] * (1 if a == "m" else -1))
     facts = built.preferences.agreements
     kappa = cohen_kappa_score(said["who0"], said["who1"], weights="quadratic")
-    assert facts.shared.agreement == pytest.approx([kappa, kappa], abs=1e-9)
+    assert facts.agreement == pytest.approx([kappa, kappa], abs=1e-9)
     ties = [np.mean(np.array(own) == 0) for own in said.values()]
     assert facts.ties == pytest.approx(ties)
     firsts = [line.split(",")[6] for line in lines if ",who0," in line]

@@ -91,6 +91,8 @@ def test_embeddings_are_equal_for_any_batch_size(blip2, images, tmp_path):
             if matched is not None:
                 again = encoder.score_match(paths[0], TEXTS, size)
                 np.testing.assert_allclose(again, matched, atol=1e-4)
+    with pytest.raises(EngineError, match="nothing to embed"):
+        encoder.embed_texts([])
 
 
 def test_a_run_holds_the_contrasted_candidates_in_the_order_of_the_matches(

@@ -1,22 +1,12 @@
-"""`pqpp generate` from shard to shard: the images of one run, refusals as rows, kills."""
+"""`pqpp generate` from shard to shard: the images of one run, refusals as rows."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
-from support import draw
 
-from pqpp_cli.main import main
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate import GeneratedImage, Generator, generate
 from pqpp_engines.generate.run import GenerationJob
-
-COMMAND = f"{draw.COMMAND} no"
 
 
 class Drawn(Generator):
@@ -41,42 +31,6 @@ def contents(folder):
     found = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.*")}
     assert not any("pqpp-" in name for name in found)
     return found
-
-
-@pytest.fixture
-def prompts(tmp_path):
-    texts = [f"a photo of {n} dogs" for n in range(11)]
-    texts[4], texts[7] = None, "no dog"
-    table = pa.table({"caption": texts})
-    pq.write_table(table.slice(0, 6), tmp_path / "a.parquet")
-    pq.write_table(table.slice(6), tmp_path / "b.parquet")
-    return tmp_path / "*.parquet"
-
-
-def words(prompts, output, *more):
-    usual = {"--command": COMMAND, "--model-name": "drawn", "--file": str(prompts),
-             "--column": "caption", "--images-per-prompt": "1"}  # fmt: skip
-    kept = [word for option in usual.items() if option[0] not in more for word in option]
-    return ["generate", *kept, "--shard-size", "3", "--output", str(output), *more]
-
-
-@pytest.mark.daily
-def test_killed_at_any_time_and_with_workers_it_ends_alike(prompts, tmp_path, capsys):
-    assert main(words(prompts, tmp_path / "whole")) == 0
-    said = capsys.readouterr().err
-    assert "4 of 4 shards" in said and "(11 rows)" in said and "(column `error`): 2" in said
-    cut = tmp_path / "cut"
-    for wanted in (1, 5):
-        command = [sys.executable, "-m", "pqpp_cli.main", *words(prompts, cut)]
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        while process.poll() is None and len(list(cut.rglob("drawn*.png"))) < wanted:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    made = {path: path.stat().st_mtime_ns for path in cut.rglob("drawn*.png")}
-    assert main(words(prompts, cut)) == 0
-    assert contents(cut) == contents(tmp_path / "whole")
-    assert all(path.stat().st_mtime_ns == time for path, time in made.items())
 
 
 def test_shards_hold_the_images_of_a_run_without(tmp_path):

@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from pqpp_cli.main import main
-from pqpp_engines.errors import EngineError
 from pqpp_engines.index import ImageTextEncoder, Index
 
 pytest.importorskip("faiss")
@@ -31,19 +30,6 @@ def images(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(rng.integers(0, 256, (20, 20, 3), dtype=np.uint8)).save(path)
     return tmp_path / "images"
-
-
-def test_embeddings_do_not_depend_on_the_batch(clip, images):
-    encoder = ImageTextEncoder(str(clip), device="cpu")
-    paths = sorted(images.rglob("*.png"))
-    whole = encoder.embed_images(paths)
-    alone = np.concatenate([encoder.embed_images([path]) for path in paths])
-    assert np.array_equal(whole, alone) and whole.shape == (12, whole.shape[1])
-    texts = ["a red cat on a mat", "a dog"]
-    one_by_one = np.concatenate([encoder.embed_texts([text]) for text in texts])
-    assert np.array_equal(encoder.embed_texts(texts), one_by_one)
-    with pytest.raises(EngineError, match="nothing to embed"):
-        encoder.embed_texts([])
 
 
 def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):

@@ -1,9 +1,4 @@
-"""`pqpp search retrieve` from shard to shard: the run of the whole, faults as rows, kills."""
-
-import signal
-import subprocess
-import sys
-import time
+"""`pqpp search retrieve` from shard to shard: the run of the whole, and faults as rows."""
 
 import numpy as np
 import pyarrow as pa
@@ -49,19 +44,6 @@ def test_shards_hold_the_run_of_the_whole(study, capsys):
     assert found.drop_columns("error").to_pylist() == whole.to_pylist()
     assert main(words(study, "two", "--workers", "2")) == 0
     assert read_folder(study / "two") == read_folder(study / "out")
-
-
-def test_rerun_after_kills_gives_the_same_files(study):
-    assert main(words(study, "whole")) == 0
-    for wanted in (1, 4):
-        command = [sys.executable, "-m", "pqpp_cli.main", *words(study, "cut")]
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        while process.poll() is None and len(list((study / "cut").glob("part-*"))) < wanted:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert main(words(study, "cut")) == 0
-    assert read_folder(study / "cut") == read_folder(study / "whole")
 
 
 def test_faults_of_queries_are_rows(study, capsys):

@@ -27,7 +27,7 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
     [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
     assert kept["reason"] == "perhaps lost: dog" and kept["original"] == "a dog on a couch"
     assert main(["rewrite", "a bird", *words[3:]]) == 2
-    assert "has no candidate for the prompts" in capsys.readouterr().err
+    assert "has no candidate for these prompts" in capsys.readouterr().err
 
 
 def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(

@@ -91,5 +91,5 @@ def test_kills_at_every_step(tmp_path, kind):
     assert done.returncode == 0, done.stderr[-800:]
     seen = json.loads(done.stdout)
     assert len(seen) > 5 and {"old", "another"} <= set(seen)
-    if kind == "file":
+    if kind == "file" or sys.platform == "linux":
         assert "broken" not in seen  # else for a moment between the renames, which the next mends

@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import sys
 import time
 
@@ -367,6 +368,10 @@ def test_missing_files_and_folders(tmp_path, name):
         read_table(tmp_path / name)
     (tmp_path / name).mkdir()
     with pytest.raises(FileError, match=f"{name} is a folder"):
+        read_table(tmp_path / name)
+    (tmp_path / name).rmdir()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FileError, match=f"{name} is a pipe"):
         read_table(tmp_path / name)
 
 

@@ -102,6 +102,10 @@ def test_hidden_files_and_pipes_are_not_input_but_links_are(tmp_path):
     for hidden in (".b.parquet", "_b.parquet"):
         (tmp_path / hidden).write_text("half")
     assert joined(tmp_path / "*.parquet") == joined(tmp_path) == {"n": ["a"]}
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "a.parquet").symlink_to("../a.table")
+    with pytest.raises(FileError, match="is outside"):
+        find_shards(str(tmp_path / "inner"))
 
 
 def test_rows_are_numbered_through_all_files(tmp_path):

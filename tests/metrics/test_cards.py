@@ -18,7 +18,7 @@ def test_front_matter_inputs_options_and_the_code_that_is_named(name):
     """Whether the values are equal is for the oracles of `module_cases`."""
     yaml = pytest.importorskip("yaml")
     card = (PACKAGE / name / "README.md").read_text(encoding="utf-8")
-    front = yaml.safe_load(card.split("---\n")[1])
+    front = yaml.safe_load(card.split("\n---\n")[0])
     assert front["title"] and front["description"]
     assert front["sdk"] == "gradio" and front["app_file"] == "app.py"
     assert front["python_version"] == "3.11"  # a Space's own is older than this package needs

@@ -8,9 +8,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="the text predictor needs torch")
 pytest.importorskip("transformers", reason="the text predictor needs transformers")
 
-from support.processes import run_warm  # noqa: E402
 from support.spellings import TYPED  # noqa: E402
-from support.tiny_models import REPOSITORY, save_text_encoder, save_vit  # noqa: E402
+from support.tiny_models import save_text_encoder, save_vit  # noqa: E402
 
 from pqpp_backbones.encoder.encoding import to_batch  # noqa: E402
 from pqpp_backbones.encoder.pretrained import get_max_length, load_encoder  # noqa: E402
@@ -131,25 +130,6 @@ def test_a_missing_tokenizer_is_told(encoder, tmp_path):
         (folder / name).unlink()
     with pytest.raises(ModelError, match="bert predictor cannot be loaded"):
         Predictor.from_pretrained(folder)
-
-
-def test_auto_classes_know_it_as_soon_as_transformers_is_imported(encoder, tmp_path):
-    predictor = new_predictor(encoder)
-    folder = predictor.save_pretrained(tmp_path / "saved")
-    code = f"""
-import pqpp_autoload; pqpp_autoload.start()
-import sys, warnings; warnings.simplefilter("error")
-from transformers import AutoModel, AutoConfig
-assert "transformers.modeling_utils" not in sys.modules and "torch" in sys.modules
-config = AutoConfig.from_pretrained({str(folder)!r})
-model = AutoModel.from_pretrained({str(folder)!r})
-print(type(config).__name__, type(model).__name__, type(AutoModel.from_config(config)).__name__)
-"""
-    result = run_warm(code, tmp_path, PYTHONPATH=str(REPOSITORY))
-    assert result.stdout.split() == [
-        "BertPredictorConfig",
-        *["BertForPerformancePrediction"] * 2,
-    ], result.stderr
 
 
 SMALL = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}

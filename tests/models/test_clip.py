@@ -83,15 +83,6 @@ def test_missing_images_of_a_target_are_named(backbone):
         predictor.predict([{"prompt": "a", "glide_images": [GRAY]}])
 
 
-def test_images_of_every_form_are_the_same(backbone, tmp_path):
-    picture(128).save(tmp_path / "gray.png")
-    content = (tmp_path / "gray.png").read_bytes()
-    path = tmp_path / "gray.png"
-    forms = [GRAY, picture(128), str(path), path, {"path": str(path)}, {"bytes": content}]
-    rows = [{"prompt": "a cat", "images": [form]} for form in forms]
-    assert np.ptp(new_predictor(backbone).predict(rows)) < 1e-6
-
-
 def test_saved_predictor_predicts_the_same(backbone, tmp_path):
     predictor = new_predictor(backbone, task="retrieval", aggregation="expected")
     rows = [{"prompt": "a cat", "images": [picture(b) for b in (0, 100, 250)]}]

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
+from pqpp_files.errors import PqppError
 from pqpp_models import ModelError, Predictor
 
-LORA = b'A\0\0\0\0\0\0\0{"__metadata__": {"lora_adapter_metadata": "{\\"a\\": \\"(a*)*\\"}"}}'
+LORA = b'\x7f\0\0\0\0\0\0\0{"__metadata__": {"lora_adapter_metadata": "{%s}"}}'
 KERNEL = {"attn_implementation": "owner/kernel"}
 OLDER = Path(__file__).parent / "checkpoints"
 
@@ -48,49 +49,51 @@ def piped(folder):
 
 
 HOSTILE = {
-    "link": (lambda f: (f / "a.txt").symlink_to("../private.txt"), "replace the link"),
+    "link": (lambda f: (f / "a.txt").symlink_to("../private.txt"), "a.txt is outside"),
     "pipe": (piped, "is a pipe or a device, not a file"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
     "header": (
         lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
         "is too large",
     ),
-    "patterns": (lambda f: put(f, "a.safetensors", LORA), "contains patterns; remove"),
+    "patterns": (lambda f: put(f, "a.safetensors", LORA % rb"\"a\": \"(a*)*\""), "s patterns or"),
+    "module": (lambda f: put(f, "a.safetensors", LORA % rb"\"megatron_config\": 1"), "a module; r"),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
         "refers to another folder; use another model",
     ),
-    "template": (linked_template, "a.jinja links to a file outside its folder"),
+    "template": (linked_template, "a.jinja is outside"),
     "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "; remove"),
-    "tokenizer": (
-        lambda f: put(f, "audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "theirs"}),
-        "'audio_tokenizer_name_or_path' is 'theirs'",
-    ),
-    "vocabulary": (
-        lambda f: put(f, "tokenizer_config.json", {"vocab": "../private.txt"}),
-        "'vocab' is '../private.txt', which loads other files",
-    ),
     "code": (
         lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
         "needs custom code",
     ),
-    "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which loads"),
-    "kernel of a part": (
-        lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "o/k"}}}),
-        "which loads other files",
-    ),
-    "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which loads"),
-    "part elsewhere": (linked_part, "vae links to a file outside its folder"),
+    "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which leads"),
+    "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which leads"),
+    "part elsewhere": (linked_part, "vae is outside"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
-    "backbone": (
-        lambda f: put(f, "preprocessor_config.json", {"backbone": "owner/name"}),
-        "'backbone' is 'owner/name', a reference",
-    ),
-    "adapter": (
-        lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}),
-        "merge the adapter",
-    ),
+    "nested": (lambda f: put_part(f, "model_index.json", {}), "or a nested pipeline"),
+    "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": 1}), "merge the adapter"),
 }
+
+LEADS = {
+    "audio_tokenizer_config.json": {"audio_tokenizer_name_or_path": "theirs"},
+    "config.json": {"predictor_type": "static", "backbone": "owner/name"},
+    "preprocessor_config.json": {"backbone": "name", "use_timm_backbone": False},
+    "generation_config.json": {"vision": {"_attn_implementation_internal": {"": "o/k"}}},
+    "processor_config.json": {"class_info_file": "a.json"},
+    "special_tokens_map.json": {"vocab": "/dev/zero"},
+    "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
+    "a_tokenizer/tokenizer_config.json": {"gguf_file": "../../private.txt"},
+}
+
+
+@pytest.mark.parametrize("name", LEADS)
+def test_no_setting_leads_to_other_files(folder, name):
+    (folder / name).parent.mkdir(exist_ok=True)
+    put(folder, name, LEADS[name])
+    with pytest.raises(ModelError, match="leads to other files; remove '"):
+        check_foreign_folder(folder)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -98,7 +101,7 @@ def test_each_is_refused_before_it_is_read(folder, name):
     check_foreign_folder(folder)
     change, said = HOSTILE[name]
     change(folder)
-    with pytest.raises(ModelError, match=said) as caught:
+    with pytest.raises(PqppError, match=said) as caught:
         Predictor.from_pretrained(folder)
     assert str(caught.value).isprintable()
 
@@ -108,6 +111,7 @@ def test_what_published_configurations_hold_is_let_pass(folder):
     usual |= {"auto_map": None, "_name_or_path": "me/mine", "id2label": {"0": "n/a"}}
     usual |= {"model_type": "x", "quantization_config": {"ignore": ["re:visual\\.1"]}}
     put(folder, "generation_config.json", usual)
+    put(folder, "tokenizer_config.json", {"vocab_file": "/home/them/vocab.txt"})
     put(folder, "vocab.json", {"_implementation": 123})
     (folder / "logs").symlink_to("/")
     (folder / "checkpoint-1").mkdir()

@@ -209,18 +209,6 @@ def test_datasets_that_cannot_be_learned_from(script, recipe, tmp_path, rows, mo
     assert "\n" not in str(caught.value)
 
 
-def test_a_split_that_is_not_there_is_told_by_its_option(script, recipe, tmp_path):
-    datasets = pytest.importorskip("datasets")
-    datasets.Dataset.from_dict(GOOD).to_parquet(tmp_path / "d" / "train.parquet")
-    recipe.dataset, recipe.subset = str(tmp_path / "d"), None
-    assert len(script.load_rows(recipe, "train")) == 2
-    with pytest.raises(PqppError, match=r"one of \['train'\]\.\); choose another"):
-        script.load_rows(recipe, "validation")
-    datasets.DatasetDict(train=datasets.Dataset.from_dict(GOOD)).save_to_disk(tmp_path / "saved")
-    recipe.dataset = str(tmp_path / "saved")
-    assert script.load_rows(recipe, "train").prompts == GOOD["prompt"]
-
-
 def run_in_main(script, *flags):
     """Run `pqpp train` in this process."""
     return main(["train", script, *map(str, flags)])

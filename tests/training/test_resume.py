@@ -82,17 +82,6 @@ def test_resumed_run_equals_uninterrupted_run(recipe, interrupt_at, grouped, tmp
     assert resumed.steps == whole.steps == 30 and resumed.epochs == whole.epochs == 3
 
 
-@pytest.mark.daily
-def test_the_seed_decides_the_model(recipe, tmp_path):
-    _, first = run(recipe)
-    recipe.output_dir = str(tmp_path / "again")
-    _, again = run(recipe)
-    recipe.output_dir, recipe.seed = str(tmp_path / "other"), 1
-    _, other = run(recipe)
-    assert_same(first, again)
-    assert not torch.equal(first["head.output.weight"], other["head.output.weight"])
-
-
 def test_resuming_a_finished_run_changes_nothing(recipe):
     _, first = run(recipe)
     recipe.resume_from_checkpoint = "last"

@@ -98,15 +98,9 @@ def to_rank_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """
     for vote in votes:
         for image, model, image_id in vote.images:
-            yield {
-                **vote.get_columns("prompt_id", "prompt"),
-                "image": image,
-                "model": model,
-                "annotator": vote.annotator,
-                "rank": vote.value["places"][str(image_id)],
-                "control": "true" if vote.is_control else "false",
-                "seconds": round(vote.seconds, 3),
-            }
+            place = {"image": image, "model": model, "annotator": vote.annotator}
+            rank = vote.value["places"][str(image_id)]
+            yield vote.to_row("prompt_id", "prompt", **place, rank=rank)
 
 
 TASK_KIND = Order()

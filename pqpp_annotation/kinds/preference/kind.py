@@ -102,18 +102,16 @@ def to_preference_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     for vote in votes:
         images = sorted(vote.images, key=lambda image: image[2])
         (image_a, model_a, _), (image_b, model_b, _) = images
-        yield {
-            **vote.get_columns("prompt_id", "prompt"),
-            "model_a": model_a,
-            "model_b": model_b,
-            "choice": vote.value["choice"],
-            "annotator": vote.annotator,
-            "image_a": image_a,
-            "image_b": image_b,
-            "left": vote.value.get("left", ""),
-            "control": "true" if vote.is_control else "false",
-            "seconds": round(vote.seconds, 3),
-        }
+        yield vote.to_row(
+            *("prompt_id", "prompt"),
+            model_a=model_a,
+            model_b=model_b,
+            choice=vote.value["choice"],
+            annotator=vote.annotator,
+            image_a=image_a,
+            image_b=image_b,
+            left=vote.value.get("left", ""),
+        )
 
 
 TASK_KIND = Preference()

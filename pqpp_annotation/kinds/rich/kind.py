@@ -8,7 +8,7 @@ to 5. An inappropriate image is flagged instead.
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from annotated_types import Len
@@ -21,18 +21,6 @@ from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
 Score = Literal["plausibility", "alignment", "aesthetics", "overall"]
 RICH_SCORES = get_args(Score)
 RICH_REGIONS = ("implausible", "misaligned")
-_STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
-    1: lambda x, y: (x, y),
-    2: lambda x, y: (1 - x, y),
-    3: lambda x, y: (1 - x, 1 - y),
-    4: lambda x, y: (x, 1 - y),
-    5: lambda x, y: (y, x),
-    6: lambda x, y: (y, 1 - x),
-    7: lambda x, y: (1 - y, 1 - x),
-    8: lambda x, y: (1 - y, x),
-}
-"""For each EXIF orientation, a function that maps a point (x, y) of the upright image to the stored
-image, in fractions of width and height."""
 _GRID = [*itertools.product((0.125, 0.375, 0.625, 0.875), repeat=2)]
 _NEAR = 0.15  # fraction of the image's side
 _Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -150,8 +138,15 @@ def _to_pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float
 
     left, top, right, bottom = vote.frame
     inside = [((x - left) / (right - left), (y - top) / (bottom - top)) for x, y in points]
-    stored = [_STORED[vote.orientation](x, y) for x, y in inside]
+    stored = [_to_stored(x, y, vote.orientation) for x, y in inside]
     return [[to_pixel(y, vote.height), to_pixel(x, vote.width)] for x, y in stored]
+
+
+def _to_stored(x: float, y: float, orientation: int) -> tuple[float, float]:
+    """Map a point of the upright image to the stored image, in fractions of width and height."""
+    across, down = (y, x) if orientation > 4 else (x, y)  # EXIF orientations 5 to 8 are turned
+    across = 1 - across if orientation in (2, 3, 7, 8) else across
+    return across, 1 - down if orientation in (3, 4, 6, 7) else down
 
 
 def consolidate_feedback(rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:

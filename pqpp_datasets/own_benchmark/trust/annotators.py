@@ -186,6 +186,9 @@ class Agreements:
         usual: Median agreement; NaN if unknown.
         undecided: Whether the annotator has too few votes for a decision, bool.
         reasons: Reasons for the flags; "" for annotators without one.
+        first: For choices between two images, the share of the first image among votes that are not
+            ties, float64; `label` and `share` are then without meaning.
+        ties: For choices, the share of ties, float64.
     """
 
     measure: str
@@ -199,6 +202,8 @@ class Agreements:
     trusted: TrustedAgreement
     undecided: np.ndarray
     reasons: list[str]
+    first: np.ndarray | None = None
+    ties: np.ndarray | None = None
 
     @property
     def interval(self) -> np.ndarray:
@@ -218,7 +223,7 @@ def compute_agreements(votes: Votes) -> Agreements | None:
     size = len(votes.annotator_names)
     if votes.turned is None:
         return compare_annotators(*cells, votes.scale.level, size)
-    return compare_voters(*cells, votes.turned[rows], size).shared
+    return compare_voters(*cells, votes.turned[rows], size)
 
 
 def compare_annotators(
@@ -358,21 +363,6 @@ def _compute_kappas(
         return 1 - mean / expected, votes.estimate_errors(apart - mean[votes.annotator]) / expected
 
 
-@dataclass(frozen=True)
-class PairAgreements:
-    """Statistics of voters' choices; arrays have one entry per voter.
-
-    Attributes:
-        shared: Each voter's agreement with the others, and the flags; ignore `label` and `share`.
-        first: Share of votes for the first image among those that are not ties, float64.
-        ties: Share of ties, float64.
-    """
-
-    shared: Agreements
-    first: np.ndarray
-    ties: np.ndarray
-
-
 def compare_voters(
     annotator: np.ndarray,
     item: np.ndarray,
@@ -380,7 +370,7 @@ def compare_voters(
     value: np.ndarray,
     turned: np.ndarray,
     annotators: int,
-) -> PairAgreements:
+) -> Agreements:
     """Compare each voter's choices between pairs of images with the others' choices.
 
     Args:
@@ -398,39 +388,35 @@ def compare_voters(
         >>> value = np.concatenate([truth, truth, truth, left])
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
         >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
-        >>> [reason[:26] for reason in found.shared.reasons]
+        >>> [reason[:26] for reason in found.reasons]
         ['', '', '', 'chose the first image in 1']
     """
-    shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators)
-    votes = np.bincount(annotator, minlength=annotators)
-    decided = value != 0
-    firsts = np.where(turned, -value, value) > 0
-    sides = np.bincount(annotator[decided], minlength=annotators)
-    taken = np.bincount(annotator[firsts], minlength=annotators)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        first, ties = taken / sides, 1 - sides / votes
-    reasons = []
-    for n, reason in enumerate(shared.reasons):
-        side = _flag_side_bias(int(taken[n]), int(sides[n]), taken.sum(), sides.sum(), annotators)
-        # The most frequent label says nothing about sides.
-        low = getattr(reason, "facts", {}).get("low", reason)
-        reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
-    return PairAgreements(replace(shared, reasons=reasons), first, ties)
-
-
-def _flag_side_bias(taken: int, decided: int, all_taken: int, all_decided: int, voters: int) -> str:
-    """Return the reason for a flag if a voter favours one side, unlike the others; else ""."""
     from scipy import stats
 
-    which = "first" if 2 * taken >= decided else "second"
-    taken = taken if which == "first" else decided - taken
-    usual: float = all_taken if which == "first" else all_decided - all_taken
-    usual = (usual - taken + 1) / (all_decided - decided + 2)  # of the others, never 0 or 1
-    is_even = decided < _LEAST_DECIDED or taken < _ONE_SIDE * decided
-    if is_even or stats.binom.sf(taken - 1, decided, usual) > _CHANCE / voters:
-        return ""
-    facts: dict[str, Any] = {"share": 100 * taken / decided, "votes": decided, "usual": 100 * usual}
-    rest = Reason("%(share).0f%% of %(votes)d decided votes (others: %(usual).0f%%)", **facts)
-    if which == "first":
-        return Reason("chose the first image in %(rest)s", rest=rest)
-    return Reason("chose the second image in %(rest)s", rest=rest)
+    found = compare_annotators(annotator, item, prompt, value, "ordinal", annotators)
+    sides = np.bincount(annotator[value != 0], minlength=annotators)
+    is_first = np.where(turned, -value, value) > 0
+    firsts = np.bincount(annotator[is_first], minlength=annotators)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, ties = firsts / sides, 1 - sides / found.votes
+    prefers_first = 2 * firsts >= sides
+    taken = np.where(prefers_first, firsts, sides - firsts)
+    of_all = np.where(prefers_first, firsts.sum(), (sides - firsts).sum())
+    usual = (of_all - taken + 1) / (sides.sum() - sides + 2)  # of the others, never 0 or 1
+    is_biased = (sides >= _LEAST_DECIDED) & (taken >= _ONE_SIDE * sides)
+    is_biased &= stats.binom.sf(taken - 1, sides, usual) <= _CHANCE / annotators
+    reasons = []
+    for n, reason in enumerate(found.reasons):
+        # The most frequent label says nothing about sides.
+        reason = getattr(reason, "facts", {}).get("low", reason)
+        if is_biased[n]:
+            rest = Reason(
+                "%(share).0f%% of %(votes)d decided votes (others: %(usual).0f%%)",
+                **{"share": 100 * taken[n] / sides[n], "votes": sides[n], "usual": 100 * usual[n]},
+            )
+            side = Reason("chose the second image in %(rest)s", rest=rest)
+            if prefers_first[n]:
+                side = Reason("chose the first image in %(rest)s", rest=rest)
+            reason = Reason("%(a)s; %(b)s", a=side, b=reason) if reason else side
+        reasons.append(reason)
+    return replace(found, reasons=reasons, first=first, ties=ties)

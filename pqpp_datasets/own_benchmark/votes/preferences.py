@@ -19,7 +19,7 @@ from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import parse_number
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, make_column
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, compare_voters
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compare_voters
 from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
@@ -75,7 +75,7 @@ class Preferences:
     ties: int
     notes: tuple[str, ...]
     choices: pd.DataFrame
-    agreements: PairAgreements | None
+    agreements: Agreements | None
     alpha: Estimate
 
     @property
@@ -86,7 +86,7 @@ class Preferences:
     @property
     def flagged_voters(self) -> list[tuple[str, str]]:
         """Names of the flagged annotators, with reasons."""
-        reasons = self.agreements.shared.reasons if self.agreements else []
+        reasons = self.agreements.reasons if self.agreements else []
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
@@ -170,7 +170,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
 
 def _read_choices(
     table: LongTable, options: BuildOptions
-) -> tuple[pd.DataFrame, np.ndarray, PairAgreements | None]:
+) -> tuple[pd.DataFrame, np.ndarray, Agreements | None]:
     """Return the choices, the index of each choice's pair of images, and the voters' agreement."""
     # A pair is a prompt, two models and, if columns name them, two images, in any order. The column
     # `left` is the image displayed first, a or b; by default, a.
@@ -215,9 +215,7 @@ def _read_choices(
     voters = len(rows["annotator"].cat.categories)
     agreements = compare_voters(annotator, item, prompt, stated, turned, voters)
     if options.exclude == "flagged":
-        rows["counts"] = ~np.array([bool(reason) for reason in agreements.shared.reasons])[
-            annotator
-        ]
+        rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
             raise BenchmarkError(f"{table.name}: all annotators are flagged; remove `exclude`")
     return rows, item, agreements

@@ -164,8 +164,7 @@ def split_at_gutters(image: NDArray[np.uint8]) -> list[Box]:
     height, width = image.shape[:2]
     boxes = []
     for top, bottom in _find_runs(image, height):
-        row = image[top:bottom]
-        columns = _find_runs(row.swapaxes(0, 1), width)
+        columns = _find_runs(image[top:bottom].swapaxes(0, 1), width)
         boxes += [[left, top, right, bottom] for left, right in columns]
     return boxes
 

@@ -54,7 +54,7 @@ class Questionnaires:
 
     Example:
         >>> import tempfile
-        >>> Questionnaires(tempfile.mkdtemp(), None).has_questionnaire("a cat")
+        >>> Questionnaires(tempfile.mkdtemp(), None).get_path("a cat").is_file()
         False
     """
 
@@ -64,10 +64,6 @@ class Questionnaires:
     def get_path(self, prompt: str) -> Path:
         """Return the file of a prompt."""
         return self.folder / f"{hash_parts([prompt])[:32]}.json"
-
-    def has_questionnaire(self, prompt: str) -> bool:
-        """Return whether a prompt has a questionnaire."""
-        return self.get_path(prompt).is_file()
 
     def get_questionnaire(self, prompt: str) -> dict[str, Any]:
         """Return a prompt's questionnaire, writing it if missing.
@@ -223,8 +219,7 @@ class VoteCollector:
         for side, seed in itertools.product(SIDES, range(self.votes)):
             # Shuffled, so that the first question is not always the same one.
             order = make_rng(pixels, side, seed).permutation(len(questions[side])).tolist()
-            asked = [questions[side][n] for n in order]
-            yield side, seed, order, make_request(image, asked, seed)
+            yield side, seed, order, make_request(image, [questions[side][n] for n in order], seed)
 
 
 def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
@@ -315,14 +310,14 @@ class HwpqScore(VistarScore):
         def estimate_requests(guessed: list) -> Iterator[Request]:
             for image, picture in open_pictures(pictures):
                 questions: Mapping[str, list] = dict.fromkeys(SIDES, guessed)
-                if kept.has_questionnaire(picture.prompt):
+                if kept.get_path(picture.prompt).is_file():
                     with contextlib.suppress(FeedbackError):  # told when it is its turn
                         questions = flatten_questions(kept.get_questionnaire(picture.prompt))
                 all_asked = answers.make_requests(image, questions)
                 yield from (asked[3] for asked in all_asked if asked[2])
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
-        new = [prompt for prompt in prompts if not kept.has_questionnaire(prompt)]
+        new = [prompt for prompt in prompts if not kept.get_path(prompt).is_file()]
         written = kept.writer.get_max_costs(map(_build_request, new))
         prices = itertools.chain(written, answers.chat.get_max_costs(estimate_requests(_LIKELY)))
         answers.chat.budget.check_calls(prices)

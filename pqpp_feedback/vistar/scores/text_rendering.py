@@ -203,8 +203,7 @@ class TextRenderingScore(VistarScore):
         chosen = load_params(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
-        texts = " ".join(sure), find_wanted_text(picture)
-        read, wanted = map(normalise_text, texts)
+        read, wanted = map(normalise_text, (" ".join(sure), find_wanted_text(picture)))
         parts = text_rendering([read], [wanted], (weight, 1 - weight))
         scores = {name: float(values[0]) for name, values in parts.items()}
         outcome = f'read "{read}"' if read else "no text was read"

@@ -8,7 +8,7 @@ fold is predicted by a model that was fitted to the other folds.
 import json
 import logging
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -161,7 +161,7 @@ def cross_validate(
     as_typed: Sequence[str],
     counted: NDArray[np.bool_],
     folds: int,
-    on_fold: Callable[[], object] = lambda: None,
+    progress: bool = False,
 ) -> dict[str, Any]:
     """Cross-validate a predictor, and compare its predictions with the scores.
 
@@ -172,18 +172,19 @@ def cross_validate(
     Args:
         as_typed: the prompts as they were typed.
         counted: which prompts to evaluate on; the network was trained on the scores of the others.
-        on_fold: called after each fold.
 
     Returns:
         For each target, Pearson's, Kendall's and Spearman's coefficients, the 95% interval of
         Spearman's as ``ci_low`` and ``ci_high``, and ``coverage``, the share of scores within the
         90% intervals of the predictions.
     """
+    from tqdm.auto import tqdm
+
     targets, count = list(head.limits), len(prompts.texts)
     part = np.random.default_rng(0).permutation(count) % folds
     predicted: dict[str, Floats] = {}
     deviations, levels = np.empty((2, count, len(targets)))
-    for number in range(folds):
+    for number in tqdm(range(folds), "cross-validating", unit="fold", disable=not progress):
         there = np.flatnonzero(part == number)
         training = prompts.select_rows(np.flatnonzero(part != number))
         fitted, _ = head.fit(training)
@@ -192,7 +193,6 @@ def cross_validate(
             predicted.setdefault(name, np.empty(count))[there] = column
         deviations[there] = answer.deviations[:, : len(targets)]
         levels[there] = np.nanmean(training.values, axis=0)
-        on_fold()
     figures: dict[str, Any] = {}
     for column, target in enumerate(targets):
         rows = counted & ~np.isnan(prompts.values[:, column])
@@ -283,19 +283,15 @@ def fit(
     >>> predictor.predict(["9 tan cats", "1 red cat"]).shape
     (2, 1)
     """
-    from tqdm.auto import tqdm
-
     names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
         raise PredictorError(f"`ids` must have one id per prompt ({len(prompts)}); got {len(ids)}")
     columns = np.array(scores, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
-    if columns.shape != (len(prompts), len(names)):
-        raise PredictorError(
-            f"`scores` must have the shape ({len(prompts)}, {len(names)}), prompts and targets; "
-            f"got {columns.shape}"
-        )
+    shape = (len(prompts), len(names))
+    if columns.shape != shape:
+        raise PredictorError(f"`scores` must have the shape {shape}; got {columns.shape}")
     if np.isinf(columns).any():
         raise PredictorError("`scores` contains infinite values; remove those rows")
     _, values = _merge_prompts(prompts, columns)
@@ -316,17 +312,13 @@ def fit(
         learned = network.record.rows.contains(rows)
         of_network = {normalise_prompt(prompts[row]) for row in np.flatnonzero(learned)}
         known = np.array([text in of_network for text in texts], dtype=bool)
-    is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
-    count = 1 + folds * is_measured
-    with tqdm(desc="fitting", total=count, unit="fit", disable=not progress) as bar:
-        fitted, choice = head.fit(distinct)
-        choice["cross_validation"] = {}
-        bar.update()
-        if is_measured:
-            typed_as = {normalise_prompt(prompt): prompt for prompt in reversed(prompts)}
-            as_typed = [typed_as[text] for text in texts]
-            whole = head, distinct, as_typed, ~known, folds, bar.update
-            choice["cross_validation"] = cross_validate(*whole)
+    fitted, choice = head.fit(distinct)
+    choice["cross_validation"] = {}
+    if len(texts) - known.sum() >= FEWEST_PROMPTS:
+        typed_as = {normalise_prompt(prompt): prompt for prompt in reversed(prompts)}
+        as_typed = [typed_as[text] for text in texts]
+        figures = cross_validate(head, distinct, as_typed, ~known, folds, progress)
+        choice["cross_validation"] = figures
     # A missing score is null.
     hashed = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
     sha256 = hash_parts([json.dumps([texts, hashed])])

@@ -150,13 +150,8 @@ _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
     "t2v": ("t2v", "train", lambda rows: _read_ratings(rows, _ELSEWHERE)),
     "drawbench": (
         "pqpp",
-        None,
-        lambda splits: (
-            (row["prompt"], row["mean_hbpp"])
-            for name in ("train", "validation")  # test is held out
-            for row in splits[name]
-            if row["source"] == "drawbench"
-        ),
+        "train+validation",  # test is held out
+        lambda rows: ((r["prompt"], r["mean_hbpp"]) for r in rows if r["source"] == "drawbench"),
     ),
 }
 

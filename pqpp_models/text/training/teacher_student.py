@@ -106,11 +106,8 @@ def run_adamw(
 
 def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
     """Return a learning rate schedule that rises over a share of the steps, then falls to 0."""
-
-    def get_factor(step: int) -> float:
-        return min(1.0, (step + 1) / max(1.0, share * steps)) * max(0.0, 1 - step / steps)
-
-    return get_factor
+    rising = max(1.0, share * steps)
+    return lambda step: min(1.0, (step + 1) / rising) * max(0.0, 1 - step / steps)
 
 
 def split_into_batches(

@@ -9,7 +9,7 @@ from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store import people
 from pqpp_annotation.store.answers import iterate_votes
-from pqpp_annotation.store.people import add_person, decide_on_person, find_person, get_people
+from pqpp_annotation.store.people import add_person, decide_on_person, find_person
 from pqpp_annotation.store.work import get_next_step, get_progress, reserve_item
 from pqpp_files.read_table import read_table
 
@@ -164,18 +164,3 @@ def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
     assert [row.name for row in look.people] == ["ann"]
     answers = read_table(tmp_path / "votes" / "answers.csv")
     assert sum(count for _, count in look.days) == len(answers)
-
-
-def test_the_second_try_of_the_practice_asks_other_items(made):
-    store = made(prompts=2, training=4)
-    ann = add_person(store, "ann").id
-    seen = []
-    for _ in range(4):
-        shown = reserve_item(store, ann)
-        assert shown.purpose == "training"
-        answer(store, ann, shown, {"label": -1})
-        seen.append(shown.prompt)
-    assert len(set(seen)) == 4
-    assert reserve_item(store, ann) is None
-    answers = [row for row in get_people(store) if row.name == "ann"]
-    assert answers[0].training_tries == 2

@@ -93,16 +93,6 @@ def test_people_at_once_never_exceed_the_places(made):
     assert counts == {f"q{number}": 3 for number in range(12)}
 
 
-def test_control_items_come_one_in_each_group_and_never_twice(made):
-    store = made(prompts=22, controls=4, control={"every": 6})
-    person = add_person(store, "a").id
-    purposes = [shown.purpose for shown in do_all(store, person)]
-    assert purposes.count("work") == 22 and purposes.count("control") == 4
-    for length in range(1, 25):
-        assert abs(purposes[:length].count("control") - length / 6) < 1
-    assert len(people_by_item(store, "control")) == 4
-
-
 def test_after_a_skipped_control_item_another_one_comes(made):
     store = made(prompts=20, controls=8, control={"every": 4})
     person = add_person(store, "a").id
@@ -156,6 +146,7 @@ def test_training_comes_first_and_may_be_tried_twice(made):
     store = made(prompts=3, training=4, people_per_item=9)
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
     assert [shown.purpose for shown in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
+    asked = set()
     for tries_left in (2, 1):
         state = get_training_state(store, bad)
         assert (state.tries_left, state.total, state.done, state.is_passed) == (
@@ -163,6 +154,7 @@ def test_training_comes_first_and_may_be_tried_twice(made):
         )  # fmt: skip
         for _ in range(2):
             shown = reserve_item(store, bad)
+            asked.add(shown.prompt)
             answer(store, bad, shown, {"label": 0})
         assert (get_training_state(store, bad).done, get_training_state(store, bad).right) == (2, 0)
         if tries_left == 2:
@@ -171,6 +163,7 @@ def test_training_comes_first_and_may_be_tried_twice(made):
         assert reserve_item(store, bad) is None and get_next_step(store, bad).name == "screened_out"
     assert get_training_state(store, bad).tries_left == 0
     assert get_person(store, bad).training_tries == 2
+    assert len(asked) == 4  # the second try asks other items
     # The answers of the failed try are kept.
     ids = [past.assignment for past in get_past_items(store, bad)]
     answers = [row for row in rows(store, Answer) if row.assignment_id in ids]

@@ -213,22 +213,6 @@ def test_the_back_button_shows_the_item_before_to_be_changed(serve, visitor):
     page.wait_for_url(f"**/work/{first}")
 
 
-@pytest.mark.daily
-def test_reloading_at_each_step_changes_nothing(serve, visitor):
-    served = serve(prompts=2)
-    person = visitor()
-    page = person.join(served.link())
-    for step, key in enumerate("1234"):
-        page.reload()
-        person.ready(page)
-        expect(page.locator("#count")).to_have_text(f"{step // 2} of 2")
-        marks = page.locator(".thumb .mark").all_inner_texts()
-        assert len([mark for mark in marks if mark]) == step % 2
-        page.keyboard.press(key)
-        saved(page)
-    assert sorted(labels(served)) == [-1, 0, 1, 2]
-
-
 def test_an_item_is_skipped_and_another_comes(serve, visitor):
     served = serve(prompts=2)
     page = visitor().join(served.link())

@@ -143,7 +143,7 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
     client.post("/withdraw", data={"csrf": token_of(client.get("/withdraw")), "mode": mode})
     monitor = StudyMonitor(store)
     [row] = monitor.get_overview().dues
-    assert before.pay.owed == row.pay.owed == monitor.get_overview().money.owed == 0.65
+    assert before.pay.owed == row.pay.owed == monitor.get_overview().money["owed"] == 0.65
     paid = (row.pay.items, row.pay.for_items, row.pay.for_hours, row.reason, row.method)
     assert paid == (0, 0.6, 0.05, "withdrawn", "prolific")
     # Nothing tells whose votes they were, and the id comes back by no link, nor gets new tries.

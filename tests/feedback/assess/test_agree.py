@@ -48,6 +48,8 @@ def test_figures_are_those_of_others(study):
     widths = [row[name][2] - row[name][1] for name in ("powered", "people")]
     assert widths[0] < widths[1] and row["worth"] > 150 and row["needed"] < row["without"]
     assert len(notes) == 2
+    unseen = [*rows[:1], {**rows[-1], "routine": "of no image that people judged"}]
+    assert compare_with_people(unseen, people)[0][0].rows[-1]["n"] == 0
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,5 @@
 """Images assessed from shard to shard: the rows of one run, and faults of prompts as rows."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,8 +13,6 @@ from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import AssessmentJob, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts  # noqa: E402
 from pqpp_files.shards import find_shards, run_shards  # noqa: E402
-
-TESTS = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -42,31 +36,6 @@ def test_shards_hold_the_rows_of_one_run(prompts, tmp_path):
     for file in (tmp_path / "one").iterdir():
         assert (tmp_path / "two" / file.name).read_bytes() == file.read_bytes()
     assert pq.read_table(tmp_path / "one").column_names == [*COLUMNS, "error"]
-
-
-KILLED = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from support.made_assessor import Redness
-from pqpp_feedback.assess.run import AssessmentJob
-from pqpp_files.shards import find_shards, run_shards
-folder, after = sys.argv[2], int(sys.argv[3])
-job = AssessmentJob(lambda: [Redness(after)], folder, batch_size=2)
-run_shards(job, find_shards(folder + "/prompts.parquet", 7), folder + "/cut", job.settings)
-"""
-
-
-def test_a_killed_job_goes_on_to_the_same_bytes(prompts, tmp_path):
-    for after in (3, 20, 33):
-        words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), str(after)]
-        assert subprocess.run(words, check=False).returncode == -9
-    job = AssessmentJob(rednesses, str(tmp_path))
-    done = run_shards(job, find_shards(str(prompts), 7), tmp_path / "cut", job.settings)
-    assert (done.shards, done.skipped) == (2, 3)  # 14 images a shard
-    run_shards(job, find_shards(str(prompts), 7), tmp_path / "whole", job.settings)
-    for file in (tmp_path / "whole").iterdir():
-        assert (tmp_path / "cut" / file.name).read_bytes() == file.read_bytes()
-    assert not list((tmp_path / "cut").glob(".*"))
 
 
 def test_faults_of_prompts_and_images_are_rows(prompts, tmp_path):

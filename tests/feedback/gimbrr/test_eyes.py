@@ -81,24 +81,6 @@ def test_detectors_of_six_kinds_give_boxes_by_name(tmp_path, kind):
     assert eye.identity.revision.startswith("sha256:")
 
 
-def test_boxes_of_detr_are_those_of_transformers(eyes):
-    import torch
-    from transformers import DetrForObjectDetection, DetrImageProcessor
-
-    (image,) = pictures(1)
-    (found,) = Detector(str(eyes / "detr"), "cpu").observe([image], [["apple"]])
-    model = DetrForObjectDetection.from_pretrained(eyes / "detr").eval()
-    processor = DetrImageProcessor.from_pretrained(eyes / "detr")
-    with torch.inference_mode():
-        outputs = model(**processor(images=image, return_tensors="pt"))
-    probabilities = outputs.logits.softmax(-1)[0, :, :-1]
-    scores, labels = probabilities.max(-1)
-    expected = sorted((s for s, n in zip(scores, labels, strict=True) if n == 1 and s > 0.05))
-    assert [box["score"] for box in found["boxes"]] == pytest.approx(
-        [float(s) for s in expected[::-1]], abs=1e-6
-    )
-
-
 PROMPTS = """prompt_id,prompt,task,representations,task_specific_label,auto_assessment
 1,an apple,Single object,apple,,True
 2,"a cat, no apple",Negation,cat,apple,True

@@ -1,10 +1,8 @@
 """The trainer: resuming, several processes, ablations, what it writes and pushes."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -109,29 +107,6 @@ def command(recipe, folder, *more):
 def environment(**more):
     cpu = {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"}
     return {**os.environ, **cpu, **more}
-
-
-def test_a_killed_run_goes_on_to_the_same_weights(recipe, tmp_path):
-    recipe.save_steps, recipe.num_train_epochs = 1, 6
-    words = [
-        sys.executable,
-        *command(recipe, tmp_path / "killed", "--resume_from_checkpoint", "last"),
-    ]
-    quiet = {"env": environment(), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(words, **quiet)
-    checkpoints = tmp_path / "killed"
-    while process.poll() is None and not list(checkpoints.glob("checkpoint-*")):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "killed" / "model").exists(), "it was over before it could be killed"
-    subprocess.run(words, check=True, timeout=900, **quiet)
-    whole = [sys.executable, *command(recipe, tmp_path / "whole")]
-    subprocess.run(whole, check=True, timeout=900, **quiet)
-    found, expected = (
-        load_file(tmp_path / name / "model" / "model.safetensors") for name in ("killed", "whole")
-    )
-    assert all(torch.equal(expected[name], found[name]) for name in expected)
 
 
 def test_two_processes_train_one_model_and_push_it(recipe, tmp_path):

@@ -1,4 +1,4 @@
-"""An endpoint that is slow, cut, wrong, busy, endless or talks nonsense; the key; the limits."""
+"""An endpoint that is slow, cut, wrong, busy, endless or talks nonsense; the key."""
 
 import logging
 
@@ -8,7 +8,7 @@ pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
 
 from support.chat_server import complete, serve_chat
 
-from pqpp_backbones.chat.chat import Budget, Request, to_data_url
+from pqpp_backbones.chat.chat import Request, to_data_url
 from pqpp_backbones.chat.models import KEY, Endpoint
 from pqpp_backbones.errors import ServiceError
 
@@ -76,29 +76,3 @@ def test_a_refusal_is_one_line_without_the_key(server, status, caplog):
     said = str(caught.value)
     assert f"status {status}, refused Bearer ***" in said and "\n" not in said
     assert len(server.asked) == 1 and SECRET not in said + caplog.text + repr(endpoint(server))
-
-
-def test_limits_are_held_to(server):
-    budget = Budget(max_calls=3)
-    one = endpoint(server, budget=budget)
-    one.prepare([Request("Hi")] * 3)
-    server.faults = [500, 500]  # tries that fail are calls too
-    one.ask(Request("Hi"))
-    with pytest.raises(ServiceError, match="calls needed: 1, left: 0"):
-        one.ask(Request("Hi"))
-    assert len(server.asked) == 3 and "3 calls" in budget.describe_spending()
-
-
-def test_money_is_counted_by_the_replies_and_guessed_before(server):
-    # 100 tokens in, 10 out: (100 * 10 + 10 * 100) / 1e6 = .002 a call.
-    prices = {"some-model": (10, 100), "": (1e6, 1e6)}
-    budget = Budget(max_cost=0.005, prices=prices)
-    one, request = endpoint(server, budget=budget), Request("Hi", max_tokens=20)
-    one.ask(request)
-    assert budget.ledger.spent == pytest.approx(0.002)
-    with pytest.raises(ServiceError, match="may cost"):
-        one.prepare([request] * 3)
-    one.ask(request)
-    with pytest.raises(ServiceError):
-        one.ask(request)  # .001 is left, a call may cost .002
-    assert len(server.asked) == 2 and "0.0040 spent" in budget.describe_spending()

@@ -122,7 +122,7 @@ def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatc
 
 @pytest.mark.parametrize(("name", "value"), [
     ("scales", [[1, 5, 0, "a"]]), ("scales", [[1, 5, 0]]), ("scales", []), ("values", [[1.0]]),
-    ("prompts", [7] * 30), ("prompts", []), ("examples", "x"), ("chat_model", None),
+    ("prompts", [7] * 30), ("prompts", []), ("chat_model", None),
 ])  # fmt: skip
 def test_a_damaged_folder_is_one_line(server, tmp_path, name, value):
     path = fitted(server).save_pretrained(tmp_path / "llm") / "config.json"

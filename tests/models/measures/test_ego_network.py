@@ -168,22 +168,17 @@ class TestPredictor:
         )
         (tmp_path / "words.vec").write_text("\n".join(lines))
         monkeypatch.setenv("PQPP_WORD_VECTORS", str(tmp_path / "words.vec"))
-        predictor = MeasurePredictor(name, EgoNetworks(CIRCLE), {"aggregation": "max"})
+        predictor = MeasurePredictor(name, EgoNetworks(CIRCLE))
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
-        assert loaded.options == {"aggregation": "max"}
         found = predictor.predict(self.PROMPTS, "mean_p10,mean_hbpp")
         np.testing.assert_array_equal(loaded.predict(self.PROMPTS, "mean_p10,mean_hbpp"), found)
         networks, compute = predictor.evidence, GRAPHS[name]
-        expected = max(networks.measure_word(word, compute) for word in ("ego", "near", "unicorn"))
+        words = [networks.measure_word(word, compute) for word in ("ego", "near", "unicorn")]
+        expected = pytest.approx(sum(words) / 3)
         assert found[0].tolist() == [expected, expected]
         assert np.isnan(found[1]).all() and not found[2].any()
 
-    @pytest.mark.parametrize(
-        ("aggregation", "expected"),
-        [("mean", 1.0), ("max", 2.0), ("min", 0.0), ("sum", 3.0), ("std", math.sqrt(2 / 3))],
-    )
-    def test_aggregation(self, aggregation, expected):
+    def test_a_prompt_has_the_mean_of_its_words(self):
         # Edges: 1 of ego, 0 of the unknown word, of near both ego (.8) and far (.6).
-        networks, options = EgoNetworks(CIRCLE, 0, 0.7), {"aggregation": aggregation}
-        predictor = MeasurePredictor("edge_count", networks, options)
-        assert predictor.predict(["ego unicorn near"])[0, 0] == pytest.approx(expected)
+        predictor = MeasurePredictor("edge_count", EgoNetworks(CIRCLE, 0, 0.7))
+        assert predictor.predict(["ego unicorn near"])[0, 0] == 1.0

@@ -1,8 +1,5 @@
 """The paper's eight text features, counted by hand and recomputed in another way."""
 
-import re
-import string
-
 import numpy as np
 import pytest
 
@@ -51,42 +48,3 @@ def test_synsets_by_hand(nltk_data):
 def test_tokens(nltk_data):
     assert tokenize("A dog, (and) it's here.") == ("A", "dog", "and", "it", "'s", "here")
     assert tokenize('He said "no" ...') == ("He", "said", "``", "no", "''", "...")
-
-
-@pytest.mark.daily
-@pytest.mark.realdata
-def test_recomputed_on_validation(read_split, nltk_data):
-    """Compare with a plain recomputation from the definitions, on all 2,000 prompts."""
-    import nltk
-    from nltk.corpus import stopwords, wordnet
-
-    prompts, _ = read_split("validation")
-    stop = set(stopwords.words("english"))
-    expected = []
-    for prompt in prompts:
-        all_tokens = nltk.word_tokenize(prompt)
-        words = [token for token in all_tokens if token not in string.punctuation]
-        # Whether marks are dropped first makes no difference: WordNet knows none of them.
-        synsets = sum(len(wordnet.synsets(t)) for t in all_tokens if t.lower() not in stop)
-        tags = [tag for _, tag in nltk.pos_tag(words)]
-        expected.append(
-            [
-                synsets,
-                len(words),
-                np.mean([len(piece) for piece in prompt.split()]),
-                (tags.count("NNP") + tags.count("NNPS")) / len(words),
-                sum(len(re.findall(r"\b[A-Z][A-Z]+\b", word)) for word in words) / len(words),
-            ]
-        )
-    names = list(MEASURES)[:5]
-    np.testing.assert_allclose(linguistic_features(prompts, names), expected, rtol=1e-12)
-
-
-@pytest.mark.realdata
-def test_signs_are_those_of_the_published_table(read_split, nltk_data):
-    """More words and more meanings: worse, for generation and for retrieval (published: test)."""
-    prompts, scores = read_split("validation")
-    for name in ("n_synsets", "n_words"):
-        feature = linguistic_features(prompts, [name])[:, 0]
-        for column in (2, 5):
-            assert np.corrcoef(feature, scores[:, column])[0, 1] < -0.1

@@ -1,11 +1,10 @@
-"""The shipped predictor against what any person can tell of prompts, and against how they type."""
+"""The shipped predictor against what any person can tell of prompts."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.spellings import ten_thousand_prompts, typed_otherwise
 
 from pqpp_models import Predictor
 
@@ -62,14 +61,3 @@ def test_what_is_no_prompt_is_never_among_the_best(static):
     expected = prior - np.outer([0, 1, 1, 0, 0], lower)  # letters at random are worse than others
     np.testing.assert_allclose(found.values[:, own], expected[:, own], rtol=1e-6)
     np.testing.assert_allclose(found.deviations[:, 1:], [deviation[1:]] * 5, rtol=1e-6)
-
-
-@pytest.mark.daily
-@pytest.mark.realdata
-def test_how_ten_thousand_prompts_are_typed_changes_nothing(static, real_data, cache):
-    prompts = ten_thousand_prompts(real_data)
-    known = static.predict_with_uncertainty(prompts)
-    found = static.predict_with_uncertainty(typed_otherwise(prompts))
-    for one, other in zip(known[:4], found[:4], strict=True):
-        # Batches of other shapes round the last digits otherwise.
-        np.testing.assert_allclose(other, one, rtol=0, atol=2e-6)

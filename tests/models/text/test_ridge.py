@@ -90,7 +90,7 @@ def test_what_is_printed_is_what_whole_fits_predict(capsys):
     odd = ["a red cat", "qwx zzyv qqx", *PROMPTS[2:]]
     fitted = fit(odd, scores, "rating", folds=3, progress=True)
     said = capsys.readouterr().err
-    assert "fitting:   0%" in said and "4/4" in said  # the fit to all, and three
+    assert "cross-validating:   0%" in said and "3/3" in said
     part = np.random.default_rng(0).permutation(60) % 3
     left_out, inside = np.empty(60), np.empty(60)
     for number in range(3):

@@ -1,17 +1,12 @@
 """Each kind by the keyboard alone."""
 
-import functools
-
 import pytest
 from sqlalchemy import func, select
 from support.browser import saved
 from support.kind_pages import to_the_end, values
-from support.served import SECRET
 
-from pqpp_annotation.store.answers import iterate_votes
-from pqpp_annotation.store.tables import ItemImage, Person
+from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.work import get_item, get_past_items
-from pqpp_annotation.web.security import CookieSigner
 
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
@@ -26,10 +21,7 @@ def press(page, *keys):
     ("kind", "task", "keys", "expected"),
     [
         ("relevance", {}, "14", [2, -1]),
-        pytest.param("rating", {}, "4", [4], marks=pytest.mark.daily),
         ("rating", {"low": 0, "high": 10}, "x", [10]),
-        pytest.param("rating", {"low": -2, "high": 2}, "1", [-2], marks=pytest.mark.daily),
-        pytest.param("match", {}, "n", [0], marks=pytest.mark.daily),
         ("match", {}, "1", [1]),
         ("binary", {}, "r2u", [1, 0, None]),
     ],
@@ -86,31 +78,6 @@ def test_preference(serve, visitor):
     assert tie["choice"] == "tie"
 
 
-def test_preference_names_the_image_that_was_seen(serve, visitor):
-    """The export's model is that of the picture that stood there, for many orders."""
-    served = serve("preference", prompts=[f"prompt {n}" for n in range(6)])
-    page = visitor().join(served.link())
-    with served.store.begin_read() as db:
-        person = db.scalar(select(func.max(Person.id)))
-        name_of = functools.partial(CookieSigner(SECRET).get_image_name, person)
-        images = db.execute(select(ItemImage.id, ItemImage.model)).all()
-        models = {name_of(image_id): model for image_id, model in images}
-    seen = []
-    for number in range(6):
-        page.wait_for_function(
-            "count => document.querySelector('#count').textContent.startsWith(count)",
-            arg=f"{number} of",
-        )
-        source = page.get_attribute(".pair .stage >> nth=0 >> img", "src")
-        seen.append(models[source.rsplit("/", 1)[-1]])
-        press(page, "1", "Enter")
-    to_the_end(page)
-    votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
-    rows = served.study.kind.export_tables(votes)["preferences"]
-    assert [row[f"model_{row['choice']}"] for row in rows] == seen
-    assert len({vote.value["left"] for vote in votes}) == 2
-
-
 def test_linked_prompts_on_demand(serve, visitor):
     """The first prompt links to the second; its picture of the same model is shown."""
     served = serve("match", prompts=["a cube and a cat", "a cat"])
@@ -139,9 +106,6 @@ def test_linked_prompts_on_demand(serve, visitor):
     ("kind", "practice", "wrong", "told"),
     [
         ("relevance", ["2", "unrealistic"], "33", "answer: High relevance"),
-        pytest.param("rating", ["5"], "1", ": Completely", marks=pytest.mark.daily),
-        pytest.param("match", ["no"], "y", ": No", marks=pytest.mark.daily),
-        pytest.param("binary", ["unsure"] * 3, "111", ": Unsure", marks=pytest.mark.daily),
         ("preference", ["tie", "tie"], "1", "Correct answer: Neither is better"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support.browser import saved
 from support.kind_pages import SIZE, to_the_end, values
 
 pytestmark = pytest.mark.browser
@@ -160,24 +159,6 @@ def test_a_draft_that_was_sent_hides_no_later_answer(serve, visitor):
     overall(served, page, 5)
     page = person.ready(person.open(f"{served.url}/work/{assignment}"))
     assert page.locator("[name=score-overall]:checked").get_attribute("value") == "5"
-
-
-def test_an_earlier_answer_is_changed(serve, visitor):
-    served = serve("rich", prompts=["a cat", "a dog"])
-    page = visitor().join(served.link())
-    page.locator(".canvas").click(position={"x": 100, "y": 100})
-    press(page, "1", "1", "1", "1", "Enter")
-    page.wait_for_function("() => document.querySelector('#count').textContent.startsWith('1 of')")
-    saved(page)
-    press(page, "b")
-    page.wait_for_selector(".canvas .disk")
-    assert page.locator(".score input:checked").count() == 4
-    page.get_by_role("group", name="Overall").get_by_role("radio", name="5").check()
-    press(page, "Enter")
-    page.wait_for_function("() => !document.querySelector('.canvas .disk')")
-    saved(page)
-    [value] = values(served)
-    assert value["scores"]["overall"] == 5 and len(value["implausible"]) == 1
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.daily)])

@@ -23,7 +23,6 @@ def tap(page, *names):
     ("kind", "names", "expected"),
     [
         ("relevance", ["High relevance", "Unrealistic"], [2, -1]),
-        pytest.param("rating", ["Mostly"], [4], marks=pytest.mark.daily),
         ("binary", ["Relevant", "Unsure", "Not relevant"], [1, None, 0]),
     ],
 )

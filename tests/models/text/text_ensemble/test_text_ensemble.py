@@ -1,4 +1,4 @@
-"""The text ensemble: its predictions, its folders, and how it takes instructions."""
+"""The text ensemble: its predictions and its folders."""
 
 import numpy as np
 
@@ -13,6 +13,7 @@ def test_the_ensemble_predicts_in_range(ensemble):
     assert (found.values[:, 3:] >= 0).all() and (found.values[:, 3:] <= 1).all()
     assert (found.deviations > 0).all() and found.distance.shape == (4,)
     assert ensemble.predict([]).shape == (0, 9)
+    np.testing.assert_allclose(np.linalg.norm(ensemble.embed(PROMPTS), axis=1), 1, atol=1e-5)
     one = ensemble.predict(PROMPTS[:1], "mean_rr")
     np.testing.assert_allclose(one, found.values[:1, [TARGETS.index("mean_rr")]], atol=1e-4)
 
@@ -27,17 +28,3 @@ def test_the_ensemble_comes_back_from_its_folder(ensemble, tmp_path):
     np.testing.assert_allclose(twice.predict(PROMPTS), again.predict(PROMPTS), atol=1e-6)
     assert "Not measured" in (folder / "README.md").read_text("utf-8")
     assert str(tmp_path.parent) not in (folder / "config.json").read_text("utf-8")
-
-
-def test_how_a_prompt_is_typed_changes_nothing(ensemble, tmp_path):
-    typed = [
-        "A man riding a wave.",
-        "a man  riding A\nwave",
-        " A MAN riding a wave!! ",
-        "a man riding a wave",
-    ]
-    saved = Predictor.from_pretrained(ensemble.save_pretrained(tmp_path / "saved"))
-    for one in (ensemble, saved):
-        found = one.predict_with_uncertainty(typed)
-        for values in (found.values, found.deviations, found.distance, one.embed(typed)):
-            assert (np.ptp(values, axis=0) == 0).all()
