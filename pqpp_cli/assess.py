@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -113,8 +114,7 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         if self.gallery and self.image_dir is None:
             raise PqppError("`gallery` needs the images; give their folder with `image_dir`")
         if self.evidence and (self.file or self.dataset):
-            other = "file" if self.file else "dataset"
-            raise PqppError(f"`evidence` already contains the prompts; remove `{other}`")
+            raise PqppError("`evidence` already contains the prompts; give no `file` or `dataset`")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         _ = self.answers
 
@@ -124,9 +124,9 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             return self.run_in_shards(self.file, self.output, self._make_job, ("prompt_id",))
         pictures = [] if self.evidence else self._find_pictures()  # before a model is loaded
         assessors = self.load()
-        if self.evidence:
-            from pqpp_feedback.assess.verdicts import read_verdicts, rescore, write_verdicts
+        from pqpp_feedback.assess.verdicts import read_verdicts, rescore, write_verdicts
 
+        if self.evidence:
             rows = rescore(read_verdicts(self.evidence), assessors)
             if (first := next(rows, None)) is None:
                 names = " or ".join(assessor.name for assessor in assessors)
@@ -142,6 +142,10 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             if not ran.rows:
                 return None  # the first process prints the rest
             print_notes(f"wrote {ran.rows} rows to {self.output}")
+        rows = (row for row in read_verdicts(self.output) if row["score"] is row["verdict"] is None)
+        if empty := Counter(row["reason"] for row in rows):
+            ((reason, _),) = empty.most_common(1)
+            print_notes(f"rows without verdict and score: {empty.total()}; most often: {reason}")
         for assessor in assessors:
             print_notes(*assessor.get_notes())
         self._note_agreement()
@@ -227,7 +231,9 @@ class AssessAgree(ReportOptions, Command):
       pqpp assess agree monday.parquet tuesday.parquet --people votes.csv --format markdown
 
     The table of people's answers has image (or prompt_id and model) and matched (true or false, yes
-    or no, 1 or 0). It need not cover all images, but valid intervals need a random sample.
+    or no, 1 or 0). It need not cover all images, but valid intervals need a random sample. A CSV
+    file of your own verdicts needs image and verdict or score; task, generator, routine, prompt_id
+    and the others are optional.
     """
 
     file: tuple[str, ...] = option(NEEDED, "tables that pqpp assess wrote", path="file", word=True)
@@ -303,7 +309,11 @@ class AssessVistar(SharedAssessOptions, VistarOptions, Command):
 
     A score needs columns or control parameters of the prompt: text; light; panels, subject, layout;
     count, postures, expressions; objects. Other rows say what is missing. Parameters that the paper
-    omits are in pqpp_feedback/vistar/vistar_choices.yaml.
+    omits are in pqpp_feedback/vistar/vistar_choices.yaml. A routine is named after-vistar-...,
+    since pqpp wrote it after the paper.
+
+    For --dataset vistar, --data-dir is a folder with core.txt and hard.txt, one structured prompt
+    per line.
     """
 
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")

@@ -170,6 +170,16 @@ class PromptOptions(ColumnOptions):
             note = "as separate prompts; if they are one, write the text in it in single quotes"
             print_notes(f"{' and '.join(map(repr, self.prompts))} were read {note}")
 
+    def read_prompts(self, typed: bool) -> tuple[dict[str, list], list[str]]:
+        """Return the columns of the input, and its prompts; see `PromptSource.read_batches`."""
+        from pqpp_models.prompt_rows import PromptSource
+
+        source = PromptSource.from_strings(list(self.prompts))
+        source = PromptSource.from_file(self.file, self.column) if self.file else source
+        parts = [*source.read_batches(typed)]
+        prompts = [text for _, texts in parts for text in texts]
+        return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts
+
 
 # "a sign that says "X Y"", without its quotes
 _ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECASE)

@@ -92,15 +92,17 @@ def get_output_width(output: str | None) -> int | None:
     return None
 
 
-def merge_columns(given: dict, predicted: dict, end: str = "predicted") -> dict:
-    """Return the input columns and the new ones, which get an ending if names clash.
+def emit_merged(
+    given: dict, added: dict, style: str, output: str | None, end: str = "predicted"
+) -> None:
+    """Print or write the input columns and the new ones, which get an ending if names clash.
 
     Args:
         end: The ending, without its underscore.
     """
-    added = {name: cells for name, cells in predicted.items() if name != "prompt"}
+    added = {name: cells for name, cells in added.items() if name != "prompt"}
     while taken := sorted(set(added) & set(given)):
         names = ", ".join(taken)
         print_notes(f"the input already has {names}; new columns of this name end in _{end}")
         added = {name + f"_{end}" * (name in given): added[name] for name in added}
-    return {**given, **added}
+    emit_columns({**given, **added}, style, output)

@@ -17,7 +17,7 @@ from pqpp_cli.groups import (
     ShardOptions,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, get_output_width, merge_columns, print_notes
+from pqpp_cli.output import emit, emit_merged, get_output_width, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
@@ -239,4 +239,4 @@ class Predict(
             predicted |= verdicts.as_columns()
         if self.explain:
             predicted["explanation"] = [x.as_record() if x.changes else None for x in explained]
-        emit_columns(merge_columns(given, predicted), self.style, self.output)
+        emit_merged(given, predicted, self.style, self.output)

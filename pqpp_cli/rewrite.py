@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
-from pqpp_cli.output import TABLE_STYLES, emit, emit_columns, merge_columns, print_notes
+from pqpp_cli.output import TABLE_STYLES, emit, emit_merged, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.names import pluralize
@@ -59,11 +59,12 @@ class Rewrite(
           --chat-model big --max-cost 2 --prices 0.5,1.5 --keep candidates.jsonl
 
     Without --entailment, candidates are only ranked: `best` is the first with a predicted gain, and
-    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. A rewrite that
-    changes a count or the word order is rejected. So is one that loses a negation, unless
-    --entailment confirms it ("a dog without a leash" as "a dog that runs free"). Phrases like
-    "please give me a picture of" may be dropped. Files keep the other columns of --file. --keep
-    writes all candidates in order, with added and lost words and the reason for each rejection.
+    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. A rewrite is
+    rejected if it changes a count, exchanges things or colours ("a dog on a cat" for "a cat on a
+    dog") or is no longer English. So is one that loses a negation, unless --entailment confirms it
+    ("a dog without a leash" as "a dog that runs free"). Phrases like "please give me a picture of"
+    may be dropped. Files keep the other columns of --file. --keep writes all candidates in order,
+    with phrases that are perhaps added or lost, and the reason why each is not accepted.
 
     For retrieval, rewrites are expanded queries: use a target such as mean_p10.
 
@@ -102,12 +103,12 @@ class Rewrite(
 
     def run(self) -> None:
         """Write or read candidates, rank them and print the result."""
-        from pqpp_engines.rewrite import Judge
+        from pqpp_engines.rewrite import Judge, write_study
         from pqpp_engines.rewrite.rewriting import rewrite_prompts
         from pqpp_files.atomic_write import write_file
 
         style = self.style
-        given, prompts = self._read_prompts()
+        given, prompts = self.read_prompts(style not in ("csv", "tsv"))
         ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
             twice = Counter(ids).most_common(1)[0][0]
@@ -124,35 +125,23 @@ class Rewrite(
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
-            emit_columns(merge_columns(given, rewritten.columns, "rewrite"), style, self.output)
+            emit_merged(given, rewritten.columns, style, self.output, "rewrite")
         if self.study:
-            from pqpp_engines.rewrite import write_study
-
             texts = (rewritten.columns["prompt"], rewritten.columns["best"])
             pairs = self.images_per_prompt or 1
             count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
             print_notes(f"wrote a study of {count} prompts to {self.study}")
-        if rewritten.error is not None:
-            where = f"stopped at prompt {rewritten.stopped_at + 1} (later prompts are unchanged)"
-            raise PqppError(f"{where}: {rewritten.error}")
-
-    def _read_prompts(self) -> tuple[dict[str, list], list[str]]:
-        """Return the columns of the input, and its prompts."""
-        from pqpp_models.prompt_rows import PromptSource
-
-        if self.prompts:
-            return {"prompt": list(self.prompts)}, list(self.prompts)
-        parts = [*PromptSource.from_file(self.file or "", self.column).read_batches(False)]
-        prompts = [text for _, texts in parts for text in texts]
-        return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts
+        if rewritten.error:
+            raise PqppError(rewritten.error)
 
     def _make_writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
         """Return a function from a prompt to its candidates, and one that returns notes on cost."""
-        from pqpp_engines.rewrite import Writer
-        from pqpp_engines.rewrite.rewriting import read_rewrites
+        from pqpp_engines.rewrite.rewriting import Writer, read_rewrites
 
         if self.candidates:
             candidates = read_rewrites(self.candidates)
+            if candidates.keys().isdisjoint(prompts):
+                raise PqppError(f"{self.candidates} has no candidate for these prompts; add some")
             return (lambda prompt: candidates.get(prompt, [])), list
         chat = self.open_chat(self.chat_model or "", self.make_budget())
         writer = Writer(chat, self.count, judge.target)
@@ -161,13 +150,13 @@ class Rewrite(
 
 
 def _summarise(columns: dict[str, list], verdicts: list[dict]) -> str:
-    """Return one line on the number of rewrites and the most frequent reasons for rejections."""
+    """Return one line on the number of rewrites and the reasons why others are not accepted."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
     text = f"{sum(columns['changed'])} of {len(columns['prompt'])} rewritten; "
     text += f"{better} with a better candidate; {pluralize(len(verdicts), 'candidate')}"
     reasons = Counter(v["reason"].partition(":")[0] for v in verdicts if v["reason"])
-    usual = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
-    return f"{text}. Rejected: {usual}" if usual else text
+    told = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
+    return f"{text}. Not accepted: {told}" if told else text
 
 
 def _format_table(columns: dict[str, list]) -> str:

@@ -8,13 +8,13 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import TABLE_STYLES, emit, emit_columns, get_output_width, print_notes
+from pqpp_cli.output import TABLE_STYLES, emit, emit_merged, get_output_width, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.escape import escape_controls
 from pqpp_files.options.option import NEEDED, option
 
 _FEW = 200
-"""With fewer prompts, shares are off by five points or more (`benchmarks/routing.md`)."""
+"""With fewer prompts, shares are off by four points or more (`benchmarks/routing.md`)."""
 
 
 class Route(Group):
@@ -43,9 +43,10 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
     Routes are named after the models of their targets, or by --names. Calibration prompts need no
     scores. To choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1), weight the
-    two with --utility. Prompts that are out of domain go to the most expensive route. On other
-    prompts, the shares vary by chance, two times in three by no more than the printed error; `pqpp
-    route predict --file` and `Router.route` keep the budget or share exactly.
+    two with --utility. Prompts that are out of domain go to the most expensive route. On as many
+    other prompts, the shares vary by chance, two times in three by no more than the printed error.
+    `pqpp route predict --file` and `Router.route` never exceed a budget, and meet a share exactly,
+    rounded down to a prompt.
 
     Attributes:
         targets: Targets that predict the quality of the routes, one per route.
@@ -88,12 +89,15 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
         folder = router.save_pretrained(self.output, self.overwrite)
-        errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
-        shares = [f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}" for r in routes]
-        rows = [(r.name, r.target, r.cost, share) for r, share in zip(routes, shares, strict=True)]
+        shares = [router.shares[route.name] for route in routes]
+        errors = [(2 * p * (1 - p) / router.prompts) ** 0.5 for p in shares]
+        told = [f"{p:.1%} ± {error:.1%}" for p, error in zip(shares, errors, strict=True)]
+        rows = zip(names, self.targets, self.cost, told, strict=True)
         if router.prompts < _FEW:
-            off = f"a share may be off by {2 * max(errors.values()):.0%} on other prompts"
+            off = f"a share may be off by {2 * max(errors):.0%} on other prompts"
             print_notes(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
+        if missed := sum(one.reason.startswith("no route") for one in router.decide(prompts)):
+            print_notes(f"no route reaches {self.floor:g} for {missed} of {len(prompts)} prompts")
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
         print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
 
@@ -101,7 +105,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 class RoutePredict(PromptOptions, ResultOptions, Command):
     """Choose a route for each prompt.
 
-    The prompts of a file together keep the budget or share.
+    The prompts of a file together meet the budget or share. Files keep the other columns of --file.
     """
 
     router: str = option(NEEDED, "folder or OWNER/REPOSITORY of a router", path="name", word=True)
@@ -115,19 +119,18 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     def run(self) -> None:
         """Print or write the route of each prompt."""
         from pqpp_engines.route import Account, Router
-        from pqpp_models.prompt_file import read_prompts_and_ids
 
         style = self.style
-        prompts = self.prompts or read_prompts_and_ids(self.file or "", self.column)[0]
+        given, prompts = self.read_prompts(style not in ("csv", "tsv"))
         router = Router.from_pretrained(self.router, self.revision)
         found = router.decide(prompts, Account() if self.file else None)
-        columns: dict[str, list] = {"prompt": list(prompts)}
+        columns: dict[str, list] = {"prompt": prompts}
         names = ("route", "cost", "out_of_domain", "reason")
         columns |= {name: [getattr(one, name) for one in found] for name in names}
         columns |= {f"value_{r.name}": [d.value[r.name] for d in found] for r in router.routes}
         if style == "table":
             return emit(_format_table(columns, get_output_width(self.output)), self.output)
-        return emit_columns(columns, style, self.output)
+        return emit_merged(given, columns, style, self.output, "route")
 
 
 def _format_table(columns: dict[str, list], width: int | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, ShardOptions
-from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit_columns
+from pqpp_cli.output import TABLE_ENDINGS, TABLE_STYLES, emit_columns, print_notes
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
@@ -72,8 +72,7 @@ def print_index(index: Any) -> None:
     """Print the configuration of an index as a table."""
     from tabulate import tabulate
 
-    config = {name: value for name, value in index.config.items() if name != "sha256"}
-    rows = [(name, "" if value is None else value) for name, value in config.items()]
+    rows = [(name, value) for name, value in index.config.items() if name != "sha256"]
     print(tabulate(rows, tablefmt="plain"))
 
 
@@ -105,11 +104,14 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
     factory: str | None = option(None, "faiss index, such as IVF1024,SQ8 (default: Flat)")
     output: str = option(NEEDED, "folder to write", path="output")
+    overwrite: bool = option(False, "overwrite an earlier index")
 
     def run(self) -> None:
         """Build the index from images, embeddings, or the output of `search embed`."""
+        from pqpp_backbones.training.publish import check_no_result
         from pqpp_engines.index import ImageTextEncoder, build_index, embed
 
+        check_no_result(Path(self.output), self)
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
                 raise PqppError(f"{self.source} sets `model`, `revision` and `ids`; remove them")
@@ -213,9 +215,7 @@ class SearchCandidates(
             rows = {"prompt_id": [prompts["prompt_id"][place] for place in query], **rows}
         rows["score"] = [round(float(score), 6) for score in relevance.score]
         emit_columns(rows, style, self.output)
-        empty = len(texts) - len(set(query))
-        text = f"{len(query)} images to rate; {empty} of {len(texts)} prompts have none"
-        print(f"pqpp: {text}", file=sys.stderr)
+        print_notes(f"{len(query)} images to rate, for {len(set(query))} of {len(texts)} prompts")
 
 
 class SearchRetrieve(
@@ -231,7 +231,7 @@ class SearchRetrieve(
       pqpp search retrieve my_index --file queries.csv --k 100 --output run.trec
       pqpp search retrieve my_index --file queries.csv --queries queries.npy --output run.parquet
       pqpp search retrieve blip2_index --file queries.csv --image-dir images --output run.trec
-      pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
+      pqpp metrics compute p@10,rr --run run.trec --qrels qrels.txt
 
     The model of the index embeds the queries, unless --queries contains their embeddings, one per
     row. Scores are cosine similarities; BLIP-2 reranks the first candidates by the log-odds that

@@ -179,7 +179,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         confirm: SHA-256 of a pickle to allow from now on; compare it with the source first.
     """
 
-    agreement = "Papers measure agreement with people on other images than yours;"
+    agreement = "Published agreement with people was measured on other images;"
 
     with_: list[str] = option([], None, SCORES, also=("with",))
     weights: dict[str, str] = option({})

@@ -126,13 +126,11 @@ def make_requests(
     generator: Generator, prompts: Iterable[Mapping[str, str]], images_per_prompt: int
 ) -> list[ImageRequest]:
     """Return the image requests of prompts, each with its seed."""
-    return [
-        ImageRequest(
-            row["prompt_id"], row["prompt"], n, derive_seed(row["prompt_id"], generator.name, n)
-        )
-        for row in prompts
-        for n in range(images_per_prompt)
-    ]
+    requests = []
+    for key, text in ((row["prompt_id"], row["prompt"]) for row in prompts):
+        seeds = [derive_seed(key, generator.name, n) for n in range(images_per_prompt)]
+        requests += [ImageRequest(key, text, n, seed) for n, seed in enumerate(seeds)]
+    return requests
 
 
 @dataclass(frozen=True)

@@ -135,12 +135,11 @@ class ImageTextEncoder:
             tokens = _tokenize(model, self._processor, texts)
             queries = model.query_tokens.expand(len(texts), -1, -1)
             ones = queries.new_ones(queries.shape[:-1]).long()
-            seen = states.expand(len(texts), -1, -1)
             hidden = model.qformer(
                 query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
                 query_length=queries.shape[1],
                 attention_mask=torch.cat([ones, tokens["attention_mask"]], dim=1),
-                encoder_hidden_states=seen,
+                encoder_hidden_states=states.expand(len(texts), -1, -1),
             ).last_hidden_state
             logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
             return logits[:, 1] - logits[:, 0]
@@ -150,16 +149,14 @@ class ImageTextEncoder:
     def _embed_text_batch(self, texts: list[str]) -> Any:
         from pqpp_backbones.images.embedding import get_tokens
 
-        model, processor = self._network, self._processor
+        model = self._network
         if not self.can_match:
-            tokens = get_tokens(model, processor, texts)
+            tokens = get_tokens(model, self._processor, texts)
             return model.get_text_features(**tokens).pooler_output
-        tokens = _tokenize(model, processor, texts)
-        states = model.qformer(
-            query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
-            query_length=0,
-            attention_mask=tokens["attention_mask"],
-        ).last_hidden_state
+        tokens = _tokenize(model, self._processor, texts)
+        read = {"query_length": 0, "attention_mask": tokens["attention_mask"]}
+        embedded = model.embeddings(input_ids=tokens["input_ids"])
+        states = model.qformer(query_embeds=embedded, **read).last_hidden_state
         return model.text_projection(states[:, 0, :])
 
     def _embed_image_batch(self, images: list[Any]) -> Any:
@@ -167,11 +164,9 @@ class ImageTextEncoder:
         if not self.can_match:
             return model.get_image_features(**pixels).pooler_output
         states = model.vision_model(**pixels).last_hidden_state
-        hidden = model.qformer(
-            query_embeds=model.query_tokens.expand(len(states), -1, -1),
-            encoder_hidden_states=states,
-        ).last_hidden_state
-        return model.vision_projection(hidden)
+        queries = model.query_tokens.expand(len(states), -1, -1)
+        seen = model.qformer(query_embeds=queries, encoder_hidden_states=states)
+        return model.vision_projection(seen.last_hidden_state)
 
     def _prepare_images(self, images: list[Any]) -> Any:
         opened = [open_image(image) for image in images]
@@ -193,13 +188,8 @@ class ImageTextEncoder:
 
 def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> Any:
     tokenizer = processor.tokenizer
-    most = model.config.qformer_config.max_position_embeddings
-    encoded = tokenizer(
-        list(texts),
-        padding=True,
-        truncation=True,
-        max_length=min(most, tokenizer.model_max_length),
-        return_tensors="pt",
-    )
+    most = min(model.config.qformer_config.max_position_embeddings, tokenizer.model_max_length)
+    how: Any = {"padding": True, "truncation": True, "max_length": most, "return_tensors": "pt"}
+    encoded = tokenizer(list(texts), **how)
     check_token_ids(encoded["input_ids"], model)
     return encoded.to(model.device)

@@ -70,17 +70,13 @@ class Index:
             table.validate(full=True)
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
+            self._exact_index = getattr(self._faiss, "refine_index", self._faiss)
             vectors = len(self.ids) * self.config["vectors_per_id"]
             if (self._faiss.d, self._faiss.ntotal) != (self.config["size"], vectors):
                 raise ValueError(f"{INDEX} and {IDS} do not match {CONFIG}")
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def _exact_index(self) -> Any:
-        """The index that compares a query with all vectors."""
-        return getattr(self._faiss, "refine_index", self._faiss)
 
     def search(self, queries: Any, k: int = 10, exact: bool = False) -> tuple[NDArray, Floats]:
         """Return the best matches in the collection for each query.
@@ -114,7 +110,7 @@ class Index:
         for row, items in enumerate(found // per):
             items, first = np.unique(items, return_index=True)  # the best vector of each
             best = np.argsort(-scores[row, first], kind="stable")[:k]
-            indices[row], cosines[row] = items[best], scores[row, first[best]]
+            indices[row], cosines[row] = items[best], scores[row, first[best]].clip(-1, 1)
         return indices, cosines
 
     def extend(
@@ -254,8 +250,8 @@ def _tune_search(index: Any, sample: Floats) -> tuple[float, int]:
     _, true = index.refine_index.search(queries, k)
     space.initialize(index)
     ranges = [space.parameter_ranges.at(n) for n in range(space.parameter_ranges.size())]
-    depths = [(one.name, value) for one in ranges for value in faiss.vector_to_array(one.values)]
-    depths = [(name, value) for name, value in depths if name in ("nprobe", "efSearch")]
+    known = [one for one in ranges if one.name in ("nprobe", "efSearch")]
+    depths = [(one.name, value) for one in known for value in faiss.vector_to_array(one.values)]
     recall = probes = 0
     for name, value in [*depths, *((name, 2 * value) for name, value in depths[-1:])] or [("", 0)]:
         if name:

@@ -56,7 +56,7 @@ def find_candidates(
         embed: A function from texts to embeddings of unit length, (texts, size). With None, the
             score is the share of a query's content words that the captions of an image contain
             together.
-        threshold: Minimum cosine (default: .7), or without `embed`, minimum share of a query's
+        threshold: Minimum cosine (default: .7) or, by shared words, minimum share of a query's
             words (default: .5). A cosine must be above the threshold, a share at least equal to it.
         limit: Maximum number of images per query.
         refined_from: Rank after which an image's captions together must contain all content words
@@ -88,19 +88,19 @@ def find_candidates(
         scored = _get_word_shares(queries, words)
     else:
         scored = _get_cosines(queries, captions, indices, embed)
-    rows: list[tuple[int, NDArray, Floats]] = []
+    found: list[NDArray] = []
+    likely: list[Floats] = []
     for number, scores in enumerate(scored):
         kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
         kept = kept[np.argsort(-scores[kept], kind="stable")]
         wanted = _get_content_words(queries[number])
         late = [image for image in kept[refined_from:].tolist() if wanted <= words[image]]
         kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:limit]
-        rows.append((number, kept, scores[kept]))
-    return Candidates(
-        np.repeat([number for number, _, _ in rows], [len(kept) for _, kept, _ in rows]),
-        [names[image] for _, kept, _ in rows for image in kept.tolist()],
-        np.concatenate([scores for _, _, scores in rows]).astype(np.float32),
-    )
+        found.append(kept)
+        likely.append(scores[kept])
+    rows = np.repeat(np.arange(len(found)), [len(kept) for kept in found])
+    scores = np.concatenate(likely).astype(np.float32)
+    return Candidates(rows, names[np.concatenate(found)].tolist(), scores)
 
 
 def _get_content_words(text: str) -> frozenset[str]:

@@ -78,10 +78,9 @@ class Retriever:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of a run besides the queries, without folder paths."""
-        options = asdict(self) | {"index": self.loaded_index.config}
-        return {"job": "retrieve"} | {
-            name: value for name, value in options.items() if name not in ("model", "image_dir")
-        }
+        settings = {"job": "retrieve", **asdict(self), "index": self.loaded_index.config}
+        del settings["model"], settings["image_dir"]
+        return settings
 
     def count_candidates(self, has_vectors: bool = False) -> int:
         """Return the number of candidates to rerank, 0 for none.

@@ -26,6 +26,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_backbones.prompt.quoted import find_texts_to_draw, strip_outer_quotes
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
+from pqpp_engines.rewrite.facts import COLOURS, exchanges_facts, to_stems
 from pqpp_engines.rewrite.order import compute_order_probability
 from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
@@ -40,11 +41,14 @@ _read = cache(read_json)
 UNCONFIRMED = "not confirmed: no entailment model"
 """The reason if a rewrite has no fault, but no entailment model can confirm it."""
 
+UNREAD = "not confirmed: the original is not read as English"
 SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
+# A phrase is lost if leaving it out raises the cosine by more than the first number, or the second
+# if the other text lacks its words; a colour is lost if the cosine rises at all.
+_NEARER = 0.05, 0.04
 LEAST_IN_ORDER = 0.02
 """1% of PQPP's captions are below it, and 78% of shuffled ones."""
-_NEARER = 0.05  # a phrase is lost if leaving it out raises the cosine by more than this
 _ASKING = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "photo", "photos"}
 
 
@@ -92,11 +96,12 @@ class Judge:
     """A judge that ranks rewrites by the probability that they are better and mean the same.
 
     Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers must
-    stay the same; a negation may only be dropped if an entailment model confirms the rewrite.
+    stay the same, and two things or colours must not be exchanged ("a dog on a cat" for "a cat on a
+    dog"); a negation may only be dropped if an entailment model confirms the rewrite.
     Without an entailment model, an encoder measures how similar the meanings are, by the angle
     between the embeddings; the similarity is halved for each lost phrase of the original. The
-    encoder does not distinguish who does what to whom, so without an entailment model, candidates
-    are ranked, but none is accepted.
+    encoder overlooks many differences, so without an entailment model, candidates are ranked, but
+    none is accepted.
 
     Args:
         target: Target to improve, such as `mean_hbpp` or `mean_p10`; for a retrieval
@@ -192,6 +197,7 @@ class Judge:
                 reason = f"not better: the predicted gain is {gains[at]:+.3f}"
             elif not reason and entails is None:
                 reason = f"perhaps lost: {', '.join(lost)}" if lost else UNCONFIRMED
+                reason = UNREAD if predicted.out_of_domain[0] else reason
             figures = score, float(values[at]), float(gains[at]), probability, float(cosine), order
             other = float(np.subtract(*predicted.values[[at, 0], 1])) if self.other_target else None
             words = added, lost, other, entails
@@ -225,7 +231,9 @@ class Judge:
             return f"a negation is {'added' if negated[1] else 'lost: no entailment model'}"
         wanted = [found.text for found in find_texts_to_draw(strip_outer_quotes(original))]
         if lost := [one for one in wanted if one.casefold() not in text.casefold()]:
-            return f"the text “{lost[0]}” is lost"
+            return f"a text is lost: “{lost[0]}”"
+        if compute_order_probability(before) > 0.5 and exchanges_facts(before, after):
+            return "two things or colours are exchanged"
         if order < LEAST_IN_ORDER and not self.is_query:
             return f"word salad: grammatical with probability {order:.2f}"
         return ""
@@ -235,14 +243,19 @@ class Judge:
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = normalise_rows(self._embed([other, whole, *(part.rest for part in parts)]))
         _, near, *others = points @ points[0]
-        values = zip(parts, others, strict=True)
-        return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
+        kept, lost = to_stems(other), []
+        for part, value in zip(parts, others, strict=True):
+            missing = to_stems(part.phrase) - kept
+            least = 0.0 if missing & COLOURS else _NEARER[bool(missing)]
+            if value > near + least:
+                lost.append(part.phrase)
+        return float(near), tuple(lost)
 
     def _get_gain_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
         """Return the standard deviations of gains, if known without chance in votes and images."""
-        known, target = self.predictor.name, self.target
-        most = float(get_error_correlation(known, target, 1.0)) if self._is_own_space else 0.0
-        shared = get_error_correlation(known, target, cosines) if most else np.zeros(len(cosines))
+        known = self.predictor.name if self._is_own_space else ""
+        most = float(get_error_correlation(known, self.target, 1.0))
+        shared = get_error_correlation(known, self.target, cosines)
         covariance = 2 * shared * deviations * deviations[0]
         variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
         return np.sqrt(np.maximum(variance, 0.0))

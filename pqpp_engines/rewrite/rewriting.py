@@ -90,14 +90,12 @@ class RewriteResult(NamedTuple):
             `probability`, the probability that `best` is better; and `TARGET_gain`, the expected
             gain of `best`, for the target and for a second target.
         verdicts: One dict per candidate: its `RewriteVerdict`, and the `original`.
-        error: The error that ended the writing; later prompts are unchanged.
-        stopped_at: The index of the prompt at which `error` occurred.
+        error: The error that ended the writing, with its prompt; empty if there was none.
     """
 
     columns: dict[str, list]
     verdicts: list[dict[str, Any]]
-    error: ServiceError | None = None
-    stopped_at: int = 0
+    error: str = ""
 
 
 def rewrite_prompts(
@@ -119,13 +117,13 @@ def rewrite_prompts(
 
     verdicts: list[dict[str, Any]] = []
     best: list[Any] = []
-    error: ServiceError | None = None
-    stopped_at = 0
+    error = ""
     for prompt in tqdm(prompts, unit="prompt", disable=not progress):
         try:
-            candidates = write(prompt) if prompt.strip() and error is None else []
+            candidates = write(prompt) if prompt.strip() and not error else []
         except ServiceError as failure:
-            error, candidates, stopped_at = failure, [], len(best)
+            where = f"stopped at prompt {len(best) + 1} (later prompts are unchanged)"
+            error, candidates = f"{where}: {failure}", []
         judged = judge.rank(prompt, candidates) if candidates else []
         verdicts += [{"original": prompt, **verdict._asdict()} for verdict in judged]
         best.append(next((v for v in judged if v.accepted or v.reason == UNCONFIRMED), None))
@@ -142,7 +140,7 @@ def rewrite_prompts(
     }
     if judge.other_target:
         columns[f"{judge.other_target}_gain"] = [v.other_gain if v else 0.0 for v in best]
-    return RewriteResult(columns, verdicts, error, stopped_at)
+    return RewriteResult(columns, verdicts, error)
 
 
 def read_rewrites(path: str) -> dict[str, list[str]]:

@@ -123,11 +123,9 @@ class RouteLog:
                         result.save(image)
                         told["reply"] = {**reply, "image": image.name}
                 if "reply" not in told:
-                    warnings.warn(
-                        f"an answer of type {type(result).__name__} cannot be stored in "
-                        f"{self._ledger.path}; another run will request the answer again",
-                        stacklevel=2,
-                    )
+                    wrong = f"{self._ledger.path} cannot store a {type(result).__name__}"
+                    again = "another run will request the answer again"
+                    warnings.warn(f"{wrong}; {again}", stacklevel=2)
         self._ledger.record_cost(call, paid, **told)
 
 

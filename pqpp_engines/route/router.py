@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -55,7 +56,7 @@ class Router:
     ) -> None:
         self.routes, self.rule, self.price = tuple(routes), rule, price
         self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
-        self.account = Account()
+        self.account, self._costs = Account(), np.array([route.cost for route in routes])
         rules.check_routes(self.routes, rule)
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
@@ -101,12 +102,8 @@ class Router:
             raise EngineError(f"expected at least {LEAST} calibration prompts; got {len(texts)}")
         value, ood = router._predict_bounds(texts)
         router.price = rules.find_price(value, router._costs, ood, rule)
-        chosen = rules.choose_routes(value, router._costs, ood, rule, router.price)
-        counts = np.bincount(chosen, minlength=len(router.routes))
-        router.shares = {
-            route.name: round(float(n) / len(texts), 6)
-            for route, n in zip(router.routes, counts, strict=True)
-        }
+        chosen = Counter(decision.route for decision in router.decide(texts))
+        router.shares = {one.name: round(chosen[one.name] / len(texts), 6) for one in routes}
         router.prompts = len(texts)
         return router
 
@@ -131,22 +128,15 @@ class Router:
             (48, True)
         """
         texts = read_prompts(prompts)
-        if not texts:
-            return []
         value, ood = self._predict_bounds(texts)
         choose_routes = (rules if account is None else account).choose_routes
         chosen = choose_routes(value, self._costs, ood, self.rule, self.price)
-        names = [route.name for route in self.routes]
-        return [
-            Decision(
-                names[at],
-                dict(zip(names, map(float, row), strict=True)),
-                self.routes[at].cost,
-                bool(is_ood),
-                self._explain_choice(at, row, bool(is_ood)),
-            )
-            for at, row, is_ood in zip(chosen, value, ood, strict=True)
-        ]
+        names, decisions = [route.name for route in self.routes], []
+        for at, row, is_ood in zip(chosen, value.tolist(), ood.tolist(), strict=True):
+            bounds = dict(zip(names, row, strict=True))
+            reason = self._explain_choice(at, row, is_ood)
+            decisions.append(Decision(names[at], bounds, self.routes[at].cost, is_ood, reason))
+        return decisions
 
     def route(
         self,
@@ -249,10 +239,6 @@ class Router:
             "revision": self.revision,
         }
 
-    @property
-    def _costs(self):
-        return np.array([route.cost for route in self.routes])
-
     def _predict_bounds(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
         targets = [route.target for route in self.routes]
@@ -263,15 +249,15 @@ class Router:
         bounds = np.where(unknown[:, None], 0.0, bounds)
         return bounds * [route.utility for route in self.routes], ood | unknown
 
-    def _explain_choice(self, at: int, value: Iterable[float], ood: bool) -> str:
-        if ood:
+    def _explain_choice(self, at: int, value: Sequence[float], ood: bool) -> str:
+        cost = self.routes[at].cost
+        if ood and cost == self._costs.max():
             return "out of domain: sent to the most expensive route"
-        value, chosen = np.array(list(value)), self.routes[at]
         if self.rule.floor is not None:
             if value[at] >= self.rule.floor:
                 return f"the cheapest route that reaches {self.rule.floor:g}"
             return f"no route reaches {self.rule.floor:g}: the best route"
-        cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
+        cheaper = [i for i, route in enumerate(self.routes) if route.cost < cost]
         if not cheaper:
             return "no more expensive route gains enough for its cost"
         gain = value[at] - max(value[i] for i in cheaper)

@@ -22,6 +22,10 @@ Floats = NDArray[np.float64]
 KIND = "pqpp_router"
 _NEAR = 0.005
 """The tolerated deviation of a share, as a share of all prompts; at least one prompt."""
+_TOGETHER = 10
+"""From this many, the best prompts of a batch gain more than those that the price chooses."""
+_TIE = 1e-11
+"""The advantage of a prompt over the next one with the same gain, per unit of cost."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,12 @@ class Rule:
 
         return values if self.confidence == 0.5 else values - ndtri(self.confidence) * deviations
 
+    def get_mean_cost(self, costs: Floats) -> float:
+        """Return the allowed mean cost of an answer, which is infinite for a floor."""
+        if self.share is not None:
+            return float(costs.min() + self.share * np.ptp(costs))
+        return np.inf if self.budget is None else self.budget
+
 
 def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
     """Raise an error for targets without a standard deviation, which a confidence above .5 needs.
@@ -136,8 +146,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
         raise EngineError("`share` needs exactly 2 routes of different cost; set `budget` instead")
     if rule.budget is not None and rule.budget < costs[0]:
-        wanted = f"`budget` must be at least the cost of the cheapest route, {costs[0]:g}"
-        raise EngineError(f"{wanted}; got {rule.budget:g}")
+        raise EngineError(f"`budget` must be at least {costs[0]:g}, the cost of the cheapest route")
 
 
 def choose_routes(
@@ -191,16 +200,12 @@ def find_price(
     """
     if rule.floor is not None:
         return 0.0
-    if limit is None:
-        limit = rule.budget
-        if rule.share is not None:
-            limit = costs.min() + rule.share * (costs.max() - costs.min())
+    limit = rule.get_mean_cost(costs) if limit is None else limit
 
     def get_cost(price: float) -> float:
         return float(costs[choose_routes(value, costs, ood, rule, price)].mean())
 
     prices = _list_prices(value, costs, rule.share is not None)
-    assert limit is not None
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
     if get_cost(prices[-1]) > allowed:
         raise EngineError(
@@ -226,10 +231,11 @@ def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
 class Account:
     """The number of prompts and the spending under a rule.
 
-    With an account, the rule holds for the actual prompts, not only for the calibration prompts:
-    the total cost never exceeds the budget times the number of prompts, and a share is off by at
-    most half a percentage point or one prompt. Prompts out of domain go to the most expensive route
-    only if the rule allows it.
+    With an account, the rule holds for the actual prompts, not only for the calibration prompts. A
+    budget is never exceeded. The first prompts, and any 10 or more passed together, meet a share
+    exactly (rounded down) and spend the budget on the greatest gains. Fewer prompts are
+    decided by the price; a share is then off by at most half a percentage point or one prompt.
+    Prompts out of domain go to the most expensive route only if the rule allows it.
 
     Attributes:
         asked: Number of prompts.
@@ -245,8 +251,8 @@ class Account:
     ) -> NDArray[np.int64]:
         """Return the index of each prompt's route, int64 (prompts,), and record the costs.
 
-        If the rule is broken at this price, the nearest price that satisfies the rule is used, so
-        that the prompts with the least to lose change routes.
+        If the rule must be met exactly, or is broken at this price, the lowest price that satisfies
+        the rule is used. Of prompts with equal gains, the first ones get the more expensive route.
 
         Args:
             value: As for the function `choose_routes`, like the other arguments.
@@ -260,14 +266,19 @@ class Account:
             (3, 6.0)
         """
         with self._lock:
-            low, high = self._get_cost_limits(rule, costs, len(value))
-            dearer = costs.max() - costs.min()
-            if np.isfinite(high) and dearer:
-                fitting = (high - costs.min() * len(value) + 1e-9) // dearer
+            step, total = float(np.ptp(costs)), self.asked + len(value)
+            left = rule.get_mean_cost(costs) * total - self.spent
+            is_exact = not self.asked or len(value) >= _TOGETHER
+            near = 0.0 if is_exact or rule.share is None else max(_NEAR * total, 1.0) * step
+            low, high = left - near if near else -np.inf, left + near + 1e-9
+            is_limited = len(value) and np.isfinite(left)
+            if is_limited and step:
+                fitting = (high - costs.min() * len(value) + 1e-9) // step
                 ood = ood & (np.cumsum(ood) <= fitting)
             chosen = choose_routes(value, costs, ood, rule, price)
-            if len(value) and not low <= costs[chosen].sum() <= high:
+            if is_limited and (is_exact or not low <= costs[chosen].sum() <= high):
                 limit = max(high / len(value), costs.min())  # calls that failed may exceed it
+                value = value - _TIE * np.abs(value).max() * np.arange(len(value))[:, None] * costs
                 price = find_price(value, costs, ood, rule, limit)
                 chosen = choose_routes(value, costs, ood, rule, price)
             self.asked += len(value)
@@ -281,18 +292,6 @@ class Account:
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9
             self.spent += cost if fits else 0.0
         return fits
-
-    def _get_cost_limits(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
-        """Return the lowest and highest total cost allowed for the next prompts."""
-        total = self.asked + prompts
-        if rule.budget is not None:
-            return -np.inf, rule.budget * total - self.spent + 1e-9
-        if rule.share is None:
-            return -np.inf, np.inf
-        step = float(np.ptp(costs))
-        wanted = (costs.min() + rule.share * step) * total - self.spent
-        near = max(_NEAR * total, 1.0) * step
-        return wanted - near, wanted + near
 
 
 def hash_router(record: Mapping[str, Any]) -> str:

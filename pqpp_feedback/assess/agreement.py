@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pqpp_feedback.assess.pictures import Row
+from pqpp_feedback.assess.verdicts import ANSWERS
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.figures import ResultTable
 from pqpp_files.read_table import read_table
@@ -19,7 +20,6 @@ from pqpp_metrics.functional.match_rate import match_rate
 from pqpp_metrics.functional.prediction_powered import judgments_needed, prediction_powered_mean
 
 _COLUMNS = ("matched", "label", "verdict")
-_ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 class HumanAnswers(dict[tuple[str, ...], bool]):
@@ -66,9 +66,9 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
         word = str("" if cell is None else cell).strip().lower()
         if not word:
             continue
-        if word not in _ANSWERS:
+        if word not in ANSWERS:
             raise FeedbackError(f"{table.locate(row)}: expected true or false; got {cell!r:.40}")
-        votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
+        votes.setdefault(tuple(map(str, key)), []).append(ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
@@ -291,7 +291,7 @@ def compare_with_people(
         for name, some in by_routine.items()
     }
     if not any(judged.values()):
-        raise FeedbackError("no assessed image has a human answer; check the table's image names")
+        raise FeedbackError("no image with a score or verdict has a human answer; check the names")
     tables = []
     for column in ("task", "generator"):
         lines = []
@@ -307,7 +307,7 @@ def compare_with_people(
         tables.append(ResultTable("saved", "Votes that scores save", list(saved[0]), saved))
     left_out = sorted(set(judged) - set(enough))
     fewer = f"{', '.join(left_out)}: fewer than {FEWEST} images with an answer"
-    return tables, [*HOW_TO_READ, *([fewer] if left_out else [])]
+    return tables, [*HOW_TO_READ[: 1 + bool(enough)], *([fewer] if left_out else [])]
 
 
 def _summarise(judged: Sequence[Row]) -> dict[str, Any]:

@@ -28,7 +28,8 @@ COLUMNS = (
     *("evidence", "asked", "model", "revision"),
 )
 _AT_ONCE = 4096
-_VERDICTS = {"true": True, "false": False}
+ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+"""The verdicts and people's answers in tables, in any capitals."""
 
 
 def make_row(
@@ -159,11 +160,19 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         [('a.png', 0.5, None)]
     """
     if _get_style(path) != "parquet":
-        table = read_table(path, COLUMNS, remedy="name a table written by pqpp assess")
+        table = read_table(path, remedy="name a table written by pqpp assess")
+        others = dict.fromkeys(COLUMNS, [None] * len(table))
+        table.columns = others | table.columns | {"image": table["image"]}
         blank = dict.fromkeys(("reason", "evidence", "asked"))  # None, and "" in other columns
-        columns = {n: [cell or blank.get(n, "") for cell in table[n]] for n in COLUMNS}
+        columns: dict[str, list] = {
+            name: [blank.get(name, "") if cell in (None, "") else str(cell) for cell in table[name]]
+            for name in COLUMNS
+        }
         columns["score"] = [None if score != score else score for score in table.numbers("score")]
-        columns["verdict"] = [_VERDICTS.get(str(cell).lower()) for cell in table["verdict"]]
+        for row, word in enumerate(map(str.lower, columns["verdict"])):
+            if word not in ("", *ANSWERS):
+                raise FeedbackError(f"{table.locate(row)}: expected a verdict; got {word!r:.40}")
+            columns["verdict"][row] = ANSWERS.get(word)
         return (yield from pa.table(columns, make_table([]).schema).to_pylist())
     Input(path)
     try:

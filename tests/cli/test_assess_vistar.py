@@ -32,6 +32,7 @@ def test_text_rendering_needs_no_model(folder, tmp_path, capsys):
     command = ["assess", "vistar", "--only", "text_rendering"]
     assert main([*command, "--image-dir", str(folder), "--output", str(out)]) == 0
     rows = list(read_verdicts(out))
+    assert "rows without verdict and score: 1; most often: " in capsys.readouterr().err
     assert [row["score"] == 1.0 for row in rows] == [True, True, False]
     assert rows[0]["routine"] == "after-vistar-text_rendering"
     assert rows[2]["score"] is None and "4" in rows[2]["reason"]

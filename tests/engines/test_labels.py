@@ -78,7 +78,7 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
         said = capsys.readouterr().err
         table = read_table("candidates.csv")
         if way == ["--words"]:
-            assert "4 images to rate; 1 of 3 prompts have none" in said
+            assert "4 images to rate, for 2 of 3 prompts" in said
             assert table["image"] == ["beach.png", "dog.png", "sea.png", "car.png"]
             assert [str(one) for one in table["prompt_id"]] == ["7", "7", "7", "8"]
         else:

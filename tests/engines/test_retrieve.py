@@ -68,6 +68,7 @@ def test_an_index_grows_and_shows(tmp_path, capsys, monkeypatch):
     (tmp_path / "a.txt").write_text("".join(f"a{i}\n" for i in range(50)))
     assert main(["search", "build", "a.npy", "--ids", "a.txt", "--output", "a"]) == 0
     assert len(Index("a")) == 50
+    assert main(["search", "build", "a.npy", "--output", "a"]) == 2  # without --overwrite
     np.save("c.npy", rng.normal(size=(2, 8)).astype("f4"))
     assert main(["search", "add", "a", "c.npy"]) == 0
     capsys.readouterr()

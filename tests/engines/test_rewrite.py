@@ -36,7 +36,7 @@ def captions(real_data):
         ("a man who isn't smiling", "a man not smiling", ""),
         ("a couch", "a sofa", ""),
         ('"a red cat on a couch"', "a red cat on a sofa", ""),
-        ('a sign that says "SALE NOW"', "a blank sign for a sale", "the text “SALE NOW” is lost"),
+        ('a sign that says "SALE NOW"', "a blank sign for a sale", "a text is lost: “SALE NOW”"),
         ('a sign that says "SALE NOW"', "a “Sale now” sign", ""),
         ("a colorfull parrot", "a colorful parrot", ""),
         ("hey, a happy kid that plays", "a kid playing happily", ""),
@@ -44,6 +44,10 @@ def captions(real_data):
         ("a dog on a couch", "A dog  on a couch", "it is the same prompt"),
         ("a dog on a couch", " ", "it is blank"),
         ("a dog on a couch", "xqzt vrrk plomf", "out of domain: the predictor cannot read it"),
+        ("a cat on a dog", "a dog on a cat", "two things or colours are exchanged"),
+        ("a dog chases a cat", "a cat chases a dog", "two things or colours are exchanged"),
+        ("a red cube and a blue ball", "a blue cube and a red ball", "two things or colours"),
+        ("a small dog on a big dog", "a big dog under a small dog", ""),
         ("a girl she jumps in a puddle", "girl puddle jump she", "word salad"),
     ],
 )
@@ -66,6 +70,8 @@ def test_a_lost_negation_is_accepted_if_the_rewrite_is_confirmed():
 def test_phrases_that_are_lost_and_added_are_told_and_a_reward_is_the_worth():
     judge, texts = Judge(), ["a puppy on a sofa", "a couch", "a dog on a couch"]
     kept, lost, same = judge(texts[2], texts)
+    for word, rest in (("green", "a horse in a kitchen"), ("kitchen", "a green horse")):
+        assert judge("a green horse in a kitchen", [rest])[0].lost == (word,)
     assert kept.lost == kept.added == () and lost.lost == ("dog",)
     messages = [[{"role": "assistant", "content": text}] for text in texts]
     found = reward()(["Rewrite it"] * 3, messages, original=[texts[2]] * 3, other=None)

@@ -26,16 +26,8 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
     assert "add --entailment MODEL" in err
     [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
     assert kept["reason"] == "perhaps lost: dog" and kept["original"] == "a dog on a couch"
-
-
-def test_the_other_columns_of_the_table_stay(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "p.csv").write_text("id,caption,changed\n7,a cat,x\n8,a dog,y\n")
-    (tmp_path / "c.csv").write_text("prompt,candidate\na cat,a cat\n")
-    words = ["rewrite", "--file", "p.csv", "--column", "caption", "--candidates", "c.csv"]
-    assert main([*words, "--format", "json"]) == 0
-    first, _ = json.loads(capsys.readouterr().out)
-    assert (first["changed"], first["changed_rewrite"], first["best"]) == ("x", False, "a cat")
+    assert main(["rewrite", "a bird", *words[3:]]) == 2
+    assert "has no candidate for these prompts" in capsys.readouterr().err
 
 
 def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(

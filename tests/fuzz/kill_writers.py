@@ -100,7 +100,9 @@ WRITERS = {
         "resumed",
     ),
     "generate": _shelved("written", _generate("--command", _DRAW), "resumed"),
-    "search build": _shelved("written", _command("search", "build", "e_{}.npy", *_FOLDERS)),
+    "search build": _shelved(
+        "written", _command("search", "build", "e_{}.npy", "--overwrite", *_FOLDERS)
+    ),
     "route fit": _shelved("written", _command("route", "fit", *_ROUTES, *_FOLDERS)),
     "assess": _shelved("written", _assess, "resumed"),
     "annotate init": Writer(

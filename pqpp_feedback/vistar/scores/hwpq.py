@@ -124,7 +124,9 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
             more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
-    raise FeedbackError(f"{writer.name} wrote no usable questionnaire ({wrong}); change `writer`")
+    raise FeedbackError(
+        f"{writer.name} wrote no usable questionnaire ({wrong}); choose another `writer`"
+    )
 
 
 def _build_request(prompt: str, more: str = "", seed: int = 0) -> Request:

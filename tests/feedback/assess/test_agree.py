@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pqpp_cli.main import main
 from pqpp_feedback.assess.agreement import compare_with_people, read_human_answers
 from pqpp_feedback.assess.verdicts import COLUMNS, write_verdicts
 
@@ -49,3 +50,19 @@ def test_figures_are_those_of_others(study):
     assert len(notes) == 2
     unseen = [*rows[:1], {**rows[-1], "routine": "of no image that people judged"}]
     assert compare_with_people(unseen, people)[0][0].rows[-1]["n"] == 0
+
+
+@pytest.mark.parametrize(
+    ("cells", "status", "said"),
+    [
+        ("yes\nb,no", 0, "1.000"),
+        ("maybe\nb,no", 2, "line 2: expected a verdict"),
+        ("\nb,", 2, "no image with a score or verdict"),
+    ],
+)
+def test_ones_own_verdicts_need_an_image_and_a_verdict(cells, status, said, tmp_path, capsys):
+    people, own = tmp_path / "people.csv", tmp_path / "own.csv"
+    people.write_text("image,matched\na,1\nb,0\n")
+    own.write_text(f"image,verdict\na,{cells}\n")
+    assert main(["assess", "agree", str(own), "--people", str(people)]) == status
+    assert said in "".join(capsys.readouterr())
