@@ -199,7 +199,9 @@ def _read_rows(
         lines.append(number)
         # Words after the last column of qrels are an error, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            raise MetricInputError(f"{locate(-1)}: expected fields {line_form!r}; got {len(words)}")
+            hint = "; are `run` and `qrels` swapped?" * (len(words) in (4, 6))
+            came = f"{locate(-1)}: expected fields {line_form!r}; got {len(words)}"
+            raise MetricInputError(came + hint)
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
         )

@@ -237,8 +237,8 @@ class Budget:
         self.ledger.record_cost(call, paid, reply=asdict(reply))
 
     def describe_spending(self) -> str:
-        """Describe the calls and their total cost."""
-        calls = f"{len(self.ledger.lines)} calls"
+        """Describe all calls in the ledger, also of earlier runs, and their cost."""
+        calls = f"{len(self.ledger.lines)} calls in all"
         has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
