@@ -41,7 +41,7 @@ from pqpp_metrics.functional import _influence, qpp_report
 from pqpp_metrics.functional._pairs import PairOrder
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
-    get_distances,
+    get_ends,
     get_mean_interval,
     get_p_value,
     get_rate_interval,
@@ -198,7 +198,7 @@ def check_coverage(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
         for name, (value, influences) in measured.items():
             truth = true[name] if name in ("smare", "rmse") else np.arctanh(true[name])
             weight = LONG_TAILED if name == "rmse" else 0
-            below, above = get_distances(LEVEL, get_standard_error(influences), weight)
+            below, above = get_ends(influences, 1 - LEVEL, weight)
             chunk[name] = (value - below <= truth) & (truth <= value + above)
         hits.append(chunk)
     return {name: np.concatenate([chunk[name] for chunk in hits]) for name in QPP_MEASURES}

@@ -2,13 +2,13 @@
 
 A statistic divided by the standard error of its influences approximately follows Student's t,
 whatever the distribution of the values. Two corrections are made. If a few queries dominate the
-influences, fewer degrees of freedom are used; and Hall's cubic transformation, which can be
-inverted, removes skewness. All functions work along the last axis.
+influences, fewer degrees of freedom are used, in intervals at least `_LEAST_DOF`; and Hall's cubic
+transformation, which can be inverted, removes skewness. All functions work along the last axis.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ LONG_TAILED = 2.5
 # The cubic is flat where skewness and ratio are large and of opposite sign, as if no effect were
 # large enough; there it is continued by a line, whose slope is the square of this.
 _SLOPE = 0.5
+# In an interval, fewer degrees of freedom add much width and little coverage.
+_LEAST_DOF = 8
 # If one query has more than this share of the variance, the result depends on that query.
 LARGE_SHARE = 0.25
 # The second, third and fourth L-moment (columns) from weighted means of the ordered values.
@@ -138,16 +140,23 @@ def get_tail_length(errors: Floats) -> Floats:
     return (fourth + np.abs(third)) / np.where(scale > 0, scale, 1.0)
 
 
+def get_ends(influences: Floats, confidence: float, weight: float) -> tuple[Floats, Floats]:
+    """Return an interval's distances below and above a statistic, given its influences (..., n)."""
+    se = get_standard_error(influences)
+    dof = np.maximum(se.dof, min(_LEAST_DOF, se.n - 1))
+    return get_distances(1 - confidence, replace(se, dof=dof), weight)
+
+
 def get_margin(influences: Floats, confidence: float) -> float:
     """Return half the width of a statistic's interval, given its influences, (n,)."""
-    return float(get_distances(1 - confidence, get_standard_error(influences), weight=0)[0])
+    return float(get_ends(influences, confidence, weight=0)[0])
 
 
 def get_interval(
     value: float, influences: Floats, confidence: float, weight: float
 ) -> tuple[float, float]:
     """Return a statistic's interval, given its influences, (n,), with correction for skewness."""
-    below, above = get_distances(1 - confidence, get_standard_error(influences), weight)
+    below, above = get_ends(influences, confidence, weight)
     return value - float(below), value + float(above)
 
 
