@@ -18,20 +18,18 @@ from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import CursorResult, Engine, Executable, bindparam, func, orm, select, text
-from sqlalchemy.exc import DataError, DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.order import shuffle_ids
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import convert_write_errors
-from pqpp_files.errors import FileError, PqppError, describe
+from pqpp_files.errors import describe
 
 BUSY_SECONDS = 10
 _KEPT = 500  # maximum number of cached orders
 _FIRST_LOOK, _MOST_AT_ONCE = 32, 2048
-# What cells of a database that somebody edited raise, wherever they are used.
-_BAD_CELLS = ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 _LOCK = 0x70717070  # key of PostgreSQL's advisory lock
 _LAST_ITEM = select(func.max(Item.id))
 _ITEMS = select(Item.id).where(Item.purpose == bindparam("purpose"))
@@ -182,13 +180,12 @@ class Store:
         try:
             with convert_write_errors(self.name):
                 yield
-        except (DBAPIError, sqlite3.Error, *_BAD_CELLS) as error:
-            if isinstance(error, PqppError) and not isinstance(error, FileError):
+        except (OverflowError, DataError) as error:
+            if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
+            raise AnnotationError("a number or text is too large; use a smaller one", 403) from None
+        except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = describe(getattr(error, "orig", None) or error, named=False)
-            if isinstance(error, DataError) or "to SQLite" in reason:
-                line = "a number or text is too large; use a smaller one"
-                raise AnnotationError(line, 403) from None
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
                 line = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s; try again"
                 raise AnnotationError(line, 503) from error
@@ -196,6 +193,8 @@ class Store:
             if getattr(error, "connection_invalidated", False) or any(map(reason.count, elsewhere)):
                 line = f"{self.name} cannot be reached ({reason}); try again"
                 raise AnnotationError(line, 503) from error
+            if isinstance(error, IntegrityError):  # a bug in pqpp, not in the file
+                raise
             line = f"{self.name} is damaged or not a database ({reason}); restore a backup"
             raise AnnotationError(line, 503) from error
 
