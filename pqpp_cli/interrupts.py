@@ -6,7 +6,6 @@ During the work, signals raise exceptions, so that unfinished files are removed.
 
 import _signal  # faster to import than signal
 import os
-import sys
 
 INTERRUPT_LINE = "pqpp: interrupted\n"
 INTERRUPT_STATUS = 130
@@ -45,7 +44,6 @@ class InterruptGuard:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "InterruptGuard":
-        self._show_lost, sys.unraisablehook = sys.unraisablehook, self._repeat
         for number, raised in ((_NUMBER, self._interrupt), (_signal.SIGTERM, self._terminate)):
             before = _signal.getsignal(number)
             if before in (_exit_at_once, _signal.default_int_handler, _signal.SIG_DFL):
@@ -57,7 +55,6 @@ class InterruptGuard:
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.unraisablehook = self._show_lost
         for number, before in self._before.items():
             _signal.signal(number, before)
 
@@ -67,14 +64,6 @@ class InterruptGuard:
 
     def _terminate(self, number: int, _: object) -> None:
         raise SystemExit(128 + number)  # a shell's status for a process ended by a signal
-
-    def _repeat(self, lost: "sys.UnraisableHookArgs") -> None:
-        """Interrupt again where Python drops the exception, as in a destructor or at a fork."""
-        if not isinstance(lost.exc_value, KeyboardInterrupt | SystemExit):
-            return self._show_lost(lost)
-        import threading
-
-        threading.Timer(0.01, os.kill, (os.getpid(), _NUMBER)).start()
 
 
 def _exit_at_once(*_: object) -> None:

@@ -43,24 +43,6 @@ def test_foreign_signal_handlers_are_kept(before, tmp_path):
     assert interrupted(tmp_path, code).stdout.split()[-1] == before
 
 
-LOST = """
-import os, signal, time
-from pqpp_cli.interrupts import InterruptGuard
-class Ended:
-    def __del__(self):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0)
-with InterruptGuard():
-    Ended()  # whose exceptions Python drops
-    time.sleep(60)
-"""
-
-
-def test_an_interrupt_that_python_drops_is_repeated(tmp_path):
-    done = interrupted(tmp_path, LOST)
-    assert done.returncode != 0 and "ignored" not in done.stderr, done.stderr
-
-
 def interrupted(folder, code):
     words = [sys.executable, "-c", code]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
