@@ -60,6 +60,8 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     try:  # includes our imports
         from pqpp_cli.safe_stream import SafeStream
 
+        if not (epoch := os.environ.get("SOURCE_DATE_EPOCH", "0")).isdecimal() or len(epoch) > 11:
+            del os.environ["SOURCE_DATE_EPOCH"]  # which would end the import of numpy
         for stream in filter(None, (sys.stdout, sys.stderr)):
             if hasattr(stream, "reconfigure"):  # so that a terminal without † is no error
                 stream.reconfigure(errors="replace")

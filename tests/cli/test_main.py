@@ -120,3 +120,8 @@ def test_help_version_and_no_arguments(capsys):
     assert main(["predict", "a cat", "--json"]) == 2
     assert "write --format json" in capsys.readouterr().err
     assert main(["--verison"]) == 2 and "'--version'" in capsys.readouterr().err
+
+
+def test_an_invalid_date_of_builds_is_ignored(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "x")
+    assert main(["--version"]) == 0 and "SOURCE_DATE_EPOCH" not in os.environ
