@@ -93,9 +93,17 @@ def encode_ids(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
         The distinct ids in order of first appearance, and each row's index in them.
     """
     labels = as_labels(name, ids, ndim=1)
-    if labels.dtype.kind not in "iuO":
+    if labels.dtype.kind in "iu":
+        return encode_integers(labels)
+    if labels.dtype != object:
         raise MetricInputError(f"`{name}` must be strings or integers; got {labels.dtype}")
-    rows = labels.tolist()
-    numbered = dict(zip(dict.fromkeys(rows), itertools.count()))
-    codes = np.fromiter(map(numbered.__getitem__, rows), np.intp, len(rows))
-    return np.fromiter(numbered, labels.dtype, len(numbered)), codes
+    numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
+    codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
+    return np.fromiter(numbered, dtype=object, count=len(numbered)), codes
+
+
+def encode_integers(ids: Integers) -> tuple[Integers, Integers]:
+    """Encode integers as `encode_ids` does."""
+    distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return distinct[order], np.argsort(order)[codes]

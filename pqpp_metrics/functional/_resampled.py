@@ -10,16 +10,21 @@ from pqpp_metrics.functional._containers import Floats
 
 # Entries of a table of draws, few enough to stay below a few hundred megabytes.
 _DRAWN_AT_ONCE = 4_000_000
+_COUNTED_AT_ONCE = 32
 
 
-def draw_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.intp]]:
+def draw_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float32]]:
     """Yield how often each of n queries is drawn in each resample, in batches."""
     generator = np.random.default_rng(seed)
     step = max(1, _DRAWN_AT_ONCE // n)
     for start in range(0, resamples, step):
-        rows = min(step, resamples - start)
-        drawn = generator.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+        counts = np.empty((min(step, resamples - start), n), dtype=np.float32)
+        # Counting a few resamples at a time keeps their counters in the cache.
+        for first in range(0, len(counts), _COUNTED_AT_ONCE):
+            part = counts[first : first + _COUNTED_AT_ONCE]
+            drawn = generator.integers(0, n, part.shape) + n * np.arange(len(part))[:, None]
+            part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+        yield counts
 
 
 def run_sign_flip_test(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_metrics.functional import _categories, _inputs
-from pqpp_metrics.functional._containers import Values
+from pqpp_metrics.functional._containers import Integers, Values
 from pqpp_metrics.functional._result import Result
 from pqpp_metrics.functional._studentised import make_rate_result
 
@@ -46,23 +46,28 @@ def match_rate(
     """
     hits = _inputs.to_numpy(_inputs.as_numbers("matches", matches, ndim=1))
     _inputs.require_values("matches", hits, (0, 1), "must be true (1) or false (0)")
-    hits = hits.astype(np.float64).tolist()
+    hits = hits.astype(np.float64)
     rows: list[dict[str, Any]] = []
-    result = make_rate_result("match_rate", sum(hits), len(hits), confidence, {"groups": rows})
+    result = make_rate_result("match_rate", hits.sum(), len(hits), confidence, {"groups": rows})
     if groups is None:
         return result
     table = _categories.to_label_array("groups", groups)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or table.size == 0 or len(table) != len(hits):
         raise _inputs.shape_error("groups", table, f"must have one row per image ({len(hits)})")
-    columns = [_categories.as_labels("groups", column, ndim=1).tolist() for column in table.T]
+    columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
     names = _as_group_names(group_names, len(columns))
-    of_group: dict[tuple[Any, ...], list[float]] = {}
-    for labels, hit in zip(zip(*columns, strict=True), hits, strict=True):
-        of_group.setdefault(labels, []).append(hit)
-    for labels, own in of_group.items():
-        found = make_rate_result("match_rate", sum(own), len(own), confidence)
-        rows.append(dict(zip(names, labels, strict=True)) | dict(found))
+    codes: Integers = np.zeros(len(hits), dtype=np.intp)
+    for column in columns:
+        (own,), distinct = _categories.encode_categories(column)
+        _, codes = _categories.encode_integers(codes * len(distinct) + own)
+    totals, numbers = np.bincount(codes, hits), np.bincount(codes)
+    first = np.unique(codes, return_index=True)[1]
+    combinations = zip(*(column[first].tolist() for column in columns), strict=True)
+    for code, row in enumerate(combinations):
+        labels = dict(zip(names, row, strict=True))
+        of_group = make_rate_result("match_rate", totals[code], int(numbers[code]), confidence)
+        rows.append(labels | dict(of_group))
     return result
 
 
