@@ -9,13 +9,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, select
+from sqlalchemy import JSON, URL, Engine, create_engine, event, func, inspect, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.items import add_items
 from pqpp_annotation.store.tables import VERSION, StudyRow, StudyTable
-from pqpp_annotation.store.transactions import BUSY_SECONDS, Store
+from pqpp_annotation.store.transactions import BUSY_SECONDS, Store, Transaction
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.prompts import NewItem
 from pqpp_annotation.study.study import Study
@@ -27,6 +27,8 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.paths import expand
 
 _CONNECTIONS = 20
+_TYPES = {int: ["integer"], bool: ["integer"], float: ["real", "integer"], str: ["text"]}
+_TYPES |= {object: ["object", "array"]}  # of JSON
 
 
 def get_database_url(name: str, folder: Path) -> URL:
@@ -140,11 +142,13 @@ def open_store(study: Study) -> Store:
             if version != VERSION:
                 what = f"expected table version {VERSION}, got {version}"
                 raise AnnotationError(f"{store.name}: {what}; use the pqpp version that created it")
+            if store.is_sqlite:  # PostgreSQL checks types itself
+                _check_types(db, store.name)
             row = db.scalars(select(StudyRow)).one()
             config = study.to_config()
             for name in ("name", "kind", "seed"):
-                if config[name] != row.config[name]:
-                    there = f"but {row.config[name]!r:.60} in the database"
+                if config[name] != row.config.get(name):
+                    there = f"but {row.config.get(name)!r:.60} in the database"
                     what = f"`{name}` is {config[name]!r:.60} in the study file, {there}"
                     raise AnnotationError(f"{what}; change it back, or set a new `database`")
             row.config = config
@@ -155,6 +159,20 @@ def open_store(study: Study) -> Store:
         store.close()
         raise
     return store
+
+
+def _check_types(db: Transaction, name: str) -> None:
+    """Refuse a database with a cell of a wrong type, which somebody must have edited."""
+    for table in StudyTable.metadata.sorted_tables:
+        wrong = []
+        for column in table.columns:
+            find_type = func.json_type if isinstance(column.type, JSON) else func.typeof
+            allowed = _TYPES[column.type.python_type] + ["null"] * bool(column.nullable)
+            wrong.append(func.sum(find_type(column).not_in(allowed)).label(column.name))
+        for column, count in db.execute(select(*wrong)).mappings().one().items():
+            if count:
+                what = f"cells of another type in {table.name}.{column}"
+                raise AnnotationError(f"{name} is damaged ({what}); restore a backup")
 
 
 def create_store(

@@ -83,6 +83,7 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
         "UPDATE item SET prompt = CAST(x'61ff62' AS TEXT)",  # no UTF-8
         "UPDATE study SET config = '[['",
         "UPDATE answer SET created = 'yesterday'",
+        "UPDATE item SET detail = '7'",
         # The library tells of a table's damaged text by an error that is none of its own.
         "PRAGMA writable_schema = ON;"
         "UPDATE sqlite_schema SET sql = CAST(x'63ff' AS TEXT) WHERE name = 'item'",
