@@ -107,15 +107,16 @@ def read_embedding_shards(
     path = expand(folder)
     try:
         manifest = read_json(join_inside(path, MANIFEST))
-        settings, wanted = dict(manifest["settings"]), len(manifest["shards"])
+        settings, names = dict(manifest["settings"]), [one["name"] for one in manifest["shards"]]
+        there = [name for name in names if join_inside(path, name).is_file()]
         if settings["job"] != "embed":
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
         raise EngineError(f"{folder}: not written by pqpp search embed; choose another") from None
-    shards = find_shards(str(path))
-    if (there := len({made.path for made in shards})) < wanted:
-        raise EngineError(f"{folder} has {there} of {wanted} shards; finish the embedding first")
+    if len(there) < len(names):
+        raise EngineError(f"{folder} has only {len(there)} shards; finish the embedding first")
+    shards = [shard for name in names for shard in find_shards(str(path / name))]
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
     for shard in shards:
