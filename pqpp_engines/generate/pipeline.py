@@ -166,18 +166,21 @@ class DiffusersGenerator(Generator):
             # diffusers requires some of the components that the pipeline was saved without.
             left_out = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
-            options |= {"use_safetensors": True, "trust_remote_code": False}
             options["local_files_only"] = True  # a card may name other repositories
             # Older versions know the older name of the dtype alone, newer ones warn of it.
             options |= dict.fromkeys({*self.dropped, *left_out})
             try:
-                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(folder, **options)
+                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
+                    folder, use_safetensors=True, trust_remote_code=False, **options
+                )
             except ValueError as error:
                 if own is None or "can't find a pipeline" not in str(error):
                     raise
                 if "prompt" not in inspect.signature(own.__call__).parameters:
                     raise ValueError(f"{own.__name__} accepts no prompt") from None
-                pipeline = own.from_pretrained(folder, **options)
+                pipeline = own.from_pretrained(
+                    folder, use_safetensors=True, trust_remote_code=False, **options
+                )
         if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
             raise EngineError(f"{self.model} has no {min(unknown)!r}; its components are {parts}")
