@@ -229,15 +229,9 @@ class Router:
         )
 
     def _get_config(self) -> dict[str, Any]:
-        return {
-            "routes": [asdict(route) for route in self.routes],
-            "rule": asdict(self.rule),
-            "price": self.price,
-            "shares": self.shares,
-            "prompts": self.prompts,
-            "predictor": self.predictor_name,
-            "revision": self.revision,
-        }
+        routes, rule = [asdict(route) for route in self.routes], asdict(self.rule)
+        kept = {name: getattr(self, name) for name in ("price", "shares", "prompts", "revision")}
+        return {"routes": routes, "rule": rule, "predictor": self.predictor_name, **kept}
 
     def _predict_bounds(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
@@ -257,8 +251,7 @@ class Router:
             if value[at] >= self.rule.floor:
                 return f"the cheapest route that reaches {self.rule.floor:g}"
             return f"no route reaches {self.rule.floor:g}: the best route"
-        cheaper = [i for i, route in enumerate(self.routes) if route.cost < cost]
+        cheaper = [n for n, route in zip(value, self.routes, strict=True) if route.cost < cost]
         if not cheaper:
             return "no more expensive route gains enough for its cost"
-        gain = value[at] - max(value[i] for i in cheaper)
-        return f"{gain:+.2f} over the cheaper route, enough for the cost"
+        return f"{value[at] - max(cheaper):+.2f} over the cheaper route, enough for the cost"
