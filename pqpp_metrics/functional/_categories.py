@@ -1,6 +1,7 @@
 """Check labels of any type, and encode them as integers."""
 
 import itertools
+import numbers
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,22 @@ def to_label_array(name: str, values: Values) -> NDArray[Any]:
 
 
 def _unify_type(name, labels):
-    """Return an array of strings, or of the widest type of the numbers."""
-    kinds = set(map(type, labels))
-    if all(issubclass(kind, str) for kind in kinds):
+    """Return an object array of labels as an array of their common type."""
+    kinds, fractions = set(map(type, labels)), (float, np.floating)
+
+    def all_are(*allowed):
+        return all(issubclass(kind, allowed) for kind in kinds)
+
+    if all_are(str):
         return np.array(labels if kinds == {str} else [*map(str, labels)], dtype=object)
-    array = np.array(labels)
-    types = {"b": bool, "i": np.int64, "u": np.int64, "f": np.float64}
-    if array.dtype.kind not in types:
+    if all_are(bool, np.bool_):
+        return np.array(labels, dtype=bool)
+    if all_are(numbers.Integral, np.bool_):
+        return np.array(labels, dtype=np.int64)
+    if not all_are(numbers.Integral, np.bool_, *fractions):
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise MetricInputError(f"`{name}` must be only text or only numbers; got {came}")
-    return array.astype(types[array.dtype.kind])
+    return np.array(labels, dtype=np.float64)
 
 
 def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
