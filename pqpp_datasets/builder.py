@@ -116,15 +116,15 @@ class Pqpp(datasets.ArrowBasedBuilder):
     def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
         """Return a split; raise a `BenchmarkError` if its files are not in the folder."""
         benchmark = self.config.benchmark
+        folder = find_local_folder(benchmark, self.config.data_dir)
         for name in set(re.findall(r"\w+", str(split))) & set(benchmark.splits):
-            if name not in self.info.splits:
-                folder = find_local_folder(benchmark, self.config.data_dir)
+            if folder and name not in (self.info.splits or benchmark.splits):
                 raise _make_missing_error(benchmark, folder, name)
         return super().as_dataset(split, **kwargs)
 
 
-def _make_missing_error(benchmark: Benchmark, folder: Path | None, split: str) -> BenchmarkError:
-    missing = find_missing_files(benchmark, folder or Path(), split)[0]
+def _make_missing_error(benchmark: Benchmark, folder: Path, split: str) -> BenchmarkError:
+    missing = next(iter(find_missing_files(benchmark, folder, split)), folder)
     remedy = f"set data_dir= to the folder that contains the files of {benchmark.name}"
     return BenchmarkError(f"{missing} not found; {remedy}")
 
