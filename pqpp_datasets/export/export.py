@@ -21,7 +21,7 @@ def export(
     folder: str | Path,
     data_dir: str | None = None,
     options: Mapping[str, str] | None = None,
-    overwrite: bool = True,
+    overwrite: bool = False,
 ) -> dict[tuple[str, str], int]:
     """Write configurations of one benchmark into a folder.
 

@@ -79,6 +79,6 @@ def test_failed_export_leaves_the_old_one(tmp_path):
     (data / "mturk.json").write_text("{")
     before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
     with pytest.raises(BenchmarkError):
-        export(["conqa"], tmp_path / "out", str(data))
+        export(["conqa"], tmp_path / "out", str(data), overwrite=True)
     assert before == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "data", "out"]

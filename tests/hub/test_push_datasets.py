@@ -82,7 +82,7 @@ def test_modified_folder_is_not_pushed(folder, push, shared):
 def test_changed_and_removed_files(folder, push, tmp_path):
     push(folder)
     data = write_conqa(tmp_path / "conqa")
-    export(["conqa"], folder, str(data))
+    export(["conqa"], folder, str(data), overwrite=True)
     report = push(folder)
     assert sorted(report["changed"]) == [MARK, "README.md"]
     assert [path.split("/")[1] for path in report["added"]] == ["conqa"] * 2
