@@ -173,30 +173,34 @@ def _get_values_by_query(result: Mapping[str, Any]) -> dict[str, list]:
 _SHOWN = 50
 
 
-def _list_values(result: Mapping[str, Any]) -> dict[str, list]:
+def _list_values(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values by name; other fields follow the value: `smare`, then `smare.n`."""
-    fields = {
+    return {
         key if name == key else f"{key}.{name}": own
         for key, value in result.items()
         for name, own in (value if isinstance(value, dict) else {key: value}).items()
     }
-    return {name: own if isinstance(own, list) else [own] for name, own in fields.items()}
 
 
 def _get_single_values(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results that are a single value."""
-    return {name: cells[0] for name, cells in _list_values(result).items() if len(cells) == 1}
+    """Return the results that are no lists, and print the names of the others as a note."""
+    values = _list_values(result)
+    lists = [name for name, own in values.items() if isinstance(own, list)]
+    if lists:
+        print_notes(f"not in CSV: {', '.join(lists)}; --format json shows them")
+    return {name: own for name, own in values.items() if name not in lists}
 
 
 def _format_table(result: Mapping[str, Any]) -> str:
     columns: dict[int, dict[str, list]] = {}
     counts = ""
-    for name, cells in _list_values(result).items():
+    for name, own in _list_values(result).items():
+        cells = own if isinstance(own, list) else [own]
         if len(cells) <= _SHOWN and not any(isinstance(cell, list) for cell in cells):
             columns.setdefault(len(cells), {})[name] = cells
         else:
             counts += f"\n{name}: {len(cells)} values (--format json shows them)"
-    single = {name: own[0] for name, own in columns.pop(1, {}).items() if own[0] != ""}
+    single = {name: cells[0] for name, cells in columns.pop(1, {}).items() if cells[0] != ""}
     # tabulate rounds no number in a column with text.
     values = (f"{own:.6g}" if isinstance(own, float) else own for own in single.values())
     parts = [tabulate(zip(single, values, strict=True), ("result", "value"), floatfmt=".6g")]
