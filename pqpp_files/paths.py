@@ -90,7 +90,7 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
     """
     path = expand(root) / name
     own = [resolve(root)]
-    own += [parent.parent / "blobs" for parent in own[0].parents if parent.name == "snapshots"]
+    own += [p.parent / "blobs" for p in own[0].parents if p.match("*--*/snapshots")]
     if not any(map(resolve(path).is_relative_to, own)):
         raise FileError(f"{name} is outside {root}; copy the file into this folder")
     return path
@@ -105,8 +105,8 @@ def refuse_pipe(path: str | os.PathLike[str], error: type[PqppError] = FileError
     Example:
         >>> refuse_pipe("votes.csv")
     """
-    if Path(path).is_fifo() and not re.match("/dev/(fd|std)", str(path)):  # as of <(...)
-        raise error(f"{path} is a pipe; name a file")
+    if Path(path).is_fifo() and not re.match("/(dev/(fd|std)|proc)", str(path)):  # as of <(...)
+        raise error(f"{path} is a named pipe; give a file, or - for standard input")
 
 
 def walk_files(folder: Path) -> list[Path]:

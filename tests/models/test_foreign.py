@@ -123,8 +123,9 @@ def test_what_published_configurations_hold_is_let_pass(folder):
 
 
 def test_what_is_usual_is_let_pass(folder, tmp_path):
-    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "abc"
-    blobs.mkdir()
+    cache = tmp_path / "models--me--mine"
+    blobs, snapshot = cache / "blobs", cache / "snapshots" / "abc"
+    blobs.mkdir(parents=True)
     snapshot.mkdir(parents=True)
     for path in folder.iterdir():  # as the Hub's cache has it
         shutil.move(path, blobs / path.name)

@@ -13,7 +13,8 @@ from support.tiny_models import save_classifier
 import pqpp
 from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
-from pqpp_models import ModelError, PredictorError
+from pqpp_files.errors import PqppError
+from pqpp_models import PredictorError
 from pqpp_models.bench.lookup import find_scoring_function, load_any_predictor
 
 PROMPTS = ["a cat", "two dogs in the rain", "a man riding a wave", "red", "seven blue boats at sea"]
@@ -80,5 +81,5 @@ def test_a_configuration_outside_of_its_folder_is_not_read(tmp_path):
     (tmp_path / "private.json").write_text("{}")
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").symlink_to("../private.json")
-    with pytest.raises(ModelError, match="links to a file outside its folder"):
+    with pytest.raises(PqppError, match="is outside"):
         find_scoring_function(str(tmp_path / "model"))
