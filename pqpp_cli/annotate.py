@@ -20,7 +20,7 @@ from pqpp_files.errors import FileError, PqppError
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.paths import check_output
+from pqpp_files.paths import check_output, expand
 from pqpp_files.write_table import format_table
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
 
         if self.add:
             study = read_study(self.study)
-            file, _ = self._prepare_prompts(study.name or "")
+            file, _ = self._prepare_prompts(study.root / expand(study.image_dir or ""))
             print(f"added {add_prompts(study, file)} items to {self.study}")
             return
         path = Path(self.study)
@@ -204,7 +204,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:
             settings["title"] = self.title
-        file, folder = self._prepare_prompts(path.stem)
+        file, folder = self._prepare_prompts(path.parent / f"{path.stem}-images")
         study = make_study(path, file, folder, self.kind, **settings)
         with self.open_study() as store:
             from pqpp_annotation.store.access import make_links, save_server_url
@@ -221,16 +221,13 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         print(f"owner link: {owner}")
         print(f"trial link: {trial}")
 
-    def _prepare_prompts(self, name: str) -> tuple[str, str | None]:
+    def _prepare_prompts(self, folder: Path) -> tuple[str, str | None]:
         """Return the table of prompts and the image folder, after writing those of a dataset."""
         if self.dataset is None:
             return self.file or "", self.image_dir
-        root = Path(self.study).parent
-        table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
         from pqpp_annotation.study.sources import write_prompt_table
 
-        write_prompt_table(self.load_rows(), folder, table, self.image_column)
-        return str(table), str(folder)
+        return str(write_prompt_table(self.load_rows(), folder, self.image_column)), str(folder)
 
 
 def parse_settings(given: dict[str, str]) -> dict[str, Any]:

@@ -62,18 +62,20 @@ def _download(pair: tuple[str, Path]) -> str | None:
     return None
 
 
-def write_prompt_table(rows: Any, folder: Path, table: Path, image_column: str = "image") -> None:
-    """Write a dataset as a table of prompts, and its images to a folder.
+def write_prompt_table(rows: Any, folder: Path, image_column: str = "image") -> Path:
+    """Write a dataset's images, and a table of its prompts, to a folder; replace no file.
 
     Args:
         rows: A `datasets.Dataset` with the columns `prompt` and `image_column`; cells of the latter
             are images, paths or URLs. Other columns with strings or numbers are copied.
-        folder: The folder to write images to, numbered from 000000.
-        table: The table to write, in JSON Lines.
+        folder: The folder to write to; images are numbered from the count of the files in it.
         image_column: The column with the images.
 
+    Returns:
+        The table, in JSON Lines.
+
     Raises:
-        AnnotationError: The image column does not exist, or an image is missing.
+        AnnotationError: The image column does not exist, an image is missing, or a file exists.
 
     Example:
         >>> import tempfile, datasets
@@ -82,9 +84,9 @@ def write_prompt_table(rows: Any, folder: Path, table: Path, image_column: str =
         >>> Image.new("RGB", (8, 6)).save(folder / "a.png")
         >>> rows = {"prompt": ["a cat"], "image": [str(folder / "a.png")]}
         >>> rows = datasets.Dataset.from_dict(rows)
-        >>> write_prompt_table(rows, folder / "images", folder / "prompts.jsonl")
-        >>> '"prompt": "a cat"' in (folder / "prompts.jsonl").read_text()
-        True
+        >>> table = write_prompt_table(rows, folder / "images")
+        >>> table.name, '"prompt": "a cat"' in table.read_text()
+        ('prompts-000000.jsonl', True)
     """
     import datasets
 
@@ -101,15 +103,21 @@ def write_prompt_table(rows: Any, folder: Path, table: Path, image_column: str =
     ]
     rows = rows.select_columns(kept)
     folder.mkdir(parents=True, exist_ok=True)
-    lines = []
+    first, lines = len(list(folder.iterdir())), []
+
+    def write_new(name: str, content: str | bytes) -> Path:
+        if (path := folder / name).exists():
+            raise AnnotationError(f"{path} already exists; move it to another folder")
+        write_file(path, content)
+        return path
+
     for number, row in enumerate(rows):
         if is_image:
             cell = row[image_column] or {}
             path, content = Path(cell.get("path") or ""), cell.get("bytes")
             if content is None and not path.is_file():
                 raise AnnotationError(f"dataset, row {number + 1}: image not found; remove the row")
-            row[image_column] = f"{number:06d}{path.suffix.lower()}"
-            content = path.read_bytes() if content is None else content
-            write_file(folder / row[image_column], content)
+            row[image_column] = f"{first + number:06d}{path.suffix.lower()}"
+            write_new(row[image_column], path.read_bytes() if content is None else content)
         lines.append(json.dumps(row, ensure_ascii=False, default=str))
-    write_file(table, "\n".join(lines) + "\n")
+    return write_new(f"prompts-{first:06d}.jsonl", "\n".join(lines) + "\n")
