@@ -18,6 +18,9 @@ from pqpp_hub import is_repository_id
 if TYPE_CHECKING:
     import datasets
 
+# Where the files of `save_to_disk` name others.
+_PARTS = {"state.json": "_data_files", "dataset_dict.json": "splits"}
+
 
 def load_benchmark(
     name: str = "pqpp", subset: str | None = None, split: str | None = None, **options: Any
@@ -100,8 +103,8 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     with reraise(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
             join_inside(file.parent, file.name)
-            for part in read_json(file)["_data_files"] if file.name == "state.json" else ():
-                join_inside(file.parent, part["filename"])
+            for part in read_json(file)[_PARTS[file.name]] if file.name in _PARTS else ():
+                join_inside(file.parent, part["filename"] if isinstance(part, dict) else part)
         saved = datasets.load_from_disk(path)
     if split is None:
         return saved

@@ -45,6 +45,9 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
         state.write_text(damaged)
         with pytest.raises(PqppError, match=r"^plain.*; .* again"):
             load_benchmark("plain")
+    Path("saved/dataset_dict.json").write_text('{"splits": ["train", "../plain"]}')
+    with pytest.raises(PqppError, match=r"^\.\./plain is outside saved; copy the file"):
+        load_benchmark("saved")
 
 
 @pytest.mark.parametrize(
