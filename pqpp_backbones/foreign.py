@@ -122,14 +122,14 @@ def _check_json(path: Path, folder: Path) -> None:
             listed = named if isinstance(named, list) else [named]
             texts = [text for text in listed if isinstance(text, str)]
             leads = texts and (key in _LEADS_ELSEWHERE or (key == "backbone" and is_asked))
-            leads = leads or ("_implementation" in key and "/" in str(named))
+            leads = bool(leads) or ("_implementation" in key and "/" in str(named))
             is_text = is_free or key in _TEXTS or key.isdecimal()  # as in `id2label`
             if _SETTINGS.fullmatch(path.name) and not is_text:
                 names = [*texts, *[key] * ("/" in key)]
                 files = (place / name for name in names for place in (Path(), path.parent))
                 leads = leads or any(_is_file_outside(file, folder) for file in files)
                 is_read = _CONFIGS.fullmatch(path.name)
-                leads = leads or (is_read and any(map(_AWAY.fullmatch, texts)))
+                leads = leads or bool(is_read and any(map(_AWAY.fullmatch, texts)))
             if leads:
                 raise ModelError(
                     f"{where}: {key!r} is {named!r:.60}, which leads to other files; remove {key!r}"
