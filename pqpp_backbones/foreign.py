@@ -94,9 +94,10 @@ def _list_files(folder: Path) -> list[Path]:
 
 def _is_file_outside(path: Path, folder: Path) -> bool:
     with contextlib.suppress(FileError):
-        join_inside(folder, path.absolute())
+        if os.path.exists(path) and not path.is_dir():  # noqa: PTH110
+            join_inside(folder, path.absolute())
         return False
-    return os.path.exists(path) and not path.is_dir()  # noqa: PTH110
+    return True
 
 
 def _check_json(path: Path, folder: Path) -> None:
@@ -121,15 +122,14 @@ def _check_json(path: Path, folder: Path) -> None:
         for key, named in value.items():
             listed = named if isinstance(named, list) else [named]
             texts = [text for text in listed if isinstance(text, str)]
-            leads = texts and (key in _LEADS_ELSEWHERE or (key == "backbone" and is_asked))
-            leads = bool(leads) or ("_implementation" in key and "/" in str(named))
+            leads = bool(texts) and (key in _LEADS_ELSEWHERE or (key == "backbone" and is_asked))
+            leads |= "_implementation" in key and "/" in str(named)
             is_text = is_free or key in _TEXTS or key.isdecimal()  # as in `id2label`
             if _SETTINGS.fullmatch(path.name) and not is_text:
                 names = [*texts, *[key] * ("/" in key)]
                 files = (place / name for name in names for place in (Path(), path.parent))
-                leads = leads or any(_is_file_outside(file, folder) for file in files)
-                is_read = _CONFIGS.fullmatch(path.name)
-                leads = leads or bool(is_read and any(map(_AWAY.fullmatch, texts)))
+                leads |= any(_is_file_outside(file, folder) for file in files)
+                leads |= bool(_CONFIGS.fullmatch(path.name)) and any(map(_AWAY.fullmatch, texts))
             if leads:
                 raise ModelError(
                     f"{where}: {key!r} is {named!r:.60}, which leads to other files; remove {key!r}"
