@@ -32,9 +32,11 @@ _SETTINGS = re.compile(r".*(config|_map|model_index)\.json")
 _CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)\.json")
 # No file is read by these keys.
 _TEXTS = ["_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"]
-_TEXTS += ["hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset"]
+_TEXTS += ["hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset", "model_type"]
+# Of these types, transformers builds the backbone by timm.
+_TIMM = re.compile(r"timm_backbone|table-transformer|(conditional_|deformable_|dab-)?detr")
 # A repository (of kernels, too), an address, a path or code.
-_IS_ELSEWHERE = re.compile(r"([\w-]+:)?[\w.-]+/[\w.-]+([@:].*)?|.*://.*|[~/.].*/.*|.*\.(py|so)")
+_AWAY = re.compile(r"([\w-]+:)?[\w.-]+/[\w.-]+([@:].*)?|.*(dir:|hub:|://).*|[~/.].*/.*|.*\.(py|so)")
 # LoRA's settings, whose texts are regular expressions: names alone, no count of iterations, and no
 # module that peft would import.
 _LORA, _NO_LORA = "lora_adapter_metadata", r'(?!.*(niter|megatron_config"\s*:\s*[^n\s]))'
@@ -90,40 +92,44 @@ def _list_files(folder: Path) -> list[Path]:
     return sorted([*own, *folder.glob("*_templates/*"), *folder.glob("*tokenizer*/*")])
 
 
-def _is_outside(path: Path, folder: Path) -> bool:
-    try:
-        join_inside(folder, path.absolute())
-    except FileError:
-        return True
-    return False
+def _is_file_outside(path: Path, folder: Path) -> bool:
+    with contextlib.suppress(FileError):
+        if os.path.exists(path) and not path.is_dir():  # noqa: PTH110
+            join_inside(folder, path.absolute())
+        return False
+    return True
 
 
 def _check_json(path: Path, folder: Path) -> None:
     """Check that a JSON file refers to no code, repository, path or address."""
-    where, is_ours = escape_controls(str(path)), False
+    where, whole = escape_controls(str(path)), dict[str, Any]()
     for value in iterate_mappings(path):
+        whole = whole or value
         # A number is the id of a tokenizer's word.
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
                 f"{where} needs custom code ({code!r}), which pqpp never runs; use another model"
             )
-        # The first mapping is the whole file; ours has a reader that knows its other keys.
+        # Our own files have a reader that knows their other keys.
         kind = value.get("model_type") if path.name == "config.json" else ""
-        is_free = kind in _OURS or (is_ours and kind is None)
-        is_ours |= "predictor_type" in value
+        is_free = kind in _OURS or (kind is None and "predictor_type" in whole)
+        # The name of a backbone that neither its settings nor timm describe may be a repository's.
+        parts = (whole, whole.get("backbone_config"))
+        is_timm = _TIMM.fullmatch(str(kind)) and any(value is part for part in parts)
+        is_plain = value.get("use_timm_backbone", True) and not value.get("backbone_kwargs")
+        is_asked = not (value.get("backbone_config") or (is_timm and is_plain))
         for key, named in value.items():
             listed = named if isinstance(named, list) else [named]
             texts = [text for text in listed if isinstance(text, str)]
-            is_kernel = "_implementation" in key and "/" in str(named)
-            is_backbone = key == "backbone" and value.get("use_timm_backbone") is False
-            leads = is_kernel or (texts and (is_backbone or key in _LEADS_ELSEWHERE))
-            if _SETTINGS.fullmatch(path.name) and not is_free and key not in _TEXTS:
-                places = (place / text for text in [key, *texts] for place in (Path(), path.parent))
-                files = (it for it in places if os.path.exists(it) and not it.is_dir())  # noqa: PTH110
-                leads = leads or any(_is_outside(file, folder) for file in files)
-                if _CONFIGS.fullmatch(path.name) and not key.isdecimal():  # as in `id2label`
-                    leads = leads or any(map(_IS_ELSEWHERE.fullmatch, texts))
+            leads = bool(texts) and (key in _LEADS_ELSEWHERE or (key == "backbone" and is_asked))
+            leads |= "_implementation" in key and "/" in str(named)
+            is_text = is_free or key in _TEXTS or key.isdecimal()  # as in `id2label`
+            if _SETTINGS.fullmatch(path.name) and not is_text:
+                names = [*texts, *[key] * ("/" in key)]
+                files = (place / name for name in names for place in (Path(), path.parent))
+                leads |= any(_is_file_outside(file, folder) for file in files)
+                leads |= bool(_CONFIGS.fullmatch(path.name)) and any(map(_AWAY.fullmatch, texts))
             if leads:
                 raise ModelError(
                     f"{where}: {key!r} is {named!r:.60}, which leads to other files; remove {key!r}"

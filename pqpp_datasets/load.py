@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.images import add_saved_images, load_own_benchmark
+from pqpp_datasets.own_benchmark import images
 from pqpp_datasets.registration import register
 from pqpp_files.errors import describe, reraise
 from pqpp_files.foreign.json_values import read_json
@@ -17,6 +17,9 @@ from pqpp_hub import is_repository_id
 
 if TYPE_CHECKING:
     import datasets
+
+# Where the files of `save_to_disk` name others.
+_PARTS = {"state.json": "_data_files", "dataset_dict.json": "splits"}
 
 
 def load_benchmark(
@@ -66,12 +69,12 @@ def load_benchmark(
     image_dir = options.pop("image_dir", None)
     if is_folder:  # `datasets` needs a folder name, which `.` does not have
         name = str(folder if folder.name else folder.absolute())
-    rows = load_own_benchmark(name, subset, split=split, **options)
+    rows = images.load_own_benchmark(name, subset, split=split, **options)
     if image_dir is None:
         return rows
     if not isinstance(rows, dict):
-        return add_saved_images(rows, name, image_dir)
-    splits = {each: add_saved_images(prompts, name, image_dir) for each, prompts in rows.items()}
+        return images.add_saved_images(rows, name, image_dir)
+    splits = {it: images.add_saved_images(rows[it], name, image_dir) for it in rows}
     return datasets.DatasetDict(splits)
 
 
@@ -100,9 +103,10 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     with reraise(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
             join_inside(file.parent, file.name)
-            for part in read_json(file)["_data_files"] if file.name == "state.json" else ():
-                join_inside(file.parent, part["filename"])
+            for part in read_json(file)[_PARTS[file.name]] if file.name in _PARTS else ():
+                join_inside(file.parent, part["filename"] if isinstance(part, dict) else part)
         saved = datasets.load_from_disk(path)
+        images.refuse_outside_images(saved, Path(path))
     if split is None:
         return saved
     splits = list(saved) if isinstance(saved, dict) else []

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import httpx2
 import openai
 from tqdm import tqdm
 
@@ -22,7 +23,7 @@ from pqpp_files.foreign.json_values import parse_json
 
 _PATH: Any = "/v1/chat/completions"
 _MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # per uploaded file
-_LARGEST = 2_000_000_000  # bytes of a file of replies
+_LARGEST, _LISTED = 2_000_000_000, 10_000  # bytes of a file of replies, and batches
 _SECONDS = 30.0  # between two status requests
 _ENDED = ("completed", "failed", "expired", "cancelled")
 
@@ -77,7 +78,7 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
             raise refusal from None
         except ServiceError:
             raise
-        except (ValueError, TypeError, LookupError, AttributeError):
+        except (ValueError, TypeError, LookupError, AttributeError, httpx2.InvalidURL):
             raise ServiceError(f"{chat.url}: cannot read the replies; check the address") from None
 
 
@@ -113,11 +114,10 @@ def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[st
         for call, line in enumerate(ledger.lines):
             if _is_pending(line) and line["key"] in answers:
                 files.setdefault(line["file"], {})[line["key"]] = call
-        batches, seen = dict[str, str](), set[str]()
-        for one in client.batches.list(limit=100) if files else ():
-            if one.id in seen:  # the same page again
+        batches = dict[str, str]()
+        for one in itertools.islice(client.batches.list(limit=100), _LISTED) if files else ():
+            if one.id in batches.values():  # the same page again
                 break
-            seen.add(one.id)
             batches[one.input_file_id] = one.id
         create = client.with_options(max_retries=0).batches.create  # a retry may be a second batch
         try:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import make_model_slug
@@ -149,7 +150,30 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         for file in chain(*(builder.config.data_files or {}).values()):
             join_inside(root, ".." if "://" in file else file)
     with _convert_load_errors(source), use_cache_if_unreachable(source):
-        return datasets.load_dataset(source, subset, **options)
+        rows = datasets.load_dataset(source, subset, **options)
+    if folder.is_dir():
+        refuse_outside_images(rows, folder)
+    return rows
+
+
+def refuse_outside_images(rows: Any, folder: Path) -> None:
+    """Raise an error if rows name files outside a folder, which `datasets` would read as images.
+
+    Rows that are streamed are not checked.
+
+    Raises:
+        FileError: A cell names such a file.
+    """
+    splits = rows.values() if isinstance(rows, dict) else [rows]
+    tables = [one.data for one in splits if hasattr(one, "data")]
+    arrays = [chunk for table in tables for column in table.columns for chunk in column.chunks]
+    for array in arrays:  # grows
+        if pa.types.is_struct(array.type) and {"bytes", "path"} <= {it.name for it in array.type}:
+            fields = array.filter(pc.is_null(pc.struct_field(array, "bytes")))
+            for path in filter(None, pc.struct_field(fields, "path").unique().to_pylist()):
+                join_inside(folder.absolute(), ".." if "://" in path else Path(path).absolute())
+        elif pa.types.is_nested(array.type):
+            arrays += array.flatten() if pa.types.is_struct(array.type) else [array.flatten()]
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """`load_benchmark` takes a listed name, a folder and what `save_to_disk` wrote."""
 
+import json
 import os
 import re
 import sys
@@ -45,6 +46,25 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
         state.write_text(damaged)
         with pytest.raises(PqppError, match=r"^plain.*; .* again"):
             load_benchmark("plain")
+    Path("saved/dataset_dict.json").write_text('{"splits": ["train", "../plain"]}')
+    with pytest.raises(PqppError, match=r"^\.\./plain is outside saved; copy the file"):
+        load_benchmark("saved")
+
+
+@pytest.mark.parametrize("place", ["mine.png", "http://127.0.0.1/mine.png"])
+def test_rows_name_no_images_outside_their_folder(tmp_path, cache, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    cell = {"bytes": datasets.Value("binary"), "path": datasets.Value("string")}
+    named = {"images": [[{"bytes": None, "path": place}]]}
+    rows = Dataset.from_dict(named, datasets.Features({"images": [cell]}))
+    listed = datasets.Features({"images": [datasets.Image()]})
+    rows.to_parquet(tmp_path / "files" / "train.parquet")
+    rows.save_to_disk("saved")
+    about = Path("saved/dataset_info.json")
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"features": listed.to_dict()}))
+    for name in ("files", "saved"):
+        with pytest.raises(PqppError, match=f"is outside .*{name}; copy the file"):
+            load_benchmark(name)
 
 
 @pytest.mark.parametrize(

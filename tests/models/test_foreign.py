@@ -79,13 +79,29 @@ HOSTILE = {
 LEADS = {
     "audio_tokenizer_config.json": {"audio_tokenizer_name_or_path": "theirs"},
     "config.json": {"predictor_type": "static", "backbone": "owner/name"},
-    "preprocessor_config.json": {"backbone": "name", "use_timm_backbone": False},
+    "preprocessor_config.json": {"architecture": "local-dir:private"},
     "generation_config.json": {"vision": {"_attn_implementation_internal": {"": "o/k"}}},
     "processor_config.json": {"class_info_file": "a.json"},
     "special_tokens_map.json": {"vocab": "/dev/zero"},
     "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
     "a_tokenizer/tokenizer_config.json": {"gguf_file": "../../private.txt"},
 }
+
+
+BACKBONES = [
+    {"model_type": "grounding-dino", "use_timm_backbone": True},
+    {"model_type": "detr", "use_timm_backbone": False},
+    {"model_type": "detr", "backbone_kwargs": {"in_chans": 3}},
+]
+
+
+@pytest.mark.parametrize("config", BACKBONES)
+def test_no_backbone_is_asked_for_at_the_hub(folder, config):
+    named = {"backbone": "name"}
+    for content in (config | named, {"vision_config": {"model_type": "timm_backbone"} | named}):
+        put(folder, "config.json", content)
+        with pytest.raises(ModelError, match="'backbone' is 'name', which leads"):
+            check_foreign_folder(folder)
 
 
 @pytest.mark.parametrize("name", LEADS)
@@ -106,7 +122,16 @@ def test_each_is_refused_before_it_is_read(folder, name):
     assert str(caught.value).isprintable()
 
 
-def test_what_published_configurations_hold_is_let_pass(folder):
+def test_what_published_configurations_hold_is_let_pass(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for word in ("bert", "vision", "cat"):
+        (tmp_path / word).touch()
+    parts = {"backbone": "resnet50", "backbone_config": None, "use_timm_backbone": True}
+    inner = {"model_type": "timm_backbone", "backbone": "resnet50"}
+    for content in (parts, {"backbone_config": inner}, {"id2label": {"0": "cat"}}):
+        put(folder, "config.json", content | {"model_type": "detr", "vision": {}})
+        check_foreign_folder(folder)
+    put(folder, "config.json", {"model_type": "bert", "label2id": {"cat": 0}})
     usual = {"_attn_implementation_autoset": True, "eos_token": "</s>", "labels": ["N/A"]}
     usual |= {"auto_map": None, "_name_or_path": "me/mine", "id2label": {"0": "n/a"}}
     usual |= {"model_type": "x", "quantization_config": {"ignore": ["re:visual\\.1"]}}

@@ -1,6 +1,7 @@
 """Situations of paid calls: each cent is booked once, limits hold, nothing is paid twice."""
 
 import gzip
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -8,6 +9,7 @@ from email.utils import formatdate
 from time import time
 
 import pytest
+from openai.types import Batch
 
 pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
 
@@ -262,6 +264,15 @@ def test_a_batch_is_found_again_after_a_kill(server, tmp_path, monkeypatch, died
     assert [one.ask(question).text for question in FOUR] == ["yes", "no", "no", "no"]
     assert one.budget.ledger.spent == pytest.approx(CENTS + 3 * CENTS / 2)
     assert len(server.asked) == 1 and len(server.batches) == 1 and len(server.files) == 2
+
+
+def test_an_endless_list_and_an_odd_id_of_batches_end(server, tmp_path, monkeypatch):
+    listed = (Batch.model_construct(id=str(n), input_file_id=str(n)) for n in itertools.count())
+    monkeypatch.setattr(openai.resources.Batches, "list", lambda *_, **__: listed)
+    ended = {"id": "batch-0", "status": "completed", "output_file_id": "a" * 100_000}
+    server.faults, server.look_at = [FINE], lambda name: ended
+    with pytest.raises(ServiceError, match="cannot read the replies"):
+        batched(server, tmp_path / "ledger").prepare(FOUR)
 
 
 def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
