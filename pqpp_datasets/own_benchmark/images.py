@@ -35,6 +35,7 @@ SUBSET = "images"
 # In JSON: an address, a chain of them, and a path that leads out of a folder.
 _IS_ELSEWHERE = re.compile(r'://|::|"[/~]|(["/]|\\\\)\.\.(["/]|\\\\)')
 _ADDRESS = re.compile(r"^https?://(?:[^?#]*/)?([^?#]*).*", re.DOTALL)
+_IN_ARCHIVE = re.compile("(zip|tar)://.*?::")
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
@@ -171,7 +172,8 @@ def refuse_outside_images(rows: Any, folder: Path) -> None:
         if pa.types.is_struct(array.type) and {"bytes", "path"} <= {it.name for it in array.type}:
             fields = array.filter(pc.is_null(pc.struct_field(array, "bytes")))
             for path in filter(None, pc.struct_field(fields, "path").unique().to_pylist()):
-                join_inside(folder.absolute(), ".." if "://" in path else Path(path).absolute())
+                file = _IN_ARCHIVE.sub("", path)
+                join_inside(folder.absolute(), ".." if "://" in file else Path(file).absolute())
         elif pa.types.is_nested(array.type):
             arrays += array.flatten() if pa.types.is_struct(array.type) else [array.flatten()]
 
