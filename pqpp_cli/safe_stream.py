@@ -34,7 +34,8 @@ class SafeStream:
         """Write text; after an error, discard further output."""
         is_a_bars = not text.strip("\n\r").replace(_OF_BARS, "")
         try:
-            self.stream.write(text if is_a_bars else escape_controls(text, "\n\r\t"))
+            kept = "\n\t" if self._is_needed else "\n\r\t"  # bars move to the start of a line
+            self.stream.write(text if is_a_bars else escape_controls(text, kept))
         except OSError:
             self.discard_output()
             if self._is_needed:
