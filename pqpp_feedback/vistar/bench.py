@@ -15,6 +15,7 @@ from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_feedback.vistar.scores import get_score_class, list_scores
+from pqpp_files.errors import reraise
 from pqpp_files.extras import require_extra
 from pqpp_files.figures import ResultTable
 from pqpp_files.foreign.json_values import parse_json, read_json
@@ -69,7 +70,8 @@ def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
     classes = [get_score_class(name) for name in list_scores()]
     angle_of = {f"vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
     by_score = map(angle_of.get, get_column("assessor"))
-    asked = [parse_json(text or "{}").get("angle") for text in get_column("asked")]
+    with reraise(f"{path}: `asked` is no JSON object", "write the table again", FeedbackError):
+        asked = [parse_json(text or "{}").get("angle") for text in get_column("asked")]
     angles = zip(get_column("angle"), by_score, asked, strict=True)
     cells = {
         "image": table.texts("image"),
