@@ -108,7 +108,7 @@ def _parse_image_ids(path: Path, number: int, entry) -> list[int]:
     try:
         ids = sorted(entry) if isinstance(entry, set | frozenset) else list(entry)
         integers = [int(image_id) for image_id in ids]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         integers = None
     if integers is None or any(a != b or a < 0 for a, b in zip(integers, ids, strict=True)):
         raise file_error(f"{path}, record {number}", "expected a list of image ids")

@@ -105,7 +105,7 @@ def check_limits(targets: Sequence[str], limits: Limits | None) -> None:
     for name, pair in (limits or {}).items():
         try:
             low, high = (float(limit) for limit in pair)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             low = high = np.nan
         if not low < high or not np.isfinite(high - low):
             raise PredictorError(

@@ -62,7 +62,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         return replace(found, rows=list(found.rows), path=path, names=names)
     except PqppError as error:
         raise BenchmarkError(str(error)) from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
         what = f"{path} is not in the format {options.from_format} ({reason})"
         raise BenchmarkError(f"{what}; check `from_format`") from None

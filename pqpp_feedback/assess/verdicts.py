@@ -226,7 +226,14 @@ def catch_evidence_errors(row: Row) -> Iterator[None]:
         yield
     except FeedbackError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         wrong = f"the evidence of {row['image']} is not valid for {row['assessor']}"
         line = f"{wrong} ({describe(error)[:80]}); assess the image again"
         raise FeedbackError(line) from None

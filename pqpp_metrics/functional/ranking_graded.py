@@ -66,7 +66,7 @@ def ndcg(
     if isinstance(gains, Mapping):
         try:  # padding is not relevant
             of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             raise not_allowed_error("gains", gains, "must map grades to gains") from None
         if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
             raise not_allowed_error("gains", gains, "must be 0 or more, and 0 for grade 0")

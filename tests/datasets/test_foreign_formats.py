@@ -298,6 +298,7 @@ def test_what_is_refused(tmp_path):
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], "taskAnswers is not JSON"),
         ("argilla", [{"fields": {"prompt": ["a"]}, "responses": {"x": said}}], "prompt' is a list"),
         ("label-studio", two, "record 2: q: expected one answer"),
+        ("hpd", [{"path1": "x", "choice_dist": [float("inf")]}], "not in the format hpd"),
     ):
         path.write_text(json.dumps(content))
         with pytest.raises(BenchmarkError, match=expected):
