@@ -66,7 +66,7 @@ class Ledger:
                     self._read += 1
                     try:
                         self._apply_line(parse_json(line, "a line", parse_constant=refuse_constant))
-                    except (ValueError, TypeError, LookupError, AttributeError):
+                    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                         fault = f"{self.path}, line {self._read}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; choose another `ledger`") from None
                 if cut := new[len(whole) :]:  # an incomplete line of a killed process

@@ -14,7 +14,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import atomic_write, write_file
-from pqpp_files.errors import FileError, describe
+from pqpp_files.errors import FileError, describe, is_out_of_memory
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
@@ -226,14 +226,9 @@ def catch_evidence_errors(row: Row) -> Iterator[None]:
         yield
     except FeedbackError:
         raise
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
         wrong = f"the evidence of {row['image']} is not valid for {row['assessor']}"
         line = f"{wrong} ({describe(error)[:80]}); assess the image again"
         raise FeedbackError(line) from None
