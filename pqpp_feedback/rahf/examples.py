@@ -43,17 +43,17 @@ def load_split(
     """
     import datasets
 
-    import pqpp_datasets.registration
     from pqpp_backbones.training.reading import explain_load_errors
-    from pqpp_hub.pull import use_cache_if_unreachable
+    from pqpp_datasets.benchmarks import BENCHMARKS
+    from pqpp_datasets.load import load_benchmark
+    from pqpp_datasets.own_benchmark.images import refuse_outside_images
 
-    pqpp_datasets.registration.register()
     options = {"data_dir": None if data_dir is None else str(expand(data_dir))}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
     remedy = f"check the dataset, its subset {subset} and the split {split}"
-    with explain_load_errors(dataset, remedy), use_cache_if_unreachable(dataset):
-        table = datasets.load_dataset(dataset, subset, split=split, **options)
+    with explain_load_errors(dataset, remedy):
+        table = load_benchmark(dataset, subset, split, **options)
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
     if missing:
@@ -61,6 +61,8 @@ def load_split(
         raise FeedbackError(f"{dataset} ({split}) has no column {missing[0]!r}; {remedy}")
     for name in ("image", *_MAPS):
         table = table.cast_column(name, datasets.Image(decode=False))
+    if dataset not in BENCHMARKS:
+        refuse_outside_images(table, dataset)  # also of texts that are now paths
     pairs = zip(table["prompt"][:], table["image"][:], strict=True)
     whole = [row for row, pair in enumerate(pairs) if None not in pair]
     if not whole:
