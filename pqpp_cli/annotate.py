@@ -17,6 +17,7 @@ from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Dataset, ResultOptions
 from pqpp_cli.output import emit
 from pqpp_files.errors import FileError, PqppError
+from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
@@ -294,7 +295,7 @@ class AnnotateInvite(StudyFile, ServerAddress, Command):
                 for link in get_links(store):
                     state = link.get_state(store.clock())
                     state = "shared" if link.is_shared and state == "open" else state
-                    print(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}")
+                    print(f"{link.id:>6}  {link.role:9}  {state:8}  {escape_controls(link.label)}")
             else:
                 count = 1 if self.shared else self.count
                 made = make_links(store, count, self.role, self.label, self.days, self.shared)

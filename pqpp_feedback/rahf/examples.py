@@ -61,8 +61,8 @@ def load_split(
         raise FeedbackError(f"{dataset} ({split}) has no column {missing[0]!r}; {remedy}")
     for name in ("image", *_MAPS):
         table = table.cast_column(name, datasets.Image(decode=False))
-    if dataset not in BENCHMARKS:
-        refuse_outside_images(table, dataset)  # also of texts that are now paths
+    if dataset not in BENCHMARKS and (folder := expand(dataset)).is_dir():
+        refuse_outside_images(table, folder)  # also of texts that are now paths
     pairs = zip(table["prompt"][:], table["image"][:], strict=True)
     whole = [row for row, pair in enumerate(pairs) if None not in pair]
     if not whole:
