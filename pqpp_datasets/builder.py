@@ -116,9 +116,9 @@ class Pqpp(datasets.ArrowBasedBuilder):
     def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
         """Return a split; raise a `BenchmarkError` if its files are not in the folder."""
         benchmark = self.config.benchmark
-        folder = find_local_folder(benchmark, self.config.data_dir)
-        for name in set(re.findall(r"\w+", str(split))) & set(benchmark.splits):
-            if folder and name not in (self.info.splits or benchmark.splits):
+        absent = set(benchmark.splits).difference(self.info.splits or benchmark.splits)
+        for name in absent.intersection(re.findall(r"\w+", str(split))):
+            if folder := find_local_folder(benchmark, self.config.data_dir):
                 raise _make_missing_error(benchmark, folder, name)
         return super().as_dataset(split, **kwargs)
 
