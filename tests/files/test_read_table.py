@@ -371,7 +371,7 @@ def test_missing_files_and_folders(tmp_path, name):
         read_table(tmp_path / name)
     (tmp_path / name).rmdir()
     os.mkfifo(tmp_path / name)
-    with pytest.raises(FileError, match=f"{name} is a pipe"):
+    with pytest.raises(FileError, match=f"{name} is a named pipe"):
         read_table(tmp_path / name)
 
 
