@@ -168,11 +168,9 @@ def _check_types(db: Transaction, name: str) -> None:
         for column in table.columns:
             find_type = func.json_type if isinstance(column.type, JSON) else func.typeof
             allowed = _TYPES[column.type.python_type] + ["null"] * bool(column.nullable)
-            wrong.append(func.sum(find_type(column).not_in(allowed)).label(column.name))
-        for column, count in db.execute(select(*wrong)).mappings().one().items():
-            if count:
-                what = f"cells of another type in {table.name}.{column}"
-                raise AnnotationError(f"{name} is damaged ({what}); restore a backup")
+            wrong.append(func.sum(find_type(column).not_in(allowed)))
+        if any(db.execute(select(*wrong)).one()):
+            raise AnnotationError(f"{name} has damaged cells in {table}; restore a backup")
 
 
 def create_store(

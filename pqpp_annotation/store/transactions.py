@@ -190,7 +190,8 @@ class Store:
                 line = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s; try again"
                 raise AnnotationError(line, 503) from error
             elsewhere = ("connect", "unable to open", "I/O", "readonly")
-            if getattr(error, "connection_invalidated", False) or any(map(reason.count, elsewhere)):
+            is_lost = getattr(error, "connection_invalidated", False)
+            if is_lost or any(words in reason for words in elsewhere):
                 line = f"{self.name} cannot be reached ({reason}); try again"
                 raise AnnotationError(line, 503) from error
             if isinstance(error, IntegrityError):  # a bug in pqpp, not in the file
