@@ -152,7 +152,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
             emit(json.dumps(known, indent=1), self.output, style)
         elif style == "csv":
-            rows = _list_means(result) if self.runs else [_get_single_values(result)]
+            rows = _list_means(result) if self.runs else [_drop_lists(result)]
             columns = {name: [row[name] for row in rows] for name in rows[0]}
             emit_columns(columns, style, self.output)
         else:
@@ -182,8 +182,8 @@ def _list_values(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _get_single_values(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results that are no lists, and print the names of the others as a note."""
+def _drop_lists(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results that are not lists; a note names the others."""
     values = _list_values(result)
     lists = [name for name, own in values.items() if isinstance(own, list)]
     if lists:
