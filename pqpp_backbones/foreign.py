@@ -20,8 +20,8 @@ from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.paths import join_inside
 
 _AGAIN = "save or download the model again"
-# Keys by which transformers loads another model, even a pickle, or files of a repository.
-_LEADS_ELSEWHERE = ("transformers_weights", "audio_tokenizer_name_or_path", "class_info_file")
+# The key by which transformers loads another file of weights, even a pickle.
+_OTHER_WEIGHTS = "transformers_weights"
 # The types of pqpp's predictors.
 _OURS = ("prompt_performance", "bert_predictor", "clip_predictor", "correlation_cnn")
 # Keys by which a configuration names code.
@@ -33,8 +33,6 @@ _CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)\.json")
 # No file is read by these keys.
 _TEXTS = ["_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"]
 _TEXTS += ["hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset", "model_type"]
-# Of these types, transformers builds the backbone by timm.
-_TIMM = re.compile(r"timm_backbone|table-transformer|(conditional_|deformable_|dab-)?detr")
 # A repository (of kernels, too), an address, a path or code.
 _AWAY = re.compile(r"([\w-]+:)?[\w.-]+/[\w.-]+([@:].*)?|.*(dir:|hub:|://).*|[~/.].*/.*|.*\.(py|so)")
 # LoRA's settings, whose texts are regular expressions: names alone, no count of iterations, and no
@@ -92,51 +90,51 @@ def _list_files(folder: Path) -> list[Path]:
     return sorted([*own, *folder.glob("*_templates/*"), *folder.glob("*tokenizer*/*")])
 
 
+def _check_json(path: Path, folder: Path) -> None:
+    """Check that a JSON file refers to no code, repository, path or address."""
+    where = escape_controls(str(path))
+    mappings = list(iterate_mappings(path))
+    for mapping in mappings:
+        # Our own files have a reader that knows their other keys.
+        kind = mapping.get("model_type") if path.name == "config.json" else ""
+        is_ours = kind in _OURS or (kind is None and "predictor_type" in mappings[0])
+        for key, value in mapping.items():
+            # In a vocabulary, the key is a word, and the value a number.
+            if key in _CODE_KEYS and value and not isinstance(value, int):
+                raise ModelError(
+                    f"{where} needs custom code ({key!r}), which pqpp never runs; use another model"
+                )
+            if _leads_elsewhere(key, value, path, folder, is_ours):
+                raise ModelError(
+                    f"{where}: {key!r} is {value!r:.60}, which leads to other files; remove {key!r}"
+                )
+        shards = mapping.values() if path.name.endswith(".index.json") else ()
+        if any(isinstance(name, str) and Path(name).name != name for name in shards):
+            raise ModelError(f"{where} refers to another folder; use another model")
+
+
+def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bool) -> bool:
+    """Return whether a setting names a file outside its folder, a repository or an address."""
+    items = value if isinstance(value, list) else [value]
+    texts = [item for item in items if isinstance(item, str)]
+    if (key == _OTHER_WEIGHTS and texts) or ("_implementation" in key and "/" in str(value)):
+        return True
+    # The keys of `id2label` are numbers.
+    if is_ours or key in _TEXTS or key.isdecimal() or not _SETTINGS.fullmatch(path.name):
+        return False
+    if _CONFIGS.fullmatch(path.name) and any(map(_AWAY.fullmatch, texts)):
+        return True
+    names = [*texts, key] if "/" in key else texts
+    files = (place / name for name in names for place in (Path(), path.parent))
+    return any(_is_file_outside(file, folder) for file in files)
+
+
 def _is_file_outside(path: Path, folder: Path) -> bool:
     with contextlib.suppress(FileError):
         if os.path.exists(path) and not path.is_dir():  # noqa: PTH110
             join_inside(folder, path.absolute())
         return False
     return True
-
-
-def _check_json(path: Path, folder: Path) -> None:
-    """Check that a JSON file refers to no code, repository, path or address."""
-    where, whole = escape_controls(str(path)), dict[str, Any]()
-    for value in iterate_mappings(path):
-        whole = whole or value
-        # A number is the id of a tokenizer's word.
-        codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
-        if code := next(codes, None):
-            raise ModelError(
-                f"{where} needs custom code ({code!r}), which pqpp never runs; use another model"
-            )
-        # Our own files have a reader that knows their other keys.
-        kind = value.get("model_type") if path.name == "config.json" else ""
-        is_free = kind in _OURS or (kind is None and "predictor_type" in whole)
-        # The name of a backbone that neither its settings nor timm describe may be a repository's.
-        parts = (whole, whole.get("backbone_config"))
-        is_timm = _TIMM.fullmatch(str(kind)) and any(value is part for part in parts)
-        is_plain = value.get("use_timm_backbone", True) and not value.get("backbone_kwargs")
-        is_asked = not (value.get("backbone_config") or (is_timm and is_plain))
-        for key, named in value.items():
-            listed = named if isinstance(named, list) else [named]
-            texts = [text for text in listed if isinstance(text, str)]
-            leads = bool(texts) and (key in _LEADS_ELSEWHERE or (key == "backbone" and is_asked))
-            leads |= "_implementation" in key and "/" in str(named)
-            is_text = is_free or key in _TEXTS or key.isdecimal()  # as in `id2label`
-            if _SETTINGS.fullmatch(path.name) and not is_text:
-                names = [*texts, *[key] * ("/" in key)]
-                files = (place / name for name in names for place in (Path(), path.parent))
-                leads |= any(_is_file_outside(file, folder) for file in files)
-                leads |= bool(_CONFIGS.fullmatch(path.name)) and any(map(_AWAY.fullmatch, texts))
-            if leads:
-                raise ModelError(
-                    f"{where}: {key!r} is {named!r:.60}, which leads to other files; remove {key!r}"
-                )
-        shards = value.values() if path.name.endswith(".index.json") else ()
-        if any(isinstance(name, str) and Path(name).name != name for name in shards):
-            raise ModelError(f"{where} refers to another folder; use another model")
 
 
 def read_foreign_json(path: Path) -> Any:

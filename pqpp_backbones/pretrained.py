@@ -18,10 +18,10 @@ from pqpp_files.extras import require_extra
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand, walk_files
 from pqpp_hub import is_repository_id
-from pqpp_hub.pull import pull_files, use_cache_if_unreachable
+from pqpp_hub.pull import pull_files, use_cache_if_unreachable, work_offline
 from pqpp_hub.reasons import find_hub_reason
 
-TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
+TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.spm", "*.codes")
 """Files of a repository that tokenizers and processors read."""
 WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
 """Files of a repository that models read."""
@@ -69,7 +69,8 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
                     folders.append(Path(snapshot_download(name, allow_patterns=list(files))))
             for folder in folders:
                 check_foreign_folder(folder)
-            with limit_model_size(*folders):
+            # A configuration may name other repositories, which libraries would download.
+            with limit_model_size(*folders), work_offline(bool(folders)):
                 yield
     except Exception as error:
         lacking = None if isinstance(error, PqppError) else _LACKS.search(str(error))
@@ -91,9 +92,11 @@ def explain_failure(error: Exception, *names: str) -> str:
         *names: The folders or repositories of the models.
     """
     away = [name for name in names if not expand(name).is_dir()]
+    reason = find_hub_reason(error)
+    if not away and reason:
+        return "a configuration names another repository"
     if not away or isinstance(error, PqppError):  # errors of pqpp contain no headers
         return describe(error, named=False)
-    reason = find_hub_reason(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
         return f"{which} needs custom code, which pqpp never runs"

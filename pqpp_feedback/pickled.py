@@ -17,7 +17,7 @@ from torch import nn
 
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.images.embedding import load_backbone
-from pqpp_backbones.pretrained import TEXTS, load_processor, load_tokenizer, safe_load
+from pqpp_backbones.pretrained import TEXTS, WHOLE, load_processor, load_tokenizer, safe_load
 from pqpp_files.errors import reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_hub.pull import pull_files
@@ -86,7 +86,8 @@ def load_weights(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
     from transformers import AutoConfig, CLIPImageProcessor, CLIPModel
     from transformers.models.blip import modeling_blip, modeling_blip_text
 
-    with safe_load(f"{path} has no weights of {name}", "choose another file", base, files=TEXTS):
+    files = WHOLE if name == "aesthetic" else TEXTS
+    with safe_load(f"{path} has no weights of {name}", "choose another file", base, files=files):
         if name == "hps_v2":
             clip = CLIPModel(AutoConfig.from_pretrained(base, trust_remote_code=False))
             turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}

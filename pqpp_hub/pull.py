@@ -70,20 +70,24 @@ def use_cache_if_unreachable(*names: str) -> Iterator[None]:
     """
     from huggingface_hub import constants
 
-    if all(name == "pqpp" or expand(name).exists() for name in names):
+    are_local = all(name == "pqpp" or expand(name).exists() for name in names)
+    with work_offline(not are_local and not is_reachable(constants.ENDPOINT)):
         yield
-        return
-    config = getattr(sys.modules.get("datasets"), "config", None)
-    settings: list[Any] = [constants] if config is None else [constants, config]
-    before = [place.HF_HUB_OFFLINE for place in settings]
-    unreachable = not is_reachable(constants.ENDPOINT)
+
+
+@contextlib.contextmanager
+def work_offline(offline: bool = True) -> Iterator[None]:
+    """Turn on offline mode in a block; False leaves it as it is."""
+    from huggingface_hub import constants
+
+    config: Any = getattr(sys.modules.get("datasets"), "config", constants)
+    before = constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE
     try:
-        for place in settings:
-            place.HF_HUB_OFFLINE = unreachable or place.HF_HUB_OFFLINE
+        if offline:
+            constants.HF_HUB_OFFLINE = config.HF_HUB_OFFLINE = True
         yield
     finally:
-        for place, value in zip(settings, before, strict=True):
-            place.HF_HUB_OFFLINE = value
+        constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE = before
 
 
 def pull_files(

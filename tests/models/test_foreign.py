@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
+from pqpp_backbones.pretrained import load_model
 from pqpp_files.errors import PqppError
 from pqpp_models import ModelError, Predictor
 
@@ -77,31 +78,25 @@ HOSTILE = {
 }
 
 LEADS = {
-    "audio_tokenizer_config.json": {"audio_tokenizer_name_or_path": "theirs"},
-    "config.json": {"predictor_type": "static", "backbone": "owner/name"},
+    "audio_tokenizer_config.json": {"audio_tokenizer_name_or_path": "../private.txt"},
     "preprocessor_config.json": {"architecture": "local-dir:private"},
     "generation_config.json": {"vision": {"_attn_implementation_internal": {"": "o/k"}}},
-    "processor_config.json": {"class_info_file": "a.json"},
+    "processor_config.json": {"repo_path": "owner/name"},
     "special_tokens_map.json": {"vocab": "/dev/zero"},
     "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
     "a_tokenizer/tokenizer_config.json": {"gguf_file": "../../private.txt"},
 }
 
 
-BACKBONES = [
-    {"model_type": "grounding-dino", "use_timm_backbone": True},
-    {"model_type": "detr", "use_timm_backbone": False},
-    {"model_type": "detr", "backbone_kwargs": {"in_chans": 3}},
-]
-
-
-@pytest.mark.parametrize("config", BACKBONES)
-def test_no_backbone_is_asked_for_at_the_hub(folder, config):
-    named = {"backbone": "name"}
-    for content in (config | named, {"vision_config": {"model_type": "timm_backbone"} | named}):
-        put(folder, "config.json", content)
-        with pytest.raises(ModelError, match="'backbone' is 'name', which leads"):
-            check_foreign_folder(folder)
+def test_loading_a_folder_makes_no_request(folder, monkeypatch):
+    pytest.importorskip("torch", reason="the model needs torch")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    hosts = []
+    monkeypatch.setattr("socket.getaddrinfo", lambda host, *_, **__: hosts.append(host))
+    put(folder, "config.json", {"model_type": "grounding-dino", "backbone": "gpt2"})
+    with pytest.raises(ModelError, match="a configuration names another repository"):
+        load_model(str(folder), "AutoModel", "detector")
+    assert hosts == []
 
 
 @pytest.mark.parametrize("name", LEADS)
