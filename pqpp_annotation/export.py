@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Text, case, cast, func, select
 
-from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.owner.downloads import list_annotators
 from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
@@ -63,10 +61,10 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.begin_read() as db:
         votes, decided = list(iterate_votes(db)), get_verdicts(db)
-        table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
+        table, judged = make_votes_table(db, read_records(db))
     standings = filter_people(table, to_build_options(study), decided)
-    judged = [x for x in votes if x.purpose in JUDGED and kind.get_label(x.value) is not None]
-    counted = [judged[index] for index in np.sort(standings.counted).tolist()]
+    counted_ids = set(judged.index[standings.counted])
+    counted = [vote for vote in votes if vote.id in counted_ids]
     with atomic_folder(output, check=_refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export_tables(votes), format)
         if counted:

@@ -81,6 +81,7 @@ class Vote:
         orientation: EXIF orientation of the image file, 1 to 8.
         frame: Left, top, right and bottom edge of the upright image in the displayed copy, as
             fractions of its sides.
+        id: Id of the answer in the database.
     """
 
     prompt_id: str
@@ -99,6 +100,7 @@ class Vote:
     height: int = 0
     orientation: int = 1
     frame: Sequence[float] = (0.0, 0.0, 1.0, 1.0)
+    id: int = 0
 
     def get_columns(self, *names: str) -> dict[str, Any]:
         """Return the values of the named fields, by name."""

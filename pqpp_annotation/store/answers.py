@@ -124,7 +124,7 @@ def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
         images = _index_by_id(read(of_image.order_by(ItemImage.item_id, ItemImage.position)))
         for image_id, image in images.items():
             shown[image.pop("item_id")].append((image["image"], image["model"], image_id))
-        given = (Answer.value, Answer.seconds, Answer.created)
+        given = (Answer.id, Answer.value, Answer.seconds, Answer.created)
         who = (Person.name.label("annotator"), (Person.role == "control").label("is_control"))
         said = select(Assignment.item_id, Answer.item_image_id, *who, *given).select_from(Answer)
         said = said.join(Assignment).join(Person)
