@@ -1,6 +1,8 @@
 """The pipeline `prompt-performance-prediction`."""
 
+import math
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from transformers.pipelines.base import Pipeline
@@ -8,6 +10,7 @@ from transformers.pipelines.base import Pipeline
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import check_format
 from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor
 from pqpp_models.registry import get_predictor_class
 from pqpp_models.torch_predictor import TorchPredictor
 
@@ -17,7 +20,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     The input is a prompt or, for predictors with other columns, a mapping with `prompt`; or a list
     of either. The output is a mapping of targets to predictions in the targets' own units, or a
-    list of them. The default model is the predictor `static`.
+    list of them; NaN for a prompt that cannot be read. The default model is the predictor `static`.
     """
 
     _load_processor = None
@@ -60,16 +63,13 @@ class PromptPerformancePredictionPipeline(Pipeline):
             batch_size: Rows per forward pass.
         """
         self._sanitize_parameters(**kwargs)
-        if batch_size is not None and isinstance(self.predictor, TorchPredictor):
-            self.predictor.batch_size = batch_size
+        predictor = self.predictor
+        if batch_size is not None and isinstance(predictor, TorchPredictor):
+            predictor = copy(predictor)
+            predictor.batch_size = batch_size
         single = isinstance(inputs, (str, Mapping))
-        rows = self._predict_values([inputs] if single else inputs, targets)
+        rows = _predict_values(predictor, [inputs] if single else inputs, targets)
         return rows[0] if single else rows
-
-    def _predict_values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
-        names = self.predictor.list_columns(targets)
-        values = self.predictor.predict(rows, targets)
-        return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
@@ -81,8 +81,15 @@ class PromptPerformancePredictionPipeline(Pipeline):
         return {"row": input_}
 
     def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {"values": self._predict_values([input_tensors["row"]], None)[0]}
+        return {"values": _predict_values(self.predictor, [input_tensors["row"]], None)[0]}
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, float]:
         """Return the predictions by target."""
         return model_outputs["values"]
+
+
+def _predict_values(predictor: Predictor, inputs: Any, targets: Any) -> list[dict[str, float]]:
+    rows, names = predictor.read_rows(inputs), predictor.list_columns(targets)
+    answer = predictor.estimate(rows, names, uncertainty=predictor.has_uncertainty)
+    answer.values[answer.out_of_domain] = math.nan
+    return [dict(zip(names, row, strict=True)) for row in answer.values.tolist()]

@@ -44,6 +44,7 @@ def test_it_gives_what_the_predictor_gives(text_folder, make_pipeline):
     assert np.allclose([list(one.values()) for one in found], expected, atol=1e-6)
     assert pipe("a cat") == pytest.approx(found[0])
     assert pipe(["a cat"], targets="mean_hbpp", batch_size=1)[0].keys() == {"mean_hbpp"}
+    assert pipe.predictor.batch_size == 64  # options apply to one call
     assert pipe({"prompt": "a cat"}) == pytest.approx(found[0])
 
 
