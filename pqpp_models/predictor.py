@@ -154,12 +154,9 @@ class Predictor(ABC):
         from pqpp_datasets.benchmarks import BENCHMARKS
 
         recipe = self.details.get("recipe") or {}
-        texts = [self.details.get("data"), recipe.get("subset") or recipe.get("dataset")]
-        if texts[1] in BENCHMARKS:
-            return texts[1]
-        words = " ".join(text for text in texts if isinstance(text, str))
-        names = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
-        return max(names, key=len, default=None)
+        *names, _ = self._parse_data()
+        names += recipe.get("dataset"), recipe.get("subset")
+        return next((name for name in reversed(names) if name in BENCHMARKS), None)
 
     @property
     def fitted_on(self) -> str | None:
@@ -168,10 +165,13 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("static-train").fitted_on
         'train'
         """
-        data = self.details.get("data")
-        match = re.search(r", split (.+)", data) if isinstance(data, str) else None
-        split = match[1] if match else (self.details.get("recipe") or {}).get("train_split")
+        split = self._parse_data()[-1] or (self.details.get("recipe") or {}).get("train_split")
         return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
+
+    def _parse_data(self) -> list[str]:
+        """Return the names of the training data and, last, of the split, empty if unknown."""
+        match = re.fullmatch(r"(.+), split (\S+( *\+ *\S+)*)", str(self.details.get("data")))
+        return [*match[1].split(", "), match[2]] if match else [""]
 
     @property
     def unlearned_targets(self) -> tuple[str, ...]:
@@ -279,7 +279,7 @@ class Predictor(ABC):
     def predict(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> NDArray[np.float64]:
-        """Predict the performance of prompts.
+        """Predict the performance of prompts, also of those that `pqpp.predict` leaves empty.
 
         Args:
             rows: strings, mappings with ``"prompt"``, or a table or dataset with such a column.

@@ -61,6 +61,9 @@ class MeasurePredictor(Predictor):
             self.required_columns = tuple((name,) for name in columns)
             self.read_rows = partial(read_rows, columns=columns, reader=name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MeasurePredictor, (self.name, self.evidence, self.options)
+
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         try:
             values = self.measure.compute(rows, self.evidence, **self.options)

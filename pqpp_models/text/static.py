@@ -68,6 +68,9 @@ class WordPieces:
         self._unknown = self.numbers[UNKNOWN_PIECE]
         self._pieces = lru_cache(_CACHE)(self._split_word)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WordPieces, (self.vocabulary, self.max_pieces)  # without the cache
+
     def encode(self, prompt: str) -> list[int]:
         """Return the ids of a prompt's pieces; a prompt without text has one unknown piece."""
         numbers: list[int] = []

@@ -1,5 +1,7 @@
 """What all predictors share: blank prompts, one score, what they say of themselves."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,16 @@ def test_training_on_the_sample_is_no_training_on_pqpp(recipe):
     predictor = Predictor.from_pretrained("n_words")
     predictor.details = {"recipe": recipe}
     assert predictor.trained_on == "sample"
+
+
+def test_reads_the_training_split_from_no_other_sentence():
+    predictor = Predictor.from_pretrained("static")
+    predictor.details = {"data": "our ratings of pqpp prompts, split across two labs"}
+    assert (predictor.trained_on, predictor.fitted_on) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["static", "n_words"])
+def test_can_be_pickled(name):
+    predictor = Predictor.from_pretrained(name)
+    copy = pickle.loads(pickle.dumps(predictor))
+    np.testing.assert_array_equal(copy.predict(MIXED), predictor.predict(MIXED))

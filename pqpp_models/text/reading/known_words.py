@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,9 @@ class KnownWords:
                 for s in _iterate_stems(word)
             )
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KnownWords, (self.words, self.letters)  # without the caches
 
     @classmethod
     def fit(cls, texts: Iterable[str], vocabulary: Iterable[str] = ()) -> KnownWords:
