@@ -80,11 +80,11 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
     variable_rows = _read_rows(variables, {**_PROMPT_ID, **_VARIABLES})
-    extras = {row.pop("prompt_id"): row for row in variable_rows}
+    variables_by_id = {row.pop("prompt_id"): row for row in variable_rows}
     for prompt_id, row in prompts.items():
-        if prompt_id not in extras:
+        if prompt_id not in variables_by_id:
             raise file_error(variables, f"prompt {prompt_id} not found")
-        row |= extras[prompt_id]
+        row |= variables_by_id[prompt_id]
     return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
 
 
@@ -92,9 +92,9 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
     """Read the annotated images of one model, in the order of the published file."""
     fields = {**_PROMPT_ID, **_ANNOTATION}
     rows = _join_rows(folder, annotation_files(folder, split), split, fields)
-    times = Counter(row["prompt_id"] for row in rows)
+    counts = Counter(row["prompt_id"] for row in rows)
     for row in rows:
-        row["duplicated"] = times[row["prompt_id"]] > 1
+        row["duplicated"] = counts[row["prompt_id"]] > 1
     return pa.Table.from_pylist(rows, schema=_ANNOTATION_SCHEMA)
 
 

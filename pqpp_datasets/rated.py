@@ -78,17 +78,17 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
     """Read the prompts, in the order of the published file."""
     rows = []
     for key, entry in read_validated_json(folder / _GENAI_FILE, "genai").items():
-        ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
-        rated = {
-            name: [rating for rating in some if _RANGE[0] <= rating <= _RANGE[1]]
-            for name, some in ratings.items()
+        ratings = {name: entry["models"][published] for name, published in GENAI_MODELS.items()}
+        valid = {
+            name: [rating for rating in scores if _RANGE[0] <= rating <= _RANGE[1]]
+            for name, scores in ratings.items()
         }
-        means = {f"{n}_rating": float(average_columns(r)) if r else None for n, r in rated.items()}
+        means = {f"{n}_rating": float(average_columns(r)) if r else None for n, r in valid.items()}
         # As in `pqpp build`, empty if the mean of a model is empty.
         mean = None if None in means.values() else float(average_columns([*means.values()]))
-        about = {"prompt_id": key, "prompt": entry["prompt"], "ratings": ratings}
-        about["chinese_prompt"] = entry.get("prompt in Chinese")
-        rows.append({**about, **means, "mean_rating": mean})
+        row = {"prompt_id": key, "prompt": entry["prompt"], "ratings": ratings}
+        row["chinese_prompt"] = entry.get("prompt in Chinese")
+        rows.append({**row, **means, "mean_rating": mean})
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
 
 
@@ -118,8 +118,8 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
     for key, entry in read_validated_json(folder / _T2V_FILE, "t2v").items():
         ratings = {name: float(value) for name, (value,) in entry["models"].items()}
         ratings["mean"] = float(average_columns([*ratings.values()]))
-        of_models = {f"{name}_rating": rating for name, rating in ratings.items()}
-        rows.append({"prompt_id": key, "prompt": entry["prompt"], **of_models})
+        columns = {f"{name}_rating": rating for name, rating in ratings.items()}
+        rows.append({"prompt_id": key, "prompt": entry["prompt"], **columns})
     return pa.Table.from_pylist(rows, schema=_T2V_SCHEMA)
 
 
@@ -151,18 +151,17 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_validated_json(path, "tia2").items():
         if entry["image"] != key:
-            what = f"expected the image {key!r:.40}, got {entry['image']!r:.40}"
-            raise file_error(f"{path}, {key:.40}", what)
+            problem = f"expected the image {key!r:.40}, got {entry['image']!r:.40}"
+            raise file_error(f"{path}, {key:.40}", problem)
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rate = float(average_columns(answers)) if answers else None
-        about = {"prompt": entry["caption"], "file_name": key, "labels": entry["human_labels"]}
-        rows.append({**about, "mean_rate": rate})
+        row = {"prompt": entry["caption"], "file_name": key, "labels": entry["human_labels"]}
+        rows.append({**row, "mean_rate": rate})
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)
 
 
-_GENAI_TARGETS, _T2V_TARGETS = (
-    to_targets(models, "rating", _RANGE) for models in (GENAI_MODELS, T2V_MODELS)
-)
+_GENAI_TARGETS = to_targets(GENAI_MODELS, "rating", _RANGE)
+_T2V_TARGETS = to_targets(T2V_MODELS, "rating", _RANGE)
 BENCHMARKS = tuple(
     load_entry(name, features=make_features(schema, targets), read=reader, files=paths)
     for name, schema, targets, reader, paths in (
