@@ -1,4 +1,4 @@
-"""A benchmark from raw judgments: admission, the best three, aggregation, split, folder, report."""
+"""`build_benchmark`: annotator filtering, aggregation, splits, output folder and report."""
 
 import functools
 import json
@@ -62,7 +62,7 @@ JUDGMENTS += good("zoe", sdxl=1, reference=0)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
-def test_admission_best_three_and_scores(tmp_path, suffix):
+def test_counts_votes_of_the_best_three_annotators(tmp_path, suffix):
     built = build_benchmark(write(tmp_path / f"votes{suffix}", JUDGMENTS))
     found = {annotator.name: annotator for annotator in built.generation.annotators}
     assert set(found) == {"eve", "joe", "kim", "lea", "zoe"}
@@ -79,7 +79,7 @@ def test_admission_best_three_and_scores(tmp_path, suffix):
     assert built.generation.trust.agreement.figures["Fleiss' kappa"][0] == 1.0
 
 
-def test_admission_and_the_best_three_by_hand(tmp_path):
+def test_annotator_filtering_of_a_worked_example(tmp_path):
     from sklearn.metrics import cohen_kappa_score
 
     generator = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def test_admission_and_the_best_three_by_hand(tmp_path):
     assert scores(built, "sdxl_hbpp") == pytest.approx(dict(zip(ids, values, strict=True)))
 
 
-def test_retrieval_runs(tmp_path):
+def test_scores_retrieval_runs(tmp_path):
     runs = [("A cat.", "clip", f"i{n}", 1 - n / 10) for n in range(4)]
     runs += [("A dog.", "clip", "i9", -3.5), ("A cow.", "clip", "i1", 1.0)]
     runs += [("A cat.", "blip2", "i2", 0.5)]
@@ -137,7 +137,7 @@ SHARES = {"train": 0.6, "validation": 0.2, "test": 0.2}
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_small_strata_keep_the_shares(seed):
+def test_small_strata_get_their_share_of_each_split(seed):
     generator = np.random.default_rng(seed)
     sizes = [2] * 100 if seed == 0 else generator.integers(1, 1 + 2**seed, 120).tolist()
     strata = [f"s{n}" for n, size in enumerate(sizes) for _ in range(size)]
@@ -157,7 +157,7 @@ def test_small_strata_keep_the_shares(seed):
     assert again == found[order].tolist()
 
 
-def test_folder_loads_and_reports(tmp_path, cache):
+def test_writes_folder_card_and_report(tmp_path, cache):
     built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
     folder = write_benchmark(built, tmp_path / "out", "Mine & <yours>")
     rows = load_dataset(str(folder))
@@ -191,7 +191,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_bad_rows_are_named(tmp_path, name, suffix=".csv"):
+def test_error_names_invalid_rows(tmp_path, name, suffix=".csv"):
     rows, expected = FAULTS[name]
     with pytest.raises(BenchmarkError, match=expected) as caught:
         build_benchmark(write(tmp_path / f"votes{suffix}", rows))
@@ -199,7 +199,7 @@ def test_bad_rows_are_named(tmp_path, name, suffix=".csv"):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_split_knows_no_order_of_rows_without_ids(tmp_path, suffix):
+def test_splits_without_ids_ignore_row_order(tmp_path, suffix):
     header = [*HEADER[:5], "source", "prompt_id"]
     ids = ["" if n % 4 else f"id{n}" for n in range(60)]
     rows = [(f"caption {n}", "1", "m", "a", 1, f"s{n % 3}", own) for n, own in enumerate(ids)]
@@ -219,7 +219,7 @@ def test_split_knows_no_order_of_rows_without_ids(tmp_path, suffix):
     assert split_of() == {t.upper() if t in own else t: name for t, name in first.items()}
 
 
-def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
+def test_keeps_foreign_files_in_output_folder(tmp_path):
     path = write(tmp_path / "votes.csv", JUDGMENTS)
     folder = write_benchmark(build_benchmark(path), tmp_path / "mine")
     (folder / "votes.csv").write_bytes(path.read_bytes())

@@ -1,4 +1,4 @@
-"""ConQA: queries of two kinds with votes, labels by a named rule, and the candidate images."""
+"""ConQA: rows, relevance rules, candidate images and damaged files."""
 
 import json
 
@@ -15,7 +15,7 @@ def load(folder, name="conqa", **options):
     return load_dataset("pqpp", name, data_dir=str(folder), **options)
 
 
-def test_row(tmp_path):
+def test_reads_a_row(tmp_path):
     rows = load(write_conqa(tmp_path))
     assert set(rows) == {"conceptual", "descriptive"}
     assert rows["conceptual"][0] == {
@@ -39,7 +39,7 @@ LABELS = {"unanimous": [1, 0, 0, 0], "majority": [1, 1, 0, 0], "any": [1, 1, 1, 
 
 
 @pytest.mark.parametrize("rule", LABELS)
-def test_rules(tmp_path, rule):
+def test_relevance_rules(tmp_path, rule):
     rows = load(write_conqa(tmp_path), relevance_rule=rule, split="conceptual")
     assert rows[0]["judgments"]["label"] == LABELS[rule]
 
@@ -59,7 +59,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_gives_file_and_query(tmp_path, name):
+def test_error_names_file_and_query(tmp_path, name):
     votes, expected = DAMAGES[name]
     with pytest.raises(BenchmarkError, match=expected) as caught:
         load(write_conqa(tmp_path, votes))
@@ -81,7 +81,7 @@ PINNED = {
 
 
 @pytest.mark.realdata
-def test_real_counts_and_pinned_records(real_data):
+def test_real_counts_and_records(real_data):
     splits = load(real_data / "conqa")
     assert {name: len(rows) for name, rows in splits.items()} == {
         "conceptual": 50,

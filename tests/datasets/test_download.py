@@ -1,4 +1,4 @@
-"""Downloads: verified, resumed, retried; nothing wrong is ever kept."""
+"""Downloads: verification, resuming, retries and the cache."""
 
 import hashlib
 import multiprocessing
@@ -38,7 +38,7 @@ def bring(server, folder, force=False, **options):
     return download_release(release_of(server, **options), ["a.csv"], folder, force) / "a.csv"
 
 
-def test_file_comes_once(server, tmp_path):
+def test_downloads_a_file_once(server, tmp_path):
     assert bring(server, tmp_path).read_bytes() == BODY
     bring(server, tmp_path)
     assert len(server.requests) == 1
@@ -47,7 +47,7 @@ def test_file_comes_once(server, tmp_path):
 
 
 @pytest.mark.parametrize("size", [len(BODY), None])
-def test_cut_connection_is_resumed(server, tmp_path, size):
+def test_resumes_after_a_lost_connection(server, tmp_path, size):
     server.faults = ["cut", "cut"]
     assert bring(server, tmp_path, size=size).read_bytes() == BODY
     half = len(BODY) // 2
@@ -58,12 +58,12 @@ def test_cut_connection_is_resumed(server, tmp_path, size):
     ]
 
 
-def test_passing_faults_are_waited_out(server, tmp_path):
+def test_retries_temporary_errors(server, tmp_path):
     server.faults = [503, 500, 429]
     assert bring(server, tmp_path).read_bytes() == BODY
 
 
-def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
+def test_rejects_and_deletes_wrong_bytes(server, tmp_path):
     server.files["/a.csv"] = BODY[:-1] + b"?"
     with pytest.raises(BenchmarkError, match=r"expected SHA-256 \w+ \(published"):
         bring(server, tmp_path)
@@ -72,7 +72,7 @@ def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
     assert bring(server, tmp_path).read_bytes() == BODY
 
 
-def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
+def test_pins_hash_of_first_download(server, tmp_path):
     path = bring(server, tmp_path, sha256=None, size=None)
     assert hashlib.sha256(BODY).hexdigest() in (path.parent / "lock.json").read_text()
     bring(server, tmp_path, sha256=None, size=None)
@@ -87,7 +87,7 @@ def _bring_in_a_process(url, folder, results):
     results.put(bring(SimpleNamespace(url=url), folder).read_bytes() == BODY)
 
 
-def test_concurrent_downloads_fetch_once(server, tmp_path):
+def test_concurrent_processes_download_once(server, tmp_path):
     context = multiprocessing.get_context("fork")
     results = context.Queue()
     runs = [
@@ -122,14 +122,14 @@ def test_load_dataset_downloads_verifies_and_caches(server, tmp_path, cache, mon
 
 
 @pytest.mark.realdata
-def test_pinned_hashes_are_those_of_the_published_files(real_data):
+def test_pinned_hashes_match_published_files(real_data):
     for path in ("dataset/train.csv", "dataset/validation.csv"):
         source = get_release("pqpp/v1.0").find_file(path)
         body = (real_data / "pqpp" / "v1.0" / path).read_bytes()
         assert (len(body), hashlib.sha256(body).hexdigest()) == (source.bytes, source.sha256)
 
 
-def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
+def test_offline_mode_downloads_nothing(server, tmp_path, monkeypatch):
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)

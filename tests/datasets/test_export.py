@@ -1,4 +1,4 @@
-"""Exported folders: plain `load_dataset` gives the same rows, cards hold true."""
+"""Exported folders: rows, card and failed exports."""
 
 import re
 
@@ -42,7 +42,7 @@ def undecoded(rows):
     return list(rows)
 
 
-def test_plain_load_gives_the_same_rows(exported):
+def test_plain_load_dataset_returns_same_rows(exported):
     _, folder, data, rows = exported
     for config in {config for config, _ in rows}:
         ours = load_dataset("pqpp", config, data_dir=data and str(data))
@@ -55,7 +55,7 @@ def test_plain_load_gives_the_same_rows(exported):
             assert undecoded(plain[split]) == undecoded(part) == undecoded(streamed)
 
 
-def test_card(exported):
+def test_card_describes_the_files(exported):
     family, folder, _, rows = exported
     text = (folder / "README.md").read_text()
     metadata = yaml.safe_load(text.split("---")[1])
@@ -73,7 +73,7 @@ def test_card(exported):
     assert citation in text and (citation or family == "sample")
 
 
-def test_failed_export_leaves_the_old_one(tmp_path):
+def test_failed_export_keeps_the_older_one(tmp_path):
     data = write_conqa(tmp_path / "data")
     export(["conqa"], tmp_path / "out", str(data))
     (data / "mturk.json").write_text("{")

@@ -1,4 +1,4 @@
-"""Figures of agreement: as analyses of variance have them, clustered, and what a plan promises."""
+"""Agreement and reliability: variances, intervals and study plans."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def study(seed, prompts, images, annotators, spreads, crowd=None):
     return prompt, 0 * prompt, item, who, np.dot(spreads, parts)
 
 
-def test_parts_of_a_full_design_are_those_of_the_mean_squares():
+def test_variances_of_full_design_match_mean_squares():
     prompt, base, item, who, value = study(0, 30, 3, 4, SPREADS)
     table = value.reshape(30, 3, 4)
     whole, by_prompt, by_who = table.mean(), table.mean((1, 2)), table.mean((0, 1))
@@ -43,7 +43,7 @@ def test_parts_of_a_full_design_are_those_of_the_mean_squares():
     assert found == pytest.approx([*expected, (pair - rest) / 3, rest], abs=1e-9)
 
 
-def test_parts_of_a_crowd_with_gaps_are_those_that_made_the_votes():
+def test_recovers_variances_of_an_incomplete_design():
     found = []
     for seed in range(60):
         kept = np.random.default_rng(seed).random(60 * 4 * 3) < 0.8
@@ -60,7 +60,7 @@ def test_parts_of_a_crowd_with_gaps_are_those_that_made_the_votes():
     assert (np.abs(np.mean(found, axis=0) - SPREADS**2) < 3.5 * error).all()
 
 
-def test_figures_of_a_full_table_are_those_of_the_metrics():
+def test_icc_of_full_design_matches_metrics():
     prompt, base, item, who, value = study(0, 40, 1, 3, SPREADS)
     found = measure_agreement(prompt, base, item, who, value, "interval").others
     expected = icc(value.reshape(40, 3))
@@ -82,7 +82,7 @@ def test_figures_of_a_full_table_are_those_of_the_metrics():
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_the_interval_of_alpha_is_that_of_leaving_prompts_out(level):
+def test_alpha_interval_matches_jackknife(level):
     prompt, _, item, _, value = study(0, 60, 4, 3, SPREADS, 40)
     value = np.clip(value.round(), -2, 2)
     left = [prompt != n for n in range(60)]
@@ -92,7 +92,7 @@ def test_the_interval_of_alpha_is_that_of_leaving_prompts_out(level):
     assert found[1:] == pytest.approx(expected, abs=0.004)
 
 
-def test_one_stray_image_or_missing_vote_changes_no_interval():
+def test_icc_is_stable_if_one_vote_is_missing():
     prompt, base, item, who, value = study(0, 100, 1, 4, SPREADS * (1, 0, 1, 0, 1))
     stray = np.where(np.arange(400) == 5, 999, item)
     studies = [(base, item, who, value), (base, stray, who, value)]
@@ -104,7 +104,7 @@ def test_one_stray_image_or_missing_vote_changes_no_interval():
 
 
 @pytest.mark.parametrize("level", ["nominal", "interval"])
-def test_more_images_of_a_prompt_with_the_same_votes_are_no_more_evidence(level):
+def test_duplicated_votes_do_not_narrow_intervals(level):
     prompt, base, item, who, value = study(0, 40, 1, 3, SPREADS)
     one = measure_agreement(prompt, base, item, who, value.round(), level).figures
     four = [np.tile(x, 4) for x in (prompt, base, who, value.round())]
@@ -119,7 +119,7 @@ def test_more_images_of_a_prompt_with_the_same_votes_are_no_more_evidence(level)
     ("prompts", "images", "annotators", "crowd"),
     [(50, 1, 3, None), (80, 1, 3, 40), (60, 4, 3, 40), (60, 2, 3, None), (30, 1, 3, None)],
 )
-def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
+def test_planned_intervals_cover_true_reliability(prompts, images, annotators, crowd):
     # Of 400 pilots 92 to 98% did in each row, and of 400 studies that were planned 94 to 97%.
     spreads = SPREADS if images > 1 else SPREADS * (1, 0, 1, 0, 1)
     prompt, image, annotator, pair, rest = spreads**2
@@ -141,7 +141,7 @@ def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
     assert 0.9 <= np.mean(same) <= 0.99
 
 
-def test_the_planned_number_of_prompts_gives_the_planned_width():
+def test_planned_prompts_give_the_planned_width():
     spreads = SPREADS * (1, 0, 1, 0, 1)
     found = measure_agreement(*study(0, 2000, 1, 3, spreads), "interval")
     pilot = found.plan_studies(0.1)[0].rows[2]  # of 5
@@ -150,7 +150,7 @@ def test_the_planned_number_of_prompts_gives_the_planned_width():
     assert np.mean([high - low for _, low, high in found]) == pytest.approx(0.1, rel=0.1)
 
 
-def test_figures_and_plan_are_told_everywhere(tmp_path, capsys):
+def test_terminal_card_and_report_show_agreement_and_plan(tmp_path, capsys):
     prompt, _, item, who, value = study(0, 30, 2, 3, SPREADS)
     rows = [f"P{p}.,{i},m,{w},{v:.3f}" for p, i, w, v in zip(prompt, item, who, value, strict=True)]
     path = write(tmp_path / "votes.csv", *rows)

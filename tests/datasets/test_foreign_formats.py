@@ -1,4 +1,4 @@
-"""Files of other tools, in their published schema: each vote as pandas has it, and what is odd."""
+"""Votes in the formats of other tools, compared with pandas."""
 
 import itertools
 import json
@@ -70,7 +70,7 @@ def compare(built, expected, measure="rating"):
         pd.testing.assert_series_equal(found, expected[model], check_names=False, rtol=1e-11)
 
 
-def test_label_studio_json(tmp_path):
+def test_reads_label_studio_json(tmp_path):
     votes = voted()
     assert len(votes) > 300
     path = tmp_path / "project-1.json"
@@ -83,7 +83,7 @@ def test_label_studio_json(tmp_path):
     assert "40 cancelled annotations" in " ".join(built.notes)
 
 
-def test_label_studio_json_min(tmp_path):
+def test_reads_label_studio_json_min(tmp_path):
     votes = voted(1)
     records = [
         {"prompt": row.prompt, "image": row.image, "model": row.model, "id": n}
@@ -117,7 +117,7 @@ def shares(pairs):
 
 
 @pytest.mark.parametrize("form", ["nested", "flat", "parquet"])
-def test_argilla(tmp_path, form):
+def test_reads_argilla(tmp_path, form):
     votes = voted(4)
     records = []
     for n, ((prompt, model, image), part) in enumerate(
@@ -151,7 +151,7 @@ def test_argilla(tmp_path, form):
     assert any("not submitted" in note for note in built.notes) == (form != "nested")
 
 
-def test_argilla_rankings(tmp_path):
+def test_reads_argilla_rankings(tmp_path):
     rng, rows, records = random.Random(5), [], []
     for n in range(200):
         order = rng.sample(MODELS, 3)
@@ -167,7 +167,7 @@ def test_argilla_rankings(tmp_path):
     compare(build(path, from_format="argilla"), expected, "rate")
 
 
-def test_imagereward(tmp_path):
+def test_reads_imagereward(tmp_path):
     rng, records, rows = random.Random(6), [], []
     for n in range(220):
         ranks = [rng.randint(1, 3) for _ in range(4)]
@@ -192,7 +192,7 @@ def test_imagereward(tmp_path):
     compare(build(tmp_path / "db.parquet", from_format="imagereward"), means(votes))
 
 
-def test_pickapic(tmp_path):
+def test_reads_pickapic(tmp_path):
     pairs = pairs_of(8)
     frame = pd.DataFrame(
         {"caption": pairs.prompt, "user_id": pairs.person, "model_0": pairs.a, "model_1": pairs.b}
@@ -210,7 +210,7 @@ def test_pickapic(tmp_path):
     assert f"{(pairs.a == pairs.b).sum()} choices between two images of one model" in said
 
 
-def test_hpd(tmp_path):
+def test_reads_hpd(tmp_path):
     pairs = pairs_of(9)
     pairs = pairs[pairs.share != 0.5].reset_index(drop=True)
     second, third, first = [], [], []
@@ -241,7 +241,7 @@ def test_hpd(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["column", "buttons", "json"])
-def test_mturk(tmp_path, form):
+def test_reads_mturk(tmp_path, form):
     votes = voted(10)
     head = {"HITId": votes.image, "HITTypeId": "T", "WorkerId": votes.person}
     head |= {"AssignmentStatus": "Approved", "WorkTimeInSeconds": votes.seconds}
@@ -263,7 +263,7 @@ def test_mturk(tmp_path, form):
     assert built.generation.table.seconds.sum() == pytest.approx(votes.seconds.sum())
 
 
-def test_dotted_paths_of_plain_tables(tmp_path):
+def test_dotted_paths_name_nested_columns(tmp_path):
     votes = voted(11)
     lines = [
         {"data": {"text": row.prompt, "made": [{"by": row.model, "as": row.image}]}}
@@ -290,7 +290,7 @@ def chosen(*choices):
     return {"data": data, "annotations": [{"completed_by": 1, "result": result}]}
 
 
-def test_what_is_refused(tmp_path):
+def test_rejects_invalid_files(tmp_path):
     path = tmp_path / "export.json"
     said, two = [{"value": 1, "user_id": "u"}], [chosen("good"), chosen("good", "sharp")]
     for name, content, expected in (

@@ -1,4 +1,4 @@
-"""GIMBRR: prompts with their labels, annotations one split a model, quirks kept."""
+"""GIMBRR: prompts, annotations and automated verdicts."""
 
 import pytest
 from datasets import load_dataset
@@ -11,7 +11,7 @@ def load(folder, name="gimbrr", **options):
     return load_dataset("pqpp", name, data_dir=str(folder), **options)
 
 
-def test_prompts(tmp_path):
+def test_reads_prompts(tmp_path):
     rows = load(write_gimbrr(tmp_path), split="test")
     assert rows[0] == {
         "prompt_id": 1,
@@ -34,7 +34,7 @@ def test_prompts(tmp_path):
     assert rows["img2img_instructions"][3] == "a.jpeg on b.jpeg" and rows["common"][1] is True
 
 
-def test_annotations_are_joined_and_quirks_kept(tmp_path):
+def test_joins_annotations_with_prompts(tmp_path):
     rows = load(write_gimbrr(tmp_path, place="annotations"), "gimbrr-annotations")
     assert {name: len(part) for name, part in rows.items()} == {
         "dalle2": 2,

@@ -1,4 +1,4 @@
-"""The image columns: found by the published names, decoded when a row is read."""
+"""PQPP's image columns."""
 
 import pytest
 from datasets import load_dataset
@@ -18,7 +18,7 @@ def shades(images):
     return [image.getpixel((0, 0)) for image in images]
 
 
-def test_mscoco_images(tmp_path):
+def test_reads_mscoco_images(tmp_path):
     root = tmp_path / "archive"
     paint(root / "images" / "101", range(4, 9), 100)
     paint(root / "images" / "102", (4, 7), 50)
@@ -37,7 +37,7 @@ def test_mscoco_images(tmp_path):
 
 
 @pytest.mark.parametrize("drawn", ["drawbench/5", "5"])
-def test_drawbench_images_have_other_numbers(tmp_path, drawn):
+def test_reads_drawbench_images(tmp_path, drawn):
     root = tmp_path / "images"
     paint(root / "10", range(4, 9), 100)
     paint(root / drawn, range(4, 8), 0)

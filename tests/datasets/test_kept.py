@@ -1,4 +1,4 @@
-"""What was judged is kept: images, their scores, and votes that name nobody."""
+"""Subsets of images and votes, and the privacy of annotators."""
 
 import io
 
@@ -39,7 +39,7 @@ def whole(folder, subset):
     return [dict(row, split=split) for split, part in parts.items() for row in part]
 
 
-def test_images_and_votes_are_subsets_beside_the_prompts(tmp_path):
+def test_writes_subsets_of_images_and_votes(tmp_path):
     built = build(votes(tmp_path / "votes.csv"))
     folder = write_benchmark(built, tmp_path / "out")
     prompts = {row["prompt_id"]: row for row in whole(folder, None)}
@@ -68,7 +68,7 @@ def test_images_and_votes_are_subsets_beside_the_prompts(tmp_path):
     assert ours.num_rows == load_dataset(str(folder), "votes").num_rows
 
 
-def test_no_file_names_an_annotator_unless_told_to(tmp_path, capsys):
+def test_hides_annotator_names_by_default(tmp_path, capsys):
     path = str(votes(tmp_path / "votes.csv"))
     command = ["build", path, "--scale", "pqpp", "--output"]
     assert main([*command, str(tmp_path / "out")]) == 0
@@ -87,7 +87,7 @@ def test_no_file_names_an_annotator_unless_told_to(tmp_path, capsys):
     assert "image" not in whole(tmp_path / "less", "images")[0]
 
 
-def test_pictures_are_kept_as_they_are(tmp_path):
+def test_stores_image_files_unchanged(tmp_path):
     pil = pytest.importorskip("PIL.Image")
     for n in range(10):
         pil.new("RGB", (4, 4), (n, 0, 0)).save(tmp_path / f"{n}.png")
@@ -111,7 +111,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     assert not (tmp_path / "b").exists()
 
 
-def test_addresses_and_folders_of_somebodys_machine(tmp_path):
+def test_strips_folders_of_local_paths_only(tmp_path):
     built = build(votes(tmp_path / "votes.csv", "https://example.org/{n}.png"))
     folder = write_benchmark(built, tmp_path / "url")
     assert whole(folder, "images")[0]["image"].startswith("https://example.org/")

@@ -1,4 +1,4 @@
-"""The PQPP configurations: rows as published, from either release."""
+"""PQPP: rows of both releases, damaged files and pinned records."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ def load(*arguments, **options):
 pytestmark = pytest.mark.usefixtures("cache")
 
 
-def test_v1_0_rows_are_those_of_the_file(tmp_path):
+def test_reads_v1_0_rows(tmp_path):
     rows = load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path)), split="train")
     assert ORDER == SCHEMA.names == rows.column_names
     assert rows[1] == {
@@ -46,7 +46,7 @@ def test_v1_0_rows_are_those_of_the_file(tmp_path):
     assert rows["prompt"][2] == 'A sign that says "go"'
 
 
-def test_v1_1_joins_both_tasks_on_text_and_source(tmp_path):
+def test_v1_1_joins_tasks_on_text_and_source(tmp_path):
     rows = load(data_dir=str(write_v1_1(tmp_path)), split="validation")
     assert rows["prompt_id"][:] == [
         "mscoco-1001",
@@ -63,7 +63,7 @@ def test_v1_1_joins_both_tasks_on_text_and_source(tmp_path):
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_a_split_that_is_not_in_a_copy_is_refused(tmp_path, streaming):
+def test_rejects_a_split_without_files(tmp_path, streaming):
     folder = str(write_v1_0(tmp_path))
     assert set(load("pqpp-v1.0", data_dir=folder)) == {"train", "validation"}
     with pytest.raises(BenchmarkError, match="test"):
@@ -86,7 +86,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damaged_file_gives_one_line_with_place_and_remedy(tmp_path, name):
+def test_error_names_place_and_remedy(tmp_path, name):
     change, expected = DAMAGES[name]
     folder = damaged(tmp_path, change)
     with pytest.raises(BenchmarkError, match=expected) as caught:
@@ -94,7 +94,7 @@ def test_damaged_file_gives_one_line_with_place_and_remedy(tmp_path, name):
     assert "\n" not in str(caught.value) and "restore" in str(caught.value)
 
 
-def test_same_text_twice_keeps_both_rows(tmp_path):
+def test_keeps_both_rows_of_a_repeated_text(tmp_path):
     folder = write_v1_1(tmp_path)
     for path in (folder / "dataset/generative/ground_truth").glob("*/*_train.csv"):
         header, *rows = path.read_text().splitlines(keepends=True)
@@ -104,7 +104,7 @@ def test_same_text_twice_keeps_both_rows(tmp_path):
     assert [(row["image_id"], row["clip_p10"]) for row in cats] == [(10, 0.3), (77, None)]
 
 
-def test_changed_data_is_read_anew_and_equal_data_is_not(tmp_path, cache):
+def test_rereads_changed_data_only(tmp_path, cache):
     folder = write_v1_0(tmp_path / "one")
     first = load("pqpp-v1.0", data_dir=str(folder))
     moved = load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path / "two")))
@@ -113,7 +113,7 @@ def test_changed_data_is_read_anew_and_equal_data_is_not(tmp_path, cache):
     assert "test" in load("pqpp-v1.0", data_dir=str(folder))
 
 
-def test_means_of_equal_parts_are_equal(tmp_path):
+def test_rounds_means_so_that_equal_ones_tie(tmp_path):
     noisy = [
         # rr and P@10 of BLIP-2, of CLIP, and the mean as float arithmetic gives it
         (11, 101, "A", 0.5, 1.0, 0.75, 0.4, 0.2, (0.4 + 0.2) / 2, 0.5, 1.5, 1.0),
@@ -126,7 +126,7 @@ def test_means_of_equal_parts_are_equal(tmp_path):
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("lines", [500, 5999])
-def test_published_file_cut_at_a_line_is_refused_at_every_load(real_data, tmp_path, lines):
+def test_rejects_truncated_published_file_at_each_load(real_data, tmp_path, lines):
     folder = tmp_path / "cut"
     (folder / "dataset").mkdir(parents=True)
     for name in ("train.csv", "validation.csv"):
@@ -196,7 +196,7 @@ def published_rows(real_data, name):
 
 
 @pytest.mark.realdata
-def test_rows_of_the_published_v1_1(real_data, tmp_path):
+def test_reads_published_v1_1_rows(real_data, tmp_path):
     """The scores of the published val files, in the layout of these files."""
     generated = published_rows(real_data, "generative_val.csv")
     published = real_data / "pqpp" / "v1.1" / "dataset" / "retrieval"
@@ -228,7 +228,7 @@ def test_rows_of_the_published_v1_1(real_data, tmp_path):
 
 
 @pytest.mark.realdata
-def test_retrieval_scores_are_those_of_the_published_v1_1(real_data):
+def test_retrieval_scores_match_published_v1_1(real_data):
     """The copy's retrieval files are the published ones, so its rows are pinned directly."""
     rows = load(data_dir=str(real_data / "pqpp" / "v1.1"), split="validation")
     by_id = {row["prompt_id"]: row for row in rows}

@@ -1,4 +1,4 @@
-"""Preferences to strengths: against other ways of finding them, and what is refused."""
+"""Preferences: strengths of models, agreement of voters and refused inputs."""
 
 import re
 
@@ -53,7 +53,7 @@ def errors_by_a_fixed_model(wins, strength):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_strengths_and_errors_found_in_other_ways(seed):
+def test_strengths_and_errors_match_other_estimators(seed):
     wins = drawn(seed)
     found = bradley_terry(wins, confidence=0.9)
     assert found["strength"] == pytest.approx(by_minorisation(wins), abs=1e-9)
@@ -66,7 +66,7 @@ def test_strengths_and_errors_found_in_other_ways(seed):
     assert prior == pytest.approx(by_minorisation(wins + 0.5 * (1 - np.eye(5))), abs=1e-9)
 
 
-def test_strengths_of_choix():
+def test_strengths_match_choix():
     """Values of choix 0.4.1, ilsr_pairwise with tol=1e-13, the mean taken off."""
     wins = [[0, 7, 6, 3, 3], [0, 0, 0, 2, 9], [7, 10, 0, 7, 11], [8, 7, 6, 0, 11], [3, 9, 8, 0, 0]]
     assert bradley_terry(wins)["strength"] == pytest.approx(
@@ -78,7 +78,7 @@ def test_strengths_of_choix():
     )
 
 
-def test_no_one_best_set_is_refused():
+def test_rejects_undefined_strengths():
     parted = np.zeros((4, 4))
     parted[0, 1] = parted[1, 0] = parted[2, 3] = parted[3, 2] = 3
     for wins in ([[0, 2], [0, 0]], parted):
@@ -90,7 +90,7 @@ def test_no_one_best_set_is_refused():
 ROWS = ["A,m,n,a,x", "A,n,m,a,y", "A,m,n,Tie,z", "B,m,n,model_a,x", "B,o,n,b,x", "B,o,m,right,x"]
 
 
-def test_a_benchmark_of_preferences(tmp_path):
+def test_builds_a_benchmark_of_preferences(tmp_path):
     path = write(tmp_path / "v.csv", *ROWS, "C,o,n,left,x", "C,n,m,tie,x", header=HEADER)
     built = build(preferences=path)
     wins = np.array([[0, 3, 1], [2, 0, 1], [0, 1, 0]])
@@ -109,7 +109,7 @@ def test_a_benchmark_of_preferences(tmp_path):
     assert again.win_share.tolist() == [0.5, 0.5] and again.ties == 0
 
 
-def test_what_is_refused_of_preferences(tmp_path):
+def test_rejects_invalid_preferences(tmp_path):
     path = tmp_path / "v.csv"
     for rows, options, expected in (
         (["A,m,m,a,x"], {}, r"row 2: 'model_b' is 'm', the same as model_a"),
@@ -136,7 +136,7 @@ def test_what_is_refused_of_preferences(tmp_path):
         build(preferences=path, labels=str(tmp_path / "map.yaml"))
 
 
-def test_the_chosen_model_may_be_named(tmp_path):
+def test_choice_may_be_a_model_name(tmp_path):
     rows = ["A,m,n,{},x", "A,n,m,{},y", "B,m,n,{},x", "B,n,o,{},x", "C,o,m,{},x"]
     by_side = [row.format(c) for row, c in zip(rows, ["a", "a", "tie", "a", "a"], strict=True)]
     by_name = [row.format(c) for row, c in zip(rows, ["m", "n ", "tie", "n", "o"], strict=True)]
@@ -177,9 +177,7 @@ WIDE = "prompt,model_a,model_b,image_a,image_b,annotator,choice,seconds"
 @pytest.mark.daily
 @pytest.mark.parametrize("planted", ["left", "right", "random"])
 @pytest.mark.parametrize("random_sides", [True, False])
-def test_planted_voters_on_pairs_are_flagged_and_honest_ones_are_not(
-    tmp_path, planted, random_sides
-):
+def test_flags_voters_who_ignore_the_images(tmp_path, planted, random_sides):
     flagged, honest = 0, 0
     for seed in range(20):
         lines = voted(seed, 150, planted=planted, random_sides=random_sides)
@@ -190,7 +188,7 @@ def test_planted_voters_on_pairs_are_flagged_and_honest_ones_are_not(
     assert flagged >= 19 and honest <= 5  # of 20, and of 100
 
 
-def test_agreement_of_pairs_is_that_of_scikit_learn(tmp_path):
+def test_agreement_on_pairs_matches_scikit_learn(tmp_path):
     from sklearn.metrics import cohen_kappa_score
 
     lines = voted(people=2)
@@ -209,7 +207,7 @@ def test_agreement_of_pairs_is_that_of_scikit_learn(tmp_path):
     assert facts.first[0] == firsts.count("a") / (firsts.count("a") + firsts.count("b"))
 
 
-def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys):
+def test_excludes_flagged_voters_but_stores_their_votes(tmp_path, capsys):
     from pqpp_cli.main import main
 
     path = write(tmp_path / "v.csv", *voted(1, 100, planted="left"), header=WIDE)
@@ -248,7 +246,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("scale", "column", "numbers"), NUMBERS)
-def test_numbers_say_who_won_as_the_file_or_the_user_has_them(tmp_path, scale, column, numbers):
+def test_reads_numeric_choices(tmp_path, scale, column, numbers):
     header = f"prompt,model_a,model_b,{column},annotator"
     rows = [f"P{n},m,n,{number},x" for n, number in enumerate(numbers)]
     path = write(tmp_path / "v.csv", *rows, header=header)

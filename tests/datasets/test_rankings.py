@@ -1,4 +1,4 @@
-"""Rankings: read as preferences, 1 the best, and never as votes."""
+"""Rankings: conversion to preferences and refused inputs."""
 
 import itertools
 import random
@@ -26,7 +26,7 @@ def ranked(seed, models="mnop", prompts=12, people=("x", "y")):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_ranking_is_all_its_preferences(tmp_path, seed):
+def test_converts_rankings_to_preferences(tmp_path, seed):
     rows, choices = ranked(seed)
     ranks = build(rankings=write(tmp_path / "r.csv", *rows, header=HEADER))
     header = "prompt,model_a,model_b,choice,annotator"
@@ -44,7 +44,7 @@ def test_a_ranking_is_all_its_preferences(tmp_path, seed):
     assert any("read as" in note and "preferences" in note for note in ranks.notes)
 
 
-def test_the_best_is_first_and_a_model_may_have_a_column(tmp_path):
+def test_reads_one_column_of_ranks_per_model(tmp_path):
     long = write(tmp_path / "r.csv", "A,m,x,1", "A,n,x,2", "A,o,x,2", "A,p,x,9", header=HEADER)
     expected = {"m_rate": 1.0, "n_rate": 0.5, "o_rate": 0.5, "p_rate": 0.0}
     wide = write(tmp_path / "w.csv", "A,x,1,2,2,9", header="prompt,annotator,m,n,o,p")
@@ -56,7 +56,7 @@ def test_the_best_is_first_and_a_model_may_have_a_column(tmp_path):
 
 
 @pytest.mark.parametrize(("rows", "fault"), [(501, "501 models"), (201, "201 rows, more than 200")])
-def test_rankings_of_too_many_are_refused(tmp_path, rows, fault):
+def test_rejects_invalid_rankings(tmp_path, rows, fault):
     path = write(tmp_path / "r.csv", *(f"P,m{n},x,1" for n in range(rows)), header=HEADER)
     with pytest.raises(BenchmarkError, match=fault):
         build(rankings=path)

@@ -1,4 +1,4 @@
-"""AGIQA-3K, TIA2, GenAI-Bench and T2V: rows as they stand in the files, damage refused."""
+"""AGIQA-3K, TIA2, GenAI-Bench and T2V: rows and damaged files."""
 
 import csv
 import math
@@ -20,7 +20,7 @@ def load(folder, name, **options):
     return load_dataset("pqpp", name, data_dir=str(folder), **options)
 
 
-def test_an_answer_that_was_not_given_counts_nowhere(tmp_path):
+def test_rate_ignores_missing_answers(tmp_path):
     splits = load(WRITERS["tia2"](tmp_path), "tia2")
     assert list(splits) == ["composition", "counting"]
     assert splits["composition"][0] == {
@@ -32,7 +32,7 @@ def test_an_answer_that_was_not_given_counts_nowhere(tmp_path):
     assert splits["counting"]["mean_rate"][:] == [pytest.approx(2 / 3), None]
 
 
-def test_a_rating_beyond_the_scale_stays_and_counts_in_no_mean(tmp_path):
+def test_means_ignore_ratings_outside_the_scale(tmp_path):
     first, second = load(WRITERS["genai"](tmp_path), "genai", split="train")
     assert first["ratings"]["midjourney_6"] == [4, 4, 5]
     assert first["midjourney_6_rating"] == pytest.approx(13 / 3)
@@ -57,7 +57,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_gives_file_and_place(tmp_path, name):
+def test_error_names_file_and_place(tmp_path, name):
     config, before, after, expected = DAMAGES[name]
     changed = 0
     for path in WRITERS.get(config, write_gimbrr)(tmp_path).rglob("*.*"):
@@ -72,7 +72,7 @@ def test_damage_gives_file_and_place(tmp_path, name):
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("config", WRITERS)
-def test_published_files_are_those_that_are_pinned(real_data, config):
+def test_published_files_match_pinned_hashes(real_data, config):
     for source in get_release(config).files:
         path = real_data / config / source.path
         assert (path.stat().st_size, hash_file(path)) == (source.bytes, source.sha256)
@@ -85,7 +85,7 @@ def table(real_data, name):
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_every_value_is_that_of_the_tables_made_from_the_same_files(real_data):
+def test_values_match_independently_built_tables(real_data):
     images = load(real_data / "agiqa", "agiqa", split="train")
     for mine, row in zip(images, table(real_data, "agiqa3k"), strict=True):
         texts = [mine[name] or "" for name in ("file_name", "model", "prompt", "adj1", "style")]

@@ -25,7 +25,7 @@ def said(code, tmp_path, runs=run_warm, **environment):
     return done.stdout.strip().splitlines()
 
 
-def test_without_an_import_of_ours(tmp_path):
+def test_load_dataset_needs_no_import(tmp_path):
     code = LOAD + 'ds = load_dataset("pqpp", "sample")\nprint({k: len(v) for k, v in ds.items()})'
     assert said(code, tmp_path)[-1] == "{'train': 240, 'validation': 80, 'test': 80}"
 
@@ -47,7 +47,7 @@ def own_folders(tmp_path, monkeypatch):
     # `genai` is a listed name: a folder of one's own wins.
     [(["pqpp", "sample"], 240), (["mine"], 2), (["./mine"], 2), (["genai"], 2)],
 )
-def test_our_name_wins_over_a_local_folder_and_others_are_left_alone(own_folders, arguments, rows):
+def test_pqpp_overrides_a_local_folder_of_that_name(own_folders, arguments, rows):
     assert load_dataset(*arguments, split="train").num_rows == rows
 
 
@@ -61,7 +61,7 @@ def test_streaming_num_proc_and_cache(tmp_path, own_folders):
     assert lengths["n"][:] == [6, 10, 9, 8, 15]
 
 
-def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):
+def test_cache_key_depends_on_the_parsers(tmp_path):
     here = Path(pqpp_datasets.__file__).parents[1]
     for package in ("pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_metrics"):
         shutil.copytree(here / package, tmp_path / package)

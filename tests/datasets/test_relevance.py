@@ -1,4 +1,4 @@
-"""The relevance judgments, from either release; and pickles that must not be trusted."""
+"""PQPP's relevance judgments, and hostile pickles."""
 
 import pickle
 import subprocess
@@ -29,7 +29,7 @@ def write_pickle(path, value, protocol=pickle.DEFAULT_PROTOCOL):
     return path
 
 
-def test_v1_1_records(tmp_path):
+def test_reads_v1_1_records(tmp_path):
     rows = load(write_relevance(tmp_path))["validation"]
     assert rows[:] == {"prompt_id": ["mscoco-1001", "drawbench-5"], "image_ids": [[7, 3], []]}
 
@@ -44,7 +44,7 @@ def test_v1_1_records(tmp_path):
     ],
     ids=["lists", "numbered", "arrays", "sets"],
 )
-def test_v1_0_pickle_counts_queries_over_the_splits(tmp_path, value):
+def test_v1_0_numbers_queries_across_splits(tmp_path, value):
     write_v1_0(tmp_path)
     write_pickle(tmp_path / "dataset/retrieval_groundtruth.pickle", value)
     rows = load(tmp_path)
@@ -52,7 +52,7 @@ def test_v1_0_pickle_counts_queries_over_the_splits(tmp_path, value):
     assert rows["validation"]["image_ids"][2] == [6, 7]
 
 
-def test_v1_0_parquet_in_any_order(tmp_path):
+def test_sorts_rows_of_v1_0_parquet(tmp_path):
     write_v1_0(tmp_path)
     table = pa.table({"query_index": [5, 4, 3, 2, 1, 0], "image_ids": [[n] for n in range(6)]})
     pa.parquet.write_table(table, tmp_path / "dataset/retrieval_groundtruth.part.parquet")
@@ -68,7 +68,7 @@ BAD_RECORDS = {
 
 
 @pytest.mark.parametrize("name", BAD_RECORDS)
-def test_foreign_records(tmp_path, name):
+def test_rejects_invalid_records(tmp_path, name):
     with pytest.raises(BenchmarkError, match=r"retrieval_train_gt\.pickle"):
         load(write_relevance(tmp_path, BAD_RECORDS[name]))
 
@@ -82,7 +82,7 @@ class Evil:
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_nothing_in_a_pickle_is_executed(tmp_path, protocol):
+def test_pickles_execute_nothing(tmp_path, protocol):
     import os
 
     canary = tmp_path / "executed"
@@ -93,7 +93,7 @@ def test_nothing_in_a_pickle_is_executed(tmp_path, protocol):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_plain_values_come_back(tmp_path, protocol):
+def test_reads_plain_values(tmp_path, protocol):
     value = [{"a": [1, 2.5, "é", None, True], "b": {3}, "c": (4,)}, np.arange(3), np.int64(7)]
     found = read_pickle(write_pickle(tmp_path / "plain.pickle", value, protocol))
     assert found == [value[0], [0, 1, 2], 7]
@@ -101,7 +101,7 @@ def test_plain_values_come_back(tmp_path, protocol):
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("dtype", ["<i8", ">i4", "f4", "u2", "?"])
-def test_arrays_come_back_as_lists(tmp_path, protocol, dtype):
+def test_reads_arrays_as_lists(tmp_path, protocol, dtype):
     value = np.array([[0, 1], [1, 0]]).astype(dtype)
     assert read_pickle(write_pickle(tmp_path / "a.pickle", value, protocol)) == value.tolist()
 
@@ -128,7 +128,7 @@ class ForgedDtype:
     ],
     ids=["objects", "texts", "structured", "forged fields", "forged order", "method"],
 )
-def test_numpy_never_sees_a_forged_state(tmp_path, value):
+def test_rejects_forged_numpy_state(tmp_path, value):
     try:
         found = read_pickle(write_pickle(tmp_path / "evil.pickle", value))
     except BenchmarkError:
@@ -165,7 +165,7 @@ DAILY = {"bytearray", "put", "nested"}
         for name, content in BOMBS.items()
     ],
 )
-def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
+def test_rejects_pickle_bombs(tmp_path, content):
     path = tmp_path / "bomb.pickle"
     path.write_bytes(content)
     read = (
@@ -184,7 +184,7 @@ def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
 
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40])
-def test_cut_pickle(tmp_path, keep):
+def test_rejects_truncated_pickles(tmp_path, keep):
     path = write_pickle(tmp_path / "cut.pickle", relevance_records())
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(BenchmarkError, match=r"cut\.pickle, byte \d+"):

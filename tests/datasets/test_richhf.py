@@ -1,4 +1,4 @@
-"""RichHF-18K: records in the published format, with and without Pick-a-Pic."""
+"""RichHF-18K: records, damaged files, and prompts and images of Pick-a-Pic."""
 
 import io
 
@@ -20,7 +20,7 @@ def load(folder, **options):
     return load_dataset("pqpp", "richhf", data_dir=str(folder), **options)
 
 
-def test_row(tmp_path):
+def test_reads_a_row(tmp_path):
     rows = load(write_richhf(tmp_path))
     assert [len(rows[split]) for split in ("train", "validation", "test")] == [4, 4, 4]
     row = rows["validation"][1]
@@ -40,7 +40,7 @@ def open_image(encoded):
     return Pillow.open(io.BytesIO(encoded))
 
 
-def test_nothing_of_a_record_is_lost(tmp_path):
+def test_keeps_all_features_of_a_record(tmp_path):
     path = write_richhf(tmp_path / "first", count=7) / "train.tfrecord"
     rows = load(path.parent, split="train")
     for name in ("implausibility_map", "misalignment_map"):
@@ -69,7 +69,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_record_gives_number_and_offset(tmp_path, name):
+def test_error_names_record_and_offset(tmp_path, name):
     change, expected = WRONG[name]
     folder, offset = rewritten(tmp_path, change)
     with pytest.raises(BenchmarkError, match=rf"record 1 at offset {offset}.*{expected}") as caught:
@@ -77,7 +77,7 @@ def test_wrong_record_gives_number_and_offset(tmp_path, name):
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_cut_between_two_records_is_warned_of(tmp_path, caplog):
+def test_warns_of_a_file_cut_between_records(tmp_path, caplog):
     path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
     *_, (where, _) = read_records(path)
     path.write_bytes(path.read_bytes()[: int(where.rpartition(" ")[2])])
@@ -98,7 +98,7 @@ def write_pickapic(folder, images=True):
     return folder
 
 
-def test_prompts_and_images_by_uid(tmp_path):
+def test_joins_prompts_and_images_by_uid(tmp_path):
     pickapic = write_pickapic(tmp_path / "pick")
     rows = load(write_richhf(tmp_path / "rich"), pickapic_dir=str(pickapic), split="train")
     assert rows["prompt"][:] == [None, "a cat, alone\n ", "two words", None]

@@ -1,4 +1,4 @@
-"""Choosing distinct captions: the nearest one to the middle of each cluster."""
+"""`select_captions`: nearest captions, seeds and duplicates."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def clusters(count=20, each=30, dimensions=8, seed=0):
     return points, np.repeat(np.arange(count), each)
 
 
-def test_one_of_each_cluster_and_nearest_to_its_middle():
+def test_selects_nearest_caption_of_each_cluster():
     points, cluster = clusters()
     chosen = select_captions(points, 20)
     assert cluster[chosen].tolist() == list(range(20))
@@ -26,7 +26,7 @@ def test_one_of_each_cluster_and_nearest_to_its_middle():
         assert distance == pytest.approx(np.linalg.norm(own - own.mean(axis=0), axis=1).min())
 
 
-def test_seeded_and_distinct():
+def test_selection_is_seeded_and_distinct():
     points = np.random.default_rng(1).normal(size=(500, 16))
     first = select_captions(points, 200, seed=3)
     assert first.tolist() == select_captions(points, 200, seed=3).tolist()
@@ -34,7 +34,7 @@ def test_seeded_and_distinct():
     assert len(set(first)) == 200 and first.tolist() == sorted(first)
 
 
-def test_duplicates():
+def test_selects_distinct_captions_among_duplicates():
     points = np.repeat(np.eye(5), 4, axis=0)
     chosen = select_captions(points, 5)
     assert len(set(chosen // 4)) == 5

@@ -1,4 +1,4 @@
-"""Files of judgments in the shapes that people keep: each against pandas, the second try pasted."""
+"""Layouts of judgments that need an option, which the first error suggests."""
 
 import functools
 import json
@@ -91,7 +91,7 @@ SHAPES |= {name: functools.partial(frame.to_csv, index=False) for name, frame in
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_shape_of_a_table_builds_in_two_tries(tmp_path, capsys, name):
+def test_suggested_option_builds_each_layout(tmp_path, capsys, name):
     file, *option = name.split()
     SHAPES[name](tmp_path / file)
     words = ["build", str(tmp_path / file), "--output", str(tmp_path / "mine")]
@@ -107,7 +107,7 @@ def test_every_shape_of_a_table_builds_in_two_tries(tmp_path, capsys, name):
     pd.testing.assert_series_equal(found, factor * expected.sort_index(), check_names=False)
 
 
-def test_several_questions_a_row_are_targets_of_their_own(tmp_path):
+def test_each_question_becomes_a_target(tmp_path):
     ROWS.to_csv(path := tmp_path / "votes.csv", index=False)
     built = build(path, questions=("quality", "fit"), scale="likert5")
     with pytest.raises(BenchmarkError, match=r"^`questions`: list each column once"):
@@ -116,7 +116,7 @@ def test_several_questions_a_row_are_targets_of_their_own(tmp_path):
         held(built, f"sd-{question}_rating", ROWS.groupby("prompt")[question].mean())
 
 
-def test_a_file_a_rater(tmp_path):
+def test_each_file_is_one_annotator(tmp_path):
     files = []
     for who, rows in ROWS.rename(columns={"quality": "label"}).groupby("annotator"):
         rows.drop(columns=["annotator", "fit"]).to_csv(tmp_path / f"{who}.csv", index=False)
@@ -132,7 +132,7 @@ def test_a_file_a_rater(tmp_path):
     assert not parts.generation.table.has_annotators
 
 
-def test_a_prompts_file_that_repeats_itself(tmp_path):
+def test_prompts_table_may_repeat_rows(tmp_path):
     rows = TABLE.assign(prompt_id=TABLE["Prompt"])
     rows.drop(columns="Prompt").to_csv(path := tmp_path / "votes.csv", index=False)
     texts = rows[["prompt_id", "Prompt"]]
@@ -144,7 +144,7 @@ def test_a_prompts_file_that_repeats_itself(tmp_path):
         build(path, prompts=str(tmp_path / "prompts.csv"))
 
 
-def test_choices_in_words_take_a_second_try_that_the_first_prints(tmp_path, capsys):
+def test_error_suggests_values_of_unknown_choices(tmp_path, capsys):
     rows = [(f"P{n}", "x", "y", RNG.choice(4)) for n in range(100)]
     said = ["A is better", "B is better", "same", "Both are bad, it's a tie"]
     table = pd.DataFrame(rows, columns=["prompt", "model_a", "model_b", "choice"])
@@ -158,7 +158,7 @@ def test_choices_in_words_take_a_second_try_that_the_first_prints(tmp_path, caps
     assert f"{won:.1%} won" in capsys.readouterr().out
 
 
-def test_a_pair_without_its_prompt_counts_for_the_strengths_alone(tmp_path):
+def test_pairs_without_prompt_count_for_strengths_only(tmp_path):
     rows = pd.DataFrame({"prompt_id": RNG.permutation(100), "model_a": "x", "model_b": "y"})
     rows["choice"] = RNG.choice(["a", "b"], 100)
     rows.to_csv(path := tmp_path / "pairs.csv", index=False)
@@ -174,7 +174,7 @@ def test_a_pair_without_its_prompt_counts_for_the_strengths_alone(tmp_path):
         build(preferences=path, prompts=str(tmp_path / "prompts.csv"))
 
 
-def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
+def test_reports_missing_columns_and_invalid_cells_together(tmp_path, capsys):
     votes = ROWS.rename(columns={"quality": "label", "prompt": "caption", "model": "system"})
     votes.loc[7, ["label", "annotator"]] = 9, ""
     votes.to_csv(path := tmp_path / "votes.csv", index=False)
@@ -191,14 +191,14 @@ def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
     assert main([*words, marks, *remedy.split()]) == 0
 
 
-def test_spellings_of_prompts_are_told_of_retrieval_alone(tmp_path):
+def test_notes_merged_spellings_of_retrieval_prompts(tmp_path):
     header = "prompt,model,image,score"
     runs = write(tmp_path / "run.csv", "a cat,m,1,2", "A cat,m,2,1", header=header)
     votes = write(tmp_path / "qrels.csv", "a cat,1,1", header="prompt,image,label")
     assert any("in several spellings" in note for note in build(None, runs, votes).notes)
 
 
-def test_a_ranking_of_one_models_images_has_no_strengths(tmp_path):
+def test_rejects_rankings_of_one_model(tmp_path):
     path = tmp_path / "ranked.json"
     record = {"prompt": "a cat", "generations": ["1.png", "2.png"], "ranking": [1, 2]}
     path.write_text(json.dumps([record]))

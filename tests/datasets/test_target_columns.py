@@ -1,4 +1,4 @@
-"""What a dataset tells of its targets comes back however the dataset travels."""
+"""Descriptions of targets in tables, files and datasets."""
 
 import json
 
@@ -25,7 +25,7 @@ def rows():
     )
 
 
-def test_a_table_keeps_what_is_told_in_files_and_in_datasets(tmp_path, cache):
+def test_descriptions_survive_parquet_and_datasets(tmp_path, cache):
     write_split(tmp_path / "mine" / "data", "train", [rows()])
     loaded = load_dataset(str(tmp_path / "mine"), split="train")
     expected = {target.name: target for target in TOLD}
@@ -41,14 +41,14 @@ def test_a_table_keeps_what_is_told_in_files_and_in_datasets(tmp_path, cache):
     assert get_targets(streamed.features) == expected
 
 
-def test_where_nothing_is_told_numbers_that_are_called_so_are_targets():
+def test_infers_targets_from_column_names():
     found = Dataset.from_dict(
         {"prompt": ["a"], "flux_hbpp": [1.0], "mean_p5": [1], "n_words": [2], "note_rating": ["x"]}
     )
     assert list(get_targets(found.features)) == ["flux_hbpp", "mean_p5"]
 
 
-def test_a_built_dataset_tells_its_targets_and_how_its_splits_were_made(tmp_path, cache):
+def test_built_dataset_describes_targets_and_splits(tmp_path, cache):
     votes = [f"p{n},{n}.png,{m},a,{n % 3}" for n in range(20) for m in ("mini-dalle", "SD 1.5")]
     judgments = tmp_path / "votes.csv"
     judgments.write_text("\n".join(["prompt,image,model,annotator,label", *votes]))

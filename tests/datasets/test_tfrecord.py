@@ -1,4 +1,4 @@
-"""TFRecord files: read bit for bit as they were written, every fault named with its offset."""
+"""TFRecord files: valid, damaged and arbitrary bytes."""
 
 import contextlib
 import struct
@@ -20,13 +20,13 @@ def path(tmp_path):
     return tmp_path / "some.tfrecord"
 
 
-def test_round_trip(path):
+def test_reads_written_records(path):
     places, contents = zip(*read_records(path), strict=True)
     assert list(contents) == CONTENTS
     assert places[3] == f"{path}, record 3 at offset 5051"
 
 
-def test_bytes_of_the_format(tmp_path):
+def test_reads_records_of_the_published_format(tmp_path):
     # A record as TensorFlow 2 writes it: io.TFRecordWriter(path).write(b"abc").
     write_records(tmp_path / "abc", [b"abc"])
     written = (tmp_path / "abc").read_bytes()
@@ -39,7 +39,7 @@ def test_bytes_of_the_format(tmp_path):
 
 
 @pytest.mark.parametrize("offset", [0, 9, 20, 36, 47, 60, 5050, 5052, 5063, 5066])
-def test_flipped_bit_anywhere(path, offset):
+def test_rejects_a_flipped_bit(path, offset):
     data = bytearray(path.read_bytes())
     data[offset] ^= 16
     path.write_bytes(data)
@@ -50,7 +50,7 @@ def test_flipped_bit_anywhere(path, offset):
 
 
 @pytest.mark.parametrize(("kept", "record"), [(5, 0), (18, 0), (25, 1), (5000, 2), (5068, 3)])
-def test_cut_file(path, kept, record):
+def test_rejects_truncated_files(path, kept, record):
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(
         BenchmarkError, match=rf"record {record} at offset .*truncated at {kept} bytes"
@@ -67,12 +67,12 @@ VALUES = st.one_of(
 
 
 @given(st.dictionaries(st.text(max_size=10), VALUES, max_size=6))
-def test_example_round_trip(features):
+def test_parses_serialized_examples(features):
     encoded = encode_example(features)
     assert parse_example(encoded) == features and encode_example(parse_example(encoded)) == encoded
 
 
 @given(st.binary(max_size=200))
-def test_other_bytes_are_refused_or_read_but_never_crash(data):
+def test_arbitrary_bytes_raise_value_errors_only(data):
     with contextlib.suppress(ValueError):
         parse_example(data)

@@ -1,4 +1,4 @@
-"""Whom to trust: agreement as an outside library has it, planted voters found, honest ones left."""
+"""Agreement, flags and reliability of annotators, against other libraries and simulations."""
 
 import html
 import math
@@ -35,7 +35,7 @@ def others_of(who, item, value, one):
 
 
 @pytest.mark.parametrize(("level", "weights"), [("nominal", None), ("ordinal", "quadratic")])
-def test_kappa_with_the_others_is_that_of_scikit_learn(level, weights):
+def test_kappa_matches_scikit_learn(level, weights):
     metrics = pytest.importorskip("sklearn.metrics")
     who, item, value = crowd(0)
     found = compare_annotators(who, item, item, value, level, 5)
@@ -47,7 +47,7 @@ def test_kappa_with_the_others_is_that_of_scikit_learn(level, weights):
     assert found.measure == ("kappa" if weights is None else "weighted kappa")
 
 
-def test_correlation_leaves_the_annotator_out():
+def test_correlation_excludes_own_votes():
     who, item, value = crowd(1)
     found = compare_annotators(who, item, item, value, "interval", 5)
     for one in range(5):
@@ -59,7 +59,7 @@ def test_correlation_leaves_the_annotator_out():
     assert found.measure == "correlation"
 
 
-def test_the_error_is_that_of_repeated_studies():
+def test_standard_error_matches_repeated_studies():
     # Votes on 400 prompts by a panel that errs on its own: the spread of kappa over 200 studies.
     rng = np.random.default_rng(0)
     item, who = np.repeat(np.arange(400), 3), np.tile(np.arange(3), 400)
@@ -74,7 +74,7 @@ def test_the_error_is_that_of_repeated_studies():
 
 
 @pytest.mark.parametrize(("kind", "bad"), [("random", 10), ("constant", 6), ("reversed", 6)])
-def test_bad_ones_are_flagged_where_many_are_bad(kind, bad):
+def test_flags_bad_annotators_among_many(kind, bad):
     rng = np.random.default_rng(0)
     truth, item = rng.normal(size=1040), np.repeat(np.arange(1040), 5)
     who = np.concatenate([rng.permutation(20) for _ in range(260)])
@@ -90,7 +90,7 @@ def test_bad_ones_are_flagged_where_many_are_bad(kind, bad):
 # The figures of benchmarks/planted_voters.md, with fewer plantings.
 @pytest.mark.realdata
 @pytest.mark.parametrize("task", [pytest.param("composition", marks=pytest.mark.daily), "counting"])
-def test_voters_planted_into_tia2_are_flagged_and_honest_ones_are_not(real_data, task):
+def test_flags_only_simulated_annotators_in_tia2(real_data, task):
     planted = load_script("planted_voters", "benchmarks")
     votes = planted.read_tia2(real_data, task)
     for kind in planted.KINDS:
@@ -103,7 +103,7 @@ def test_voters_planted_into_tia2_are_flagged_and_honest_ones_are_not(real_data,
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_alpha_of_votes_in_a_row_is_that_of_the_table(level):
+def test_alpha_matches_krippendorff(level):
     krippendorff = pytest.importorskip("krippendorff")
     who, item, value = crowd(2)
     table = np.full((5, 60), np.nan)
@@ -113,7 +113,7 @@ def test_alpha_of_votes_in_a_row_is_that_of_the_table(level):
     assert math.isnan(compute_alpha(np.arange(3), np.arange(3), np.arange(3.0), level)[0])
 
 
-def test_fleiss_takes_the_images_with_the_commonest_number_of_votes():
+def test_fleiss_kappa_uses_most_common_vote_count():
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
     item = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 4])
     value = np.array([1.0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1])
@@ -122,7 +122,7 @@ def test_fleiss_takes_the_images_with_the_commonest_number_of_votes():
     assert found["Fleiss' kappa"][0] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12)
 
 
-def test_reliability_is_that_of_the_model_that_made_the_votes():
+def test_recovers_true_reliability():
     # A prompt's true score has variance 1, an annotator's error 2: of 4 annotators 1 / (1 + 2 / 4).
     values, inside = [], 0
     for seed in range(40):
@@ -137,7 +137,7 @@ def test_reliability_is_that_of_the_model_that_made_the_votes():
     assert np.mean(values) == pytest.approx(2 / 3, abs=0.02) and inside >= 35
 
 
-def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
+def test_panel_reliability_ignores_strictness():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(50, 1)) + rng.normal(size=(50, 2))
     prompt, who = np.repeat(np.arange(50), 2), np.tile([0, 1], 50)
@@ -183,7 +183,9 @@ def rated_by(path, prompts, people, spread):
         (300, 2, 90, "Unreliable"),
     ],
 )
-def test_reliability_is_told_first_everywhere(tmp_path, capsys, prompts, people, spread, begins):
+def test_reliability_is_the_first_line_everywhere(
+    tmp_path, capsys, prompts, people, spread, begins
+):
     path = rated_by(tmp_path / "votes.csv", prompts, people, spread)
     words = ["build", str(path), "--scale=-90..190", "--output", str(tmp_path / "mine")]
     assert main(words) == 0
@@ -193,7 +195,7 @@ def test_reliability_is_told_first_everywhere(tmp_path, capsys, prompts, people,
     assert line in html.unescape((tmp_path / "mine" / "report.html").read_text())
 
 
-def test_votes_of_nobody_known_are_dealt_out_by_image(tmp_path):
+def test_reliability_of_anonymous_votes(tmp_path):
     rng = np.random.default_rng(0)
     score = rng.normal(size=(100, 1, 1)) + 0.5 * rng.normal(size=(100, 4, 1))  # prompts, images
     score = score + 0.8 * rng.normal(size=(1, 1, 5)) + rng.normal(size=(100, 4, 5))
@@ -211,7 +213,7 @@ def pg_icc(table):
     return 1 - table.var(axis=1, ddof=1).mean() / between
 
 
-def test_a_rater_on_another_scale_is_said(tmp_path):
+def test_flags_annotator_on_another_scale(tmp_path):
     rng = np.random.default_rng(0)
     truth = rng.integers(20, 101, 60)
     rows = [f"P{n}.,{n},m,{who},{truth[n] * by:g}" for n in range(60) for who, by in SCALES.items()]
@@ -220,7 +222,7 @@ def test_a_rater_on_another_scale_is_said(tmp_path):
     assert not any("ada" in note for note in built.notes)  # they stand in the report, too
 
 
-def test_one_person_under_two_names_and_one_name_in_two_files(tmp_path):
+def test_merges_spellings_of_annotator_names(tmp_path):
     names = ["ANNA", "anna ", "bob", "bob"]
     one, other = ([f"P{n}.,{n},m,{names[n % 2 + 2 * k]},5" for n in range(6)] for k in (0, 1))
     first = write(tmp_path / "1.csv", *one)
@@ -248,7 +250,7 @@ def planted_votes(path):
     return path
 
 
-def test_flagged_annotators_are_left_out_by_choice(tmp_path):
+def test_excludes_flagged_annotators(tmp_path):
     path = planted_votes(tmp_path / "votes.csv")
     built = build_benchmark(path, options=BuildOptions(scale="likert5", exclude="flagged"))
     flagged = {one.name for one in built.generation.annotators if one.flag and one.reasons}
@@ -259,7 +261,7 @@ def test_flagged_annotators_are_left_out_by_choice(tmp_path):
     assert built.splits == expected.splits
 
 
-def test_headline_and_plan_leave_out_an_annotator_with_a_reversed_scale(tmp_path):
+def test_summary_and_plan_exclude_reversed_annotator(tmp_path):
     rng = np.random.default_rng(0)
     votes = np.clip(rng.integers(1, 6, 150) + rng.integers(-1, 2, (4, 150)), 1, 5)
     votes[3] = 6 - votes[3]
@@ -275,7 +277,7 @@ def test_headline_and_plan_leave_out_an_annotator_with_a_reversed_scale(tmp_path
     assert "perhaps with a reversed scale" in (tmp_path / "mine/report.html").read_text()
 
 
-def test_kappa_with_the_control_group_is_weighted_where_labels_have_an_order(tmp_path):
+def test_control_kappa_is_weighted_on_ordinal_scales(tmp_path):
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(1)
     control, other = rng.integers(1, 6, (2, 40))

@@ -1,4 +1,4 @@
-"""VISTAR: structured prompts read exactly, questionnaires held to their schema."""
+"""VISTAR: structured prompts and questionnaires."""
 
 import json
 
@@ -18,7 +18,7 @@ def load(folder, **options):
     return load_dataset("pqpp", "vistar", data_dir=str(folder), **options)
 
 
-def test_rows(tmp_path):
+def test_reads_rows(tmp_path):
     rows = load(write_vistar(tmp_path))
     first, second = rows["core"]
     assert first == {
@@ -52,7 +52,7 @@ READ = {
 
 
 @pytest.mark.parametrize("text", READ)
-def test_read_in_parts(text):
+def test_parses_structured_prompts(text):
     assert parse_prompt(text) == StructuredPrompt(*READ[text])
 
 
@@ -67,7 +67,7 @@ VALUES = st.text().filter(lambda s: "\n" not in s)
 
 
 @given(NAMES, NAMES, TEXTS, st.lists(st.tuples(KEYS, VALUES), max_size=4))
-def test_read_as_it_was_written(role, angle, text, pairs):
+def test_parses_formatted_prompts(role, angle, text, pairs):
     quoted = [(key, value.replace("\\", "\\\\").replace('"', '\\"')) for key, value in pairs]
     written = f"[{role}|{angle}]{text}" + "".join(f' {{{key}="{value}"}}' for key, value in quoted)
     assert parse_prompt(written) == StructuredPrompt(role, angle, text, tuple(pairs))
@@ -83,7 +83,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("text", FAULTS)
-def test_syntax_error_has_line_and_column(text):
+def test_syntax_error_names_line_and_column(text):
     line, column, expected = FAULTS[text]
     with pytest.raises(BenchmarkError, match=f"^line {line}, column {column}: .*{expected}"):
         parse_prompt(text)
@@ -112,7 +112,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_questionnaire_names_the_place(tmp_path, name):
+def test_error_names_invalid_part_of_questionnaire(tmp_path, name):
     change, expected = WRONG[name]
     questionnaire = changed(change)
     with pytest.raises(BenchmarkError, match=expected):

@@ -1,4 +1,4 @@
-"""Votes as people have them: scales, layouts, blanks, repeats, and what an image's votes become."""
+"""Votes: scales, layouts, aggregation, blank and repeated votes."""
 
 import json
 
@@ -33,7 +33,7 @@ GUESSED = {
 
 @pytest.mark.filterwarnings("error")  # with one vote an image nobody agrees with anybody
 @pytest.mark.parametrize("name", GUESSED)
-def test_a_scale_is_guessed_and_said(tmp_path, name):
+def test_infers_and_notes_the_scale(tmp_path, name):
     built, _ = labelled(tmp_path / "v.csv", *GUESSED[name])
     assert built.generation.table.scale.name == name.strip()
     assert f"labels: inferred {name.strip()}, the only scale with" in built.notes[0]
@@ -49,12 +49,12 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
         (["good", "bad"], 'bad, good fit likert5 and others; .*"good": '),
     ],
 )
-def test_labels_that_two_scales_or_none_have_ask(tmp_path, labels, expected):
+def test_rejects_labels_of_no_or_several_scales(tmp_path, labels, expected):
     with pytest.raises(BenchmarkError, match=expected):
         labelled(tmp_path / "v.csv", *labels)
 
 
-def test_labels_of_ones_own(tmp_path):
+def test_reads_a_label_map(tmp_path):
     text = "labels: {no: 0, 'on': 1, Great: 4}\npositive: ['on', Great]\nmissing: ['?']\n"
     (tmp_path / "map.yaml").write_text(text)
     labels = str(tmp_path / "map.yaml")
@@ -89,7 +89,7 @@ def of_prompts(images, per_prompt=3):
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "median", "mos", "positive"])
-def test_rules_are_those_of_numpy_and_scipy(tmp_path, aggregate):
+def test_aggregation_matches_numpy_and_scipy(tmp_path, aggregate):
     matrix = drawn()
     built = build(
         write(tmp_path / "v.csv", *lines_of(matrix)), scale="likert5", aggregate=aggregate
@@ -106,7 +106,7 @@ def test_rules_are_those_of_numpy_and_scipy(tmp_path, aggregate):
     assert len(found) == 40
 
 
-def test_mos_leaves_out_who_never_varies_and_needs_annotators(tmp_path):
+def test_mos_excludes_constant_annotators(tmp_path):
     matrix = drawn()
     matrix[:, 2] = 3.0
     lines = [*lines_of(matrix), "p0,i0,m,once,5"]
@@ -126,7 +126,7 @@ def test_mos_leaves_out_who_never_varies_and_needs_annotators(tmp_path):
 WIDE = "image,caption,r1,r2,r3"
 
 
-def test_a_column_an_annotator(tmp_path):
+def test_reads_one_column_per_annotator(tmp_path):
     path = write(tmp_path / "v.csv", "i,A,1,0,-1", "j,A,-1,-1,-1", "k,B,0,,0", header=WIDE)
     options = {
         "columns": {"prompt": "caption"},
@@ -148,7 +148,7 @@ def test_a_column_an_annotator(tmp_path):
         build(path, **{**options, "annotators": ["r1", "r4"]})
 
 
-def test_prompts_and_images_are_joined_by_id(tmp_path):
+def test_joins_prompts_and_images_by_id(tmp_path):
     votes = write(tmp_path / "v.csv", "1.png,2", "2.png,-1", header="image,label")
     images = write(tmp_path / "i.csv", "1.png,007,SD", "2.png,7,SD", header="image,id,model")
     prompts = write(tmp_path / "p.csv", "007,A,x", "7,B,y", "8,C,x", header="id,text,source")
@@ -172,7 +172,7 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
         path.write_text(before)
 
 
-def test_lists_of_votes(tmp_path):
+def test_reads_lists_of_votes(tmp_path):
     path = tmp_path / "v.json"
     path.write_text('[{"prompt": "A", "model": "m", "image": "i", "label": [5, "", 1]}]')
     with pytest.raises(BenchmarkError, match=r"v\.json, record 1: 'label' is empty"):
@@ -191,7 +191,7 @@ def test_lists_of_votes(tmp_path):
     assert {one.name for one in built.generation.annotators} == {"ann", "bob"}
 
 
-def test_ready_scores(tmp_path):
+def test_reads_scores_of_images(tmp_path):
     path = write(tmp_path / "v.csv", "A,i,m,2.5", "A,j,m,3.5", header="prompt,image,model,mos")
     with pytest.raises(BenchmarkError, match=r"set `scale` to LOW\.\.HIGH"):
         build(path, columns={"score": "mos"})
@@ -200,7 +200,7 @@ def test_ready_scores(tmp_path):
     assert built.reliability_summaries == []  # there are no votes
 
 
-def test_gimbrr_gives_its_published_rates(real_data):
+def test_gimbrr_reproduces_published_rates(real_data):
     """Overall accuracy without the Controlled tasks, as the study prints it."""
     folder = real_data / "gimbrr"
     columns = {"image": "File_name", "model": "Algorithm", "label": "annotation"}
@@ -228,7 +228,7 @@ def test_gimbrr_gives_its_published_rates(real_data):
     assert round(100 * votes.value[own].mean(), 2) == 35.08
 
 
-def test_genai_by_its_columns_and_by_its_lists(real_data):
+def test_genai_columns_and_lists_give_same_scores(real_data):
     names = [f"rating_{n}" for n in (1, 2, 3)]
     wide = {"annotators": names, "scale": "likert5", "missing": ["41", "33"]}
     path = real_data / "ratings/genai_bench_527.csv"
@@ -248,7 +248,7 @@ def test_genai_by_its_columns_and_by_its_lists(real_data):
     assert scores(lists, "mean_rating") == scores(found, "mean_rating")
 
 
-def test_runs_and_qrels_of_trec(tmp_path):
+def test_reads_trec_runs_and_qrels(tmp_path):
     """The same scores as of tables that say the same, and as worked by hand."""
     prompts = write(tmp_path / "p.csv", "01,A", "2,B", header="prompt_id,prompt")
     run = ["01 Q0 x 1 3.5 t", "01 Q0 y 2 2 t", "2 Q0 z 1 1 t"]
@@ -273,7 +273,7 @@ def test_runs_and_qrels_of_trec(tmp_path):
         build(runs=tmp_path / "clip.trec", **options)
 
 
-def test_repeats_are_refused_or_chosen(tmp_path):
+def test_repeated_votes_follow_the_option(tmp_path):
     path = write(tmp_path / "v.csv", *REPEATED)
     with pytest.raises(BenchmarkError, match=r"row 4: .* is also in row 2; .* `repeats` to first"):
         build(path, scale="likert5")
@@ -298,7 +298,7 @@ TWINS = {
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_prompts_that_look_alike_are_one(tmp_path, name):
+def test_merges_equivalent_prompts(tmp_path, name):
     # Two people each give one spelling, 1 and 5: the mean is that of both.
     rows = [
         (text.format(n=n), f"{n}.png", "m", person, label)
@@ -313,7 +313,7 @@ def test_prompts_that_look_alike_are_one(tmp_path, name):
     assert sum("60 prompts" in note for note in built.notes) == 1
 
 
-def test_same_text_with_ids_of_their_own(tmp_path):
+def test_keeps_equal_texts_with_different_ids(tmp_path):
     path = write(tmp_path / "v.csv", *SAME_TEXT, header=HEADER + ",prompt_id")
     with pytest.raises(BenchmarkError, match=r"row 3: 'prompt_id' is '2', .* `same_text` to keep"):
         build(path, scale="likert5")
@@ -329,7 +329,7 @@ def test_same_text_with_ids_of_their_own(tmp_path):
         assert found["1"][1] == found["2"][1]  # no text is in two splits
 
 
-def test_an_image_of_too_many_votes_is_refused(tmp_path):
+def test_rejects_too_many_votes_per_image(tmp_path):
     rows = [f"p{number},i{number},m,{number % 4 - 1}" for number in range(30_000)]
     path = write(tmp_path / "v.csv", *rows, *rows[:1] * 20_000, header="prompt,image,model,label")
     with pytest.raises(BenchmarkError, match="up to 20,001 votes is too large"):
