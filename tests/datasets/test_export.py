@@ -28,42 +28,42 @@ EXPORTS = {
 
 
 @pytest.fixture(params=EXPORTS)
-def exported(request, tmp_path):
+def export_result(request, tmp_path):
     configs, write = EXPORTS[request.param]
     data = write(tmp_path / "data")
     rows = export(configs, tmp_path / "out", data and str(data))
     return request.param, tmp_path / "out", data, rows
 
 
-def undecoded(rows):
+def undecode(rows):
     for name, feature in rows.features.items():
         if isinstance(feature, Image):
             rows = rows.cast_column(name, Image(decode=False))
     return list(rows)
 
 
-def test_plain_load_dataset_returns_same_rows(exported):
-    _, folder, data, rows = exported
+def test_plain_load_dataset_returns_same_rows(export_result):
+    _, folder, data, rows = export_result
     for config in {config for config, _ in rows}:
-        ours = load_dataset("pqpp", config, data_dir=data and str(data))
-        plain = load_dataset(str(folder), config)
-        assert set(plain) == set(ours)
-        for split, part in ours.items():
-            assert plain[split].features == part.features
-            assert len(part) == rows[config, split]
+        direct = load_dataset("pqpp", config, data_dir=data and str(data))
+        loaded = load_dataset(str(folder), config)
+        assert set(loaded) == set(direct)
+        for split, dataset in direct.items():
+            assert loaded[split].features == dataset.features
+            assert len(dataset) == rows[config, split]
             streamed = load_dataset(str(folder), config, split=split, streaming=True)
-            assert undecoded(plain[split]) == undecoded(part) == undecoded(streamed)
+            assert undecode(loaded[split]) == undecode(dataset) == undecode(streamed)
 
 
-def test_card_describes_the_files(exported):
-    family, folder, _, rows = exported
+def test_card_describes_the_files(export_result):
+    family, folder, _, rows = export_result
     text = (folder / "README.md").read_text()
     metadata = yaml.safe_load(text.split("---")[1])
     assert metadata["license"] and metadata["pretty_name"]
     assert metadata["size_categories"] == ["n<1K"] and metadata["task_categories"]
     assert metadata["annotations_creators"]
-    named = [(c["config_name"], f["split"]) for c in metadata["configs"] for f in c["data_files"]]
-    assert named == list(rows)
+    listed = [(c["config_name"], f["split"]) for c in metadata["configs"] for f in c["data_files"]]
+    assert listed == list(rows)
     for config, split in rows:
         assert f"| `{config}` | {BENCHMARKS[config].version} | `{split}` | " in text
         for column in BENCHMARKS[config].features({}):

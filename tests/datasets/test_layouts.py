@@ -57,21 +57,21 @@ def test_spellings_of_a_prompt_share_a_split(tmp_path):
     spellings = ("A dog number {}.", "a dog  number {}", "A DOG number {}!")
     lines = [f"{s.format(n)},{n}{k},m,a,5" for n in range(40) for k, s in enumerate(spellings)]
     built = build(write(tmp_path / "v.csv", *lines), scale="likert5")
-    where: dict[int, set[str]] = {}
+    splits_by_number: dict[int, set[str]] = {}
     for split, table in built.splits.items():
         for prompt in table["prompt"].to_pylist():
-            where.setdefault(int("".join(filter(str.isdigit, prompt))), set()).add(split)
-    assert len(where) == 40 and all(len(splits) == 1 for splits in where.values())
+            splits_by_number.setdefault(int("".join(filter(str.isdigit, prompt))), set()).add(split)
+    assert len(splits_by_number) == 40 and set(map(len, splits_by_number.values())) == {1}
     assert [table.num_rows for table in built.splits.values()] == [72, 24, 24]
 
 
-@pytest.mark.parametrize("odd", ["P9.,3.png,m,c,2", "P1.,3.png,x,c,2"])
-def test_notes_images_with_two_prompts_or_models(tmp_path, odd):
+@pytest.mark.parametrize("vote", ["P9.,3.png,m,c,2", "P1.,3.png,x,c,2"])
+def test_notes_images_with_two_prompts_or_models(tmp_path, vote):
     lines = [f"P{n // 2}.,{n}.png,m,{who},{n % 5 + 1}" for n in range(24) for who in "ab"]
     expected = re.compile(
         r"several .*: 1, such as '3\.png': .* row 8 and (prompt 'P9|model 'x).* 50;"
     )
-    built = build(write(tmp_path / "v.csv", *lines, odd), scale="likert5")
+    built = build(write(tmp_path / "v.csv", *lines, vote), scale="likert5")
     assert any(map(expected.search, built.notes))
     lines = [f"P{n // 2}.,{n % 2}.png,m,a,5" for n in range(24)]  # names that are not unique
     assert build(write(tmp_path / "v.csv", *lines), scale="likert5").prompts.num_rows == 12

@@ -42,8 +42,8 @@ def test_loads_folders_and_saved_datasets(tmp_path, cache, monkeypatch):
     state.write_text(state.read_text().replace("data-", "../saved/train/data-"))
     with pytest.raises(PqppError, match="copy the file into this folder"):
         load_benchmark("plain")
-    for damaged in ("{}", '{"_data_files": [{"filename": 3}]}', "["):
-        state.write_text(damaged)
+    for content in ("{}", '{"_data_files": [{"filename": 3}]}', "["):
+        state.write_text(content)
         with pytest.raises(PqppError, match=r"^plain.*; .* again"):
             load_benchmark("plain")
     Path("saved/dataset_dict.json").write_text('{"splits": ["train", "../plain"]}')
@@ -51,17 +51,17 @@ def test_loads_folders_and_saved_datasets(tmp_path, cache, monkeypatch):
         load_benchmark("saved")
 
 
-@pytest.mark.parametrize("place", ["mine.png", "http://127.0.0.1/mine.png"])
-def test_rejects_images_outside_the_folder(tmp_path, cache, monkeypatch, place):
+@pytest.mark.parametrize("path", ["mine.png", "http://127.0.0.1/mine.png"])
+def test_rejects_images_outside_the_folder(tmp_path, cache, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     cell = {"bytes": datasets.Value("binary"), "path": datasets.Value("string")}
-    named = {"images": [[{"bytes": None, "path": place}]]}
-    rows = Dataset.from_dict(named, datasets.Features({"images": [cell]}))
-    listed = datasets.Features({"images": [datasets.Image()]})
+    cells = {"images": [[{"bytes": None, "path": path}]]}
+    rows = Dataset.from_dict(cells, datasets.Features({"images": [cell]}))
+    features = datasets.Features({"images": [datasets.Image()]})
     rows.to_parquet(tmp_path / "files" / "train.parquet")
     rows.save_to_disk("saved")
-    about = Path("saved/dataset_info.json")
-    about.write_text(json.dumps(json.loads(about.read_text()) | {"features": listed.to_dict()}))
+    info = Path("saved/dataset_info.json")
+    info.write_text(json.dumps(json.loads(info.read_text()) | {"features": features.to_dict()}))
     for name in ("files", "saved"):
         with pytest.raises(PqppError, match=f"is outside .*{name}; copy the file"):
             load_benchmark(name)
@@ -105,40 +105,39 @@ def test_error_names_missing_extra(cache, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "place",
+    "setting",
     [
         *("data_files: ../secret.csv", "data_files: /etc/passwd", "data_dir: ..", "a: '*'*"),
         *("data_files: link.csv", "data_files: http://127.0.0.1:9/a.csv", "features: {a: 1}"),
     ],
 )
-def test_rejects_cards_that_list_outside_files(tmp_path, cache, capsys, monkeypatch, place):
-    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("it was followed"))
+def test_rejects_cards_that_list_outside_files(tmp_path, cache, capsys, monkeypatch, setting):
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the link was followed"))
     secret, folder = tmp_path / "secret.csv", tmp_path / "theirs"
     secret.write_text("prompt\nmy password\n")
     folder.mkdir()
     (folder / "link.csv").symlink_to(secret)
-    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {place}\n---\n")
+    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {setting}\n---\n")
     assert main(["predict", "--dataset", str(folder), "--split", "train"]) == 2
-    said = capsys.readouterr()
-    assert "password" not in said.out + said.err and said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert "password" not in output.out + output.err and output.err.count("\n") == 1
 
 
 def test_rereads_a_changed_folder(tmp_path, cache, monkeypatch):
-    """Not as another one of its name was, and not as it was before it was written anew."""
     from support.votes import build, write
 
     from pqpp_datasets.own_benchmark.write import write_benchmark
 
-    for place, prompt in (("one", "A"), ("two", "B"), ("two", "C")):
-        (tmp_path / place).mkdir(exist_ok=True)
-        monkeypatch.chdir(tmp_path / place)
+    for folder, prompt in (("one", "A"), ("two", "B"), ("two", "C")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
         built = build(write(tmp_path / "v.csv", f"{prompt},i,m,a,5"), scale="likert5")
         write_benchmark(built, "mine")
         assert load_benchmark("mine", split="train")["prompt"][:] == [prompt]
         assert datasets.load_dataset("mine", split="train")["prompt"][:] == [prompt]
     card = Path("mine/README.md").read_text("utf-8")
     Path("mine/README.md").write_text(re.sub("description:.*", "", card), "utf-8")
-    for prompt in ("D", "E"):  # a card of anybody's, which tells no digest
+    for prompt in ("D", "E"):  # without a digest in the card
         files = {"prompt": [prompt], "m_rating": [5.0]}
         datasets.Dataset.from_dict(files).to_parquet("mine/data/train-00000-of-00001.parquet")
         assert load_benchmark("mine", split="train")["prompt"][:] == [prompt]

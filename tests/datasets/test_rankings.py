@@ -11,8 +11,8 @@ from pqpp_datasets.errors import BenchmarkError
 HEADER = "prompt,model,annotator,rank"
 
 
-def ranked(seed, models="mnop", prompts=12, people=("x", "y")):
-    """Rows of rankings with ties and left-out models, and the choices that they say."""
+def make_rankings(seed, models="mnop", prompts=12, people=("x", "y")):
+    """Return rankings with ties and missing models, and the equivalent choices."""
     rng = random.Random(seed)
     rows, choices = [], []
     for prompt, person in itertools.product(range(prompts), people):
@@ -27,7 +27,7 @@ def ranked(seed, models="mnop", prompts=12, people=("x", "y")):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_converts_rankings_to_preferences(tmp_path, seed):
-    rows, choices = ranked(seed)
+    rows, choices = make_rankings(seed)
     ranks = build(rankings=write(tmp_path / "r.csv", *rows, header=HEADER))
     header = "prompt,model_a,model_b,choice,annotator"
     pairs = build(preferences=write(tmp_path / "p.csv", *choices, header=header))
@@ -35,11 +35,11 @@ def test_converts_rankings_to_preferences(tmp_path, seed):
         name = f"{model}_rate"
         expected = {p: s for p, s in scores(pairs, name).items() if s is not None}
         assert {p: s for p, s in scores(ranks, name).items() if s is not None} == expected
-    by_model = [
+    strengths = [
         dict(zip(b.preferences.models, b.preferences.strength.tolist(), strict=True))
         for b in (ranks, pairs)
     ]
-    assert by_model[0] == pytest.approx(by_model[1], abs=1e-9)
+    assert strengths[0] == pytest.approx(strengths[1], abs=1e-9)
     assert ranks.preferences.rows == pairs.preferences.rows == len(choices)
     assert any("read as" in note and "preferences" in note for note in ranks.notes)
 

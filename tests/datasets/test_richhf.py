@@ -49,7 +49,7 @@ def test_keeps_all_features_of_a_record(tmp_path):
     assert (tmp_path / "again.tfrecord").read_bytes() == path.read_bytes()
 
 
-def rewritten(folder, change):
+def write_changed(folder, change):
     row = richhf_rows(3)
     features = parse_example(record_of(row[1]))
     change(features)
@@ -58,23 +58,23 @@ def rewritten(folder, change):
     return folder, len(records[0]) + 16
 
 
-WRONG = {
-    "a wrong key": (
+INVALID_RECORDS = {
+    "wrong key": (
         lambda f: f.__setitem__("plaus", f.pop("artifact_score")),
         "missing feature artif",
     ),
     "score too high": (lambda f: f["overall_score"].__setitem__(0, 1.5), "overall_score is 1.5"),
-    "a label 2": (lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]), "contains '2'"),
+    "label 2": (lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]), "contains '2'"),
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", INVALID_RECORDS)
 def test_error_names_record_and_offset(tmp_path, name):
-    change, expected = WRONG[name]
-    folder, offset = rewritten(tmp_path, change)
-    with pytest.raises(BenchmarkError, match=rf"record 1 at offset {offset}.*{expected}") as caught:
+    change, expected = INVALID_RECORDS[name]
+    folder, offset = write_changed(tmp_path, change)
+    with pytest.raises(BenchmarkError, match=rf"record 1 at offset {offset}.*{expected}") as info:
         list(load(folder, split="train"))
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(info.value)
 
 
 def test_warns_of_a_file_cut_between_records(tmp_path, caplog):
@@ -104,6 +104,6 @@ def test_joins_prompts_and_images_by_uid(tmp_path):
     assert rows["prompt"][:] == [None, "a cat, alone\n ", "two words", None]
     assert rows["tokens"][1:3] == [["a", "cat", "alone\n"], ["two", "words"]]
     assert rows["token_labels"][1:3] == [[1, 0], [1, 0, 1]]
-    assert rows["labels_match"][:] == [None, False, False, None]  # kept, and flagged
+    assert rows["labels_match"][:] == [None, False, False, None]  # flagged, not dropped
     assert np.array_equal(np.asarray(rows[2]["image"]), np.asarray(open_image(heatmap(22))))
     assert rows[0]["image"] is None

@@ -21,17 +21,17 @@ def path(tmp_path):
 
 
 def test_reads_written_records(path):
-    places, contents = zip(*read_records(path), strict=True)
+    locations, contents = zip(*read_records(path), strict=True)
     assert list(contents) == CONTENTS
-    assert places[3] == f"{path}, record 3 at offset 5051"
+    assert locations[3] == f"{path}, record 3 at offset 5051"
 
 
 def test_reads_records_of_the_published_format(tmp_path):
-    # A record as TensorFlow 2 writes it: io.TFRecordWriter(path).write(b"abc").
+    # The layout is that of io.TFRecordWriter(path).write(b"abc") of TensorFlow 2.
     write_records(tmp_path / "abc", [b"abc"])
-    written = (tmp_path / "abc").read_bytes()
-    assert written[:8] == struct.pack("<Q", 3) and written[12:15] == b"abc" and len(written) == 19
-    # CRC-32C of "123456789" is 0xE3069283 (RFC 3720's polynomial); masked as the format says.
+    content = (tmp_path / "abc").read_bytes()
+    assert content[:8] == struct.pack("<Q", 3) and content[12:15] == b"abc" and len(content) == 19
+    # CRC-32C of "123456789" is 0xE3069283 (RFC 3720's polynomial); it is masked.
     write_records(tmp_path / "digits", [b"123456789"])
     crc = 0xE3069283
     masked = (((crc >> 15) | (crc << 17)) + 0xA282EAD8) % 2**32
