@@ -163,11 +163,8 @@ def test_pinned_records(real_data, name):
 def test_real_counts_and_values(real_data, config):
     release = "v1.1" if config == "pqpp" else "v1.0"
     rows = load(config, data_dir=str(real_data / "pqpp" / release))
-    drawbench_rows = 0 if config == "pqpp-v1.0" else 80
-    assert rows.num_rows == {
-        "train": 6000 + drawbench_rows,
-        "validation": 2000 + drawbench_rows // 2,
-    }
+    extra = 0 if config == "pqpp-v1.0" else 80  # prompts of DrawBench
+    assert rows.num_rows == {"train": 6000 + extra, "validation": 2000 + extra // 2}
     for split in rows.values():
         table = split.data.table
         assert len(set(split["prompt_id"])) == len(split)
