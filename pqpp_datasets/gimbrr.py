@@ -48,10 +48,10 @@ _RULES = {
 }
 _TYPES = {"int64": pa.int64(), "string": pa.string(), "bool": pa.bool_()}
 _TYPES |= {f"{name}s": pa.list_(_TYPES[name]) for name in ("string", "int64")}
-# For each column: the published column, the rule for its cells, and its type.
+# For each column: the column of the CSV file, the rule for its cells, and its type.
 _COLUMNS: dict[str, dict[str, tuple]] = {
-    part: {ours: (name, _RULES[rule], _TYPES[kind]) for ours, (name, rule, kind) in known.items()}
-    for part, known in read_json(Path(__file__).with_name("gimbrr_columns.json")).items()
+    part: {name: (csv, _RULES[rule], _TYPES[kind]) for name, (csv, rule, kind) in columns.items()}
+    for part, columns in read_json(Path(__file__).with_name("gimbrr_columns.json")).items()
 }
 _PROMPT, _VARIABLES, _ANNOTATION = (_COLUMNS[n] for n in ("prompt", "variables", "annotation"))
 _PROMPT_ID = {"prompt_id": _PROMPT["prompt_id"]}
@@ -135,9 +135,9 @@ def _read_directory(path: Path) -> dict[int, dict]:
 
 def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
     """Yield the rows of a file with pqpp's column names and types."""
-    table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
+    table = read_csv(path, {name: column for name, column, _ in fields.values()})
     for cells in table.to_pylist():
-        yield {name: _parse_cell(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
+        yield {name: _parse_cell(cells[csv], kind) for name, (csv, _, kind) in fields.items()}
 
 
 def _parse_cell(cell, kind: pa.DataType):

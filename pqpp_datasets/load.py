@@ -64,7 +64,7 @@ def load_benchmark(
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
         hint = did_you_mean(name, list_benchmarks())
         raise BenchmarkError(f"dataset {name} not found; check the path, or {hint}")
-    if any((folder / f"dataset_{what}.json").is_file() for what in ("dict", "info")):
+    if any((folder / f"dataset_{file_type}.json").is_file() for file_type in ("dict", "info")):
         return _load_saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
     if is_folder:  # `datasets` needs a folder name, which `.` does not have

@@ -218,8 +218,8 @@ class Target:
     def as_dict(self) -> dict[str, Any]:
         """Return the known facts as plain values, for cards and features."""
         limits = list(self.limits) if self.limits else None
-        facts = {"name": self.name, "model": self.model, "measure": self.measure.name}
-        return {k: value for k, value in (facts | {"limits": limits}).items() if value is not None}
+        values = {"name": self.name, "model": self.model, "measure": self.measure.name}
+        return {k: value for k, value in (values | {"limits": limits}).items() if value is not None}
 
 
 def make_target(name: str, description: Mapping[str, Any] | None = None) -> Target:
@@ -382,7 +382,7 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
     """
     descriptions = {name: _read_description(feature) for name, feature in features.items()}
     if any(descriptions.values()):
-        return {name: make_target(name, about) for name, about in descriptions.items() if about}
+        return {name: make_target(name, value) for name, value in descriptions.items() if value}
     numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
     return {name: make_target(name) for name in numbers}
 

@@ -166,9 +166,9 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     for name in names:  # a link would publish another file
         join_inside(folder, name)
-    listed = set(read_file_list(folder))
-    changes = [f"{name} is missing" for name in sorted(listed - set(names))]
-    changes += [f"{name} was added" for name in sorted(set(names) - listed)]
+    expected = set(read_file_list(folder))
+    changes = [f"{name} is missing" for name in sorted(expected - set(names))]
+    changes += [f"{name} was added" for name in sorted(set(names) - expected)]
     if changes:
         raise BenchmarkError(f"{folder} has changed: {changes[0]}; write the folder again")
     if not read_card(folder).get("license"):

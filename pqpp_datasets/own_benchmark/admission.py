@@ -80,13 +80,13 @@ def filter_annotators(
     for number, name in enumerate(votes.annotator_names):
         if not counts[number]:
             continue
-        member_kappas = kappas.get(number, {})
+        own_kappas = kappas.get(number, {})
         share = high[number] / references[number] if references[number] else None
         reasons: list[str] = []
-        if control_members and not member_kappas:
+        if control_members and not own_kappas:
             reasons.append(Reason("rated no image of the control group"))
-        for member in control_members if member_kappas else ():
-            kappa = member_kappas.get(member)
+        for member in control_members if own_kappas else ():
+            kappa = own_kappas.get(member)
             if kappa is None:
                 reasons.append(Reason("shares no image with %(name)s", name=member))
             elif not kappa >= options.min_kappa:
@@ -106,8 +106,8 @@ def filter_annotators(
         flag = agreements.reasons[number] if agreements else ""
         if flag and options.exclude == "flagged":
             reasons.append(flag)
-        facts = (counts[number], member_kappas, int(shared[number]), share, tuple(reasons), flag)
-        annotators.append(Annotator(name, *facts))
+        statistics = counts[number], own_kappas, int(shared[number]), share, tuple(reasons), flag
+        annotators.append(Annotator(name, *statistics))
     return annotators
 
 

@@ -108,14 +108,14 @@ def from_argilla(records: Sequence[Record], path: str) -> FormAnswers:
         }
         fields_of_record |= (record.get("metadata") or {}) | (record.get("fields") or {})
         fields = flatten_record(fields_of_record)
-        people: dict[str, dict[str, Any]] = {}
+        rows_by_user: dict[str, dict[str, Any]] = {}
         for question, person, status, value in _list_argilla_responses(record):
             if status not in (None, "submitted"):
                 unsubmitted += 1
             elif value is not None:
                 questions.setdefault(question, "rank" if isinstance(value, list) else "label")
-                people.setdefault(person, {**fields, "annotator": person})[question] = value
-        rows.extend(people.values())
+                rows_by_user.setdefault(person, {**fields, "annotator": person})[question] = value
+        rows.extend(rows_by_user.values())
     notes = [f"Argilla: skipped {unsubmitted} answers that were not submitted"]
     return FormAnswers(rows, questions, notes if unsubmitted else ())
 

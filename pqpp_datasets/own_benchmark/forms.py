@@ -138,12 +138,12 @@ def read_long_table(
     tables = [_read_file(kind, path, model, options) for model, path in files]
     table = tables[0]
     if len(tables) > 1:  # columns that a file does not have are empty
-        rows = pd.concat([one.rows for one in tables], ignore_index=True)
+        rows = pd.concat([part.rows for part in tables], ignore_index=True)
         for role in rows.columns.drop(ROW):
             rows[role] = make_column(*pd.factorize(rows[role].astype(object).fillna("")))
-        name = " and ".join(one.name for one in tables)
-        notes = [note for one in tables for note in one.notes]
-        faults = [fault for one in tables for fault in one.faults]
+        name = " and ".join(part.name for part in tables)
+        notes = [note for part in tables for note in part.notes]
+        faults = [fault for part in tables for fault in part.faults]
         table = LongTable(rows, name, table.column_names, notes, faults, table.columns)
     joins = [("image", "images", options.images)] if kind == "judgments" else []
     for role, other, path in (*joins, ("prompt_id", "prompts", options.prompts)):

@@ -21,14 +21,14 @@ from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
-from pqpp_datasets.own_benchmark.kept import (
+from pqpp_datasets.own_benchmark.prompts import describe_split
+from pqpp_datasets.own_benchmark.subsets import (
     list_compared_images,
     list_voted_images,
     split_images,
     split_preferences,
     split_votes,
 )
-from pqpp_datasets.own_benchmark.prompts import describe_split
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import reraise
 from pqpp_files.figures import format_tables
@@ -51,7 +51,7 @@ class WriteOptions:
     """The options of `write_benchmark`: what to store besides the scores, and details for the card.
 
     Attributes:
-        images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
+        images: How to store images, one of `pqpp_datasets.own_benchmark.subsets.IMAGES`.
         image_dir: The folder of the images.
         votes: Whether to store the votes.
         keep_annotators: Whether to store annotators' names. Otherwise each gets a random number
@@ -181,7 +181,7 @@ def write_benchmark(
             size=get_size_category(sum(rows["default"].values())),
             targets=[target.as_dict() for target in built.targets],
             split_rule=describe_split(built.options.fractions, built.options.seed),
-            told=[*_describe_reliability(built, extras)],
+            summaries=[*_describe_reliability(built, extras)],
             digest=hash_parts(hash_file(path) for paths in files.values() for path in paths)[:16],
         )
         (temp_path / "README.md").write_text(card, "utf-8")
@@ -223,7 +223,7 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
     voter_rows: list[dict[str, Any]] = []
     if preferences and (agreements := preferences.agreements):
         voter_rows = [
-            {"name": voters[index], "place": index, "flag": agreements.reasons[index]}
+            {"name": voters[index], "index": index, "flag": agreements.reasons[index]}
             for index in np.flatnonzero(agreements.votes).tolist()
         ]
         voter_rows.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
@@ -231,7 +231,7 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*_describe_reliability(built, extras)],
+        summaries=[*_describe_reliability(built, extras)],
         plan=generation and generation.trust.plan_studies(extras.plan_width),
         notes=notes,
         warnings=built.warnings,
@@ -240,7 +240,7 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
         format_tables=format_tables,
         labels=generation and _format_labels(generation, generation.labels),
         annotators=generation and _list_annotators(built, generation, annotators),
-        shown=_MAX_ANNOTATORS,
+        max_annotators=_MAX_ANNOTATORS,
         retrieval=built.retrieval,
         preferences=preferences,
         voters=voter_rows[:_MAX_ANNOTATORS],
@@ -264,10 +264,10 @@ def _list_annotators(
     times = seconds.groupby(level=0).median().reindex(range(len(names)))
     rows = [
         {
-            "judged": filtered.get(names[index])
+            "annotator": filtered.get(names[index])
             or Annotator(names[index], int(agreements.votes[index]), {}, None, None, ()),
             "member": names[index] not in filtered,
-            "place": index,
+            "index": index,
             "label": labels[index],
             "flag": agreements.reasons[index],
             "seconds": times[index],
@@ -276,7 +276,7 @@ def _list_annotators(
     ]
 
     def get_sort_key(row: dict[str, Any]) -> tuple:
-        annotator = row["judged"]
+        annotator = row["annotator"]
         key = (row["member"], not annotator.reasons, not row["flag"], -(annotator.kappa or 0.0))
         return (*key, len(annotator.name), annotator.name)  # independent of the original names
 

@@ -132,18 +132,18 @@ def parse_row(where: str, record: bytes) -> dict:
     filename = _get_text(where, example, "filename")
     uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     row: dict[str, Any] = {"uid": uid, "filename": filename}
-    for ours, theirs in _SCORES.items():
-        score = _get_only_value(where, example, theirs, float)
+    for name, feature in _SCORES.items():
+        score = _get_only_value(where, example, feature, float)
         if not 0 <= score <= 1:
-            raise file_error(where, f"{theirs} is {score:g}, expected a number from 0 to 1")
-        row[ours] = score
-    for ours, theirs in _MAPS.items():
-        encoded = _get_only_value(where, example, theirs, bytes)
+            raise file_error(where, f"{feature} is {score:g}, expected a number from 0 to 1")
+        row[name] = score
+    for name, feature in _MAPS.items():
+        encoded = _get_only_value(where, example, feature, bytes)
         try:
             read_header(encoded)
         except FileError:
-            raise file_error(where, f"{theirs} is not an image") from None
-        row[ours] = {"bytes": encoded, "path": None}
+            raise file_error(where, f"{feature} is not an image") from None
+        row[name] = {"bytes": encoded, "path": None}
     labels = _get_text(where, example, _LABELS).split()
     if invalid := [label for label in labels if label not in ("0", "1")]:
         raise file_error(where, f"{_LABELS} contains {invalid[0]!r:.40}, expected only 0 and 1")

@@ -293,11 +293,11 @@ def compare_annotators(
         is_untrusted = is_sure & (trusted.agreement < trusted.median / 2)
     reasons = [""] * annotators
     for index in np.flatnonzero(is_low | is_untrusted):
-        found = agreement[index], median, measure
+        comparison = agreement[index], median, measure
         if not is_low[index]:
             correlation = Reason("agreement-weighted correlation")
-            found = trusted.agreement[index], trusted.median, correlation
-        reasons[index] = _explain_low_agreement(*found, values[label[index]], share[index])
+            comparison = trusted.agreement[index], trusted.median, correlation
+        reasons[index] = _explain_low_agreement(*comparison, values[label[index]], share[index])
     if level == "interval":
         reasons = [*map(_find_other_scales(annotator, value).get, range(annotators), reasons)]
     label = np.where(votes > 0, values[label], np.nan)

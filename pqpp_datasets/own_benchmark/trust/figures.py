@@ -113,11 +113,11 @@ class Agreement:
         if (n := self.needed_annotators or 1) > 1:
             sizes.add((self.size[1], n, n * self.size[2] / self.size[0]))
         for size in (self.size, *((n, images, votes) for images, n, votes in sorted(sizes))):
-            shown = {"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"}
-            if rows and shown.items() <= rows[0].items():
+            size_columns = {"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"}
+            if rows and size_columns.items() <= rows[0].items():
                 continue  # this study
             reliability = self.compute_reliability(size)
-            rows.append({**shown, "reliability": reliability})
+            rows.append({**size_columns, "reliability": reliability})
             ends = fdtri(freedom, freedom * (size[0] - 1), [[0.025], [0.975]])
             sufficient = _PROMPTS[(1 - reliability[0]) * (ends[1] - ends[0]) <= width]
             rows[-1][f"pairs for width {width:g}"] = int(sufficient[0]) if len(sufficient) else "-"
@@ -153,18 +153,18 @@ class Agreement:
             logs = np.log(np.maximum(prompt / errors + 1, _LOG_FLOOR))
             log, jackknife_logs = logs[0], logs[1:-2]
             margin = get_margin((len(jackknife_logs) - 1) * (log - jackknife_logs), CONFIDENCE)
-            below, above = np.hypot(margin, logs[-2:] - log)
-            value, low, high = 1 - np.exp([-log, below - log, -above - log])
+            lower_margin, upper_margin = np.hypot(margin, logs[-2:] - log)
+            value, low, high = 1 - np.exp([-log, lower_margin - log, -upper_margin - log])
         return tuple(np.maximum(0.0, [value, low, high]).tolist())  # NaN if all votes are equal
 
 
 def plan_without_votes() -> tuple[list[ResultTable], list[str]]:
     """Return tables of the reliability that votes with the agreement of published studies have."""
     rows = list[dict[str, Any]]()
-    for images, people in itertools.product(_IMAGES, _ANNOTATORS):
-        rows.append({"images": images, "annotators": people})
+    for images, raters in itertools.product(_IMAGES, _ANNOTATORS):
+        rows.append({"images": images, "annotators": raters})
         for study, (prompt, image, pair, rest) in _STUDIES.items():
-            rows[-1][study] = prompt / (prompt + image / images + (pair + rest / images) / people)
+            rows[-1][study] = prompt / (prompt + image / images + (pair + rest / images) / raters)
     legend = (
         "An assumption: the reliability (ICC) of a prompt's mean vote if votes agree as in these "
         "studies of 3 annotators, who rated every prompt. More images help more than more "
@@ -309,10 +309,10 @@ def estimate_variances(
         counts = np.bincount(codes)
         remaining = counts[code] - np.bincount(cell)
 
-        def sum_squares(whole, rest, counts=counts, code=code, fold=fold_of_cell, left=remaining):
-            means = np.divide(rest, left, where=left > 0, out=np.zeros(len(left)))
-            change = np.bincount(fold, means - (whole / counts)[code], groups)
-            return np.sum(whole / counts) + np.append(0.0, change)
+        def sum_squares(whole, rest, n=counts, code=code, fold=fold_of_cell, n_rest=remaining):
+            means = np.divide(rest, n_rest, where=n_rest > 0, out=np.zeros(len(n_rest)))
+            change = np.bincount(fold, means - (whole / n)[code], groups)
+            return np.sum(whole / n) + np.append(0.0, change)
 
         total = np.bincount(codes, value)
         squares[row] = sum_squares(total**2, (total[code] - np.bincount(cell, value)) ** 2)

@@ -64,8 +64,8 @@ class VoteReliability:
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         if low == 0 and high > _MIN_RELIABILITY:
             return f"Too few votes to estimate the {estimate}: {interval} over {units}"
-        people, images, _ = self.agreement.size
-        votes = f"{people:.3g} {self.among}' votes" if self.among == "annotators" else "the votes"
+        annotators, images, _ = self.agreement.size
+        votes = f"{annotators:.3g} annotators' votes" if self.among == "annotators" else "the votes"
         votes += f" on {images:.3g} images" if images > 1 else ""
         votes += " on a prompt" if images > 1 else " on an image"  # with one, both are the same
         sentence = f"The mean of {votes} has a reliability (ICC) of {interval} over {units}"
