@@ -37,6 +37,6 @@ def get_benchmark(config: str) -> Benchmark:
         'pqpp'
     """
     if config not in BENCHMARKS:
-        known = ", ".join(BENCHMARKS)
-        raise BenchmarkError(f"configuration {config!r} not found; choose one of {known}")
+        names = ", ".join(BENCHMARKS)
+        raise BenchmarkError(f"configuration {config!r} not found; choose one of {names}")
     return BENCHMARKS[config]

@@ -17,9 +17,9 @@ _RANGE = (1.0, 5.0)  # of ratings
 # Source: Li et al., "AGIQA-3K: An Open Database for AI-Generated Image Quality Assessment"; file at
 # github.com/lcysyzxdxc/AGIQA-3k-Database, MIT.
 #
-# Kept as published, but relevant to scores: ten prompts have no image of DALL-E 2
-# and four none of Midjourney; Stable Diffusion 1.5 has four settings and Midjourney two, so that a
-# mean over a prompt's images weighs generators by their settings. Scores are in 0 to 5.
+# Properties of the published data: ten prompts have no image of DALL-E 2 and four none of
+# Midjourney. Stable Diffusion 1.5 has four settings and Midjourney two, so a mean over a prompt's
+# images weighs generators by their settings. Scores are from 0 to 5.
 
 _AGIQA_FILE = "data.csv"
 _AGIQA_NAME = r"[A-Za-z0-9.]+_[a-z]+_[0-9]{3}\.jpg"
@@ -53,15 +53,14 @@ def read_agiqa(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # GenAI-Bench: prompts of designers with three raters' ratings of six generators' images.
 #
 # Source: Li et al., "GenAI-Bench: Evaluating and Improving Compositional Text-to-Visual
-# Generation";
-# file at github.com/linzhiqiu/t2v_metrics, Apache-2.0: the 527 prompts whose ratings of images are
-# public.
+# Generation"; file at github.com/linzhiqiu/t2v_metrics, Apache-2.0: the 527 prompts whose ratings
+# of images are public.
 #
-# Kept as published: two ratings are typing errors, 41 (prompt 00232, DALL-E 3) and 33
-# (prompt
-# 00253, DeepFloyd); only the means leave them out. 258 prompts have no Chinese text. The generators
-# have the names of the file; its `SDXL_2_1` is what the paper calls SD v2.1.
-# Names of the models in the file.
+# Properties of the published data: two ratings are typing errors, 41 (prompt 00232, DALL-E 3) and
+# 33 (prompt 00253, DeepFloyd); only the means leave them out. 258 prompts have no Chinese text. The
+# paper calls the file's `SDXL_2_1` SD v2.1.
+
+# The file's name of each model.
 GENAI_MODELS, T2V_MODELS = read_json(Path(__file__).with_name("rated_models.json")).values()
 
 _GENAI_FILE = "genai_image.json"
@@ -98,9 +97,9 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # TVGE); file at github.com/linzhiqiu/t2v_metrics, Apache-2.0. A neighbouring task: the prompts are
 # for videos and include motion and camera.
 #
-# Kept as published: 17 prompts have no video of Gen-2; four texts occur twice with different
-# ratings; "Five dogs on the street.", "A fish eating a pelican." and "A panda making latte art."
-# are also prompts of DrawBench. The prompts 47, 195, 197 and 225 are also in studies on which
+# Properties of the published data: 17 prompts have no video of Gen-2; four texts occur twice with
+# different ratings; "Five dogs on the street.", "A fish eating a pelican." and "A panda making latte
+# art." are also prompts of DrawBench. The prompts 47, 195, 197 and 225 are also in studies on which
 # predictors are evaluated: exclude these prompts from training.
 
 _T2V_FILE = "datasets/t2vscore_alignment_score.json"
@@ -129,9 +128,9 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
 # files at github.com/kykim0/TextNorm, Apache-2.0. Two sets: pairs of objects, and numbers of
 # objects.
 #
-# Kept as published: an answer is 1 for aligned, 0 for not, -1 if the rater gave none (1,917
-# times, only in the compositions). Every image has at least one answer. Only `mean_rate` is
-# computed.
+# Properties of the published data: an answer is 1 for aligned, 0 for not aligned and -1 for a
+# missing answer (1,917 times, only in the compositions). Every image has at least one answer. Only
+# `mean_rate` is computed.
 
 _TIA2_SCHEMA = pa.schema(
     {

@@ -41,7 +41,7 @@ def patch_library(load_module: ModuleType) -> None:
     def dataset_module_factory(path, *args, **kwargs):
         if path != DATASET_NAME:
             return original(path, *args, **kwargs)
-        for name in ("revision", "data_files"):  # without them something else would be loaded
+        for name in ("revision", "data_files"):  # would otherwise be ignored
             if kwargs.get(name) is not None:
                 from pqpp_datasets.errors import BenchmarkError
 

@@ -118,8 +118,8 @@ def read_pickle(path: Path) -> object:
     file = io.BytesIO(content)
     argument: Any
     try:
-        # A few bytes can declare a text of gigabytes, which `genops` refuses if the file is
-        # shorter, or a memo index of a billion.
+        # A short pickle can declare a text of gigabytes, which `genops` refuses, or a memo index
+        # of a billion, for which the unpickler would allocate memory.
         for operation, argument, _ in pickletools.genops(content):
             is_memo_index = operation.name in ("PUT", "BINPUT", "LONG_BINPUT")
             if is_memo_index and not 0 <= argument <= len(content):

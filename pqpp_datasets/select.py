@@ -14,7 +14,7 @@ from pqpp_files.extras import require_extra
 from pqpp_files.foreign.arrays import load_array
 
 _ITERATIONS = 10
-_LIMIT = 1e15  # squares of larger ones, summed, leave single precision
+_LIMIT = 1e15  # sums of squares of larger values overflow single precision
 
 
 def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
@@ -39,7 +39,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
         >>> select_captions(points, 2).tolist()
         [1, 4]
     """
-    is_valid = (np.abs(embeddings) <= _LIMIT).all(axis=1)  # nor is NaN
+    is_valid = (np.abs(embeddings) <= _LIMIT).all(axis=1)  # False for NaN
     if not is_valid.all():
         row = int(np.argmin(is_valid))
         raise BenchmarkError(f"embeddings, row {row}: expected finite values up to ±{_LIMIT:g}")
@@ -50,7 +50,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     if (distinct := len(np.unique(points, axis=0))) < count:
         raise BenchmarkError(f"count must be at most {distinct} (distinct embeddings); got {count}")
     faiss = require_faiss()
-    # Few points per centre are intended here: no subsampling, and no warning.
+    # Few points per centre are intended: disable subsampling and the warning.
     limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
     initialization = {"seed": seed, "init_method": faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS}
     kmeans = faiss.Kmeans(points.shape[1], count, niter=_ITERATIONS, **initialization, **limits)

@@ -399,6 +399,6 @@ def _read_description(feature: Any) -> Mapping[str, Any] | None:
     try:
         description = parse_json(text)
     except ValueError:
-        return None  # somebody's own id
+        return None  # an id of another tool
     description = description.get(_KEY) if isinstance(description, dict) else None
     return description if isinstance(description, dict) else None

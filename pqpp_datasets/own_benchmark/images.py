@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import datasets
 
 SUBSET = "images"
-# In JSON: an address, a chain of them, and a path that leads out of a folder.
+# Matches, in JSON, URLs, chained URLs and paths that lead out of a folder.
 _OUTSIDE_FOLDER = re.compile(r'://|::|"[/~]|(["/]|\\\\)\.\.(["/]|\\\\)')
 _URL = re.compile(r"^https?://(?:[^?#]*/)?([^?#]*).*", re.DOTALL)
 _IN_ARCHIVE = re.compile("(zip|tar)://.*?::")
@@ -168,7 +168,7 @@ def refuse_outside_images(rows: Any, folder: Path) -> None:
     splits = rows.values() if isinstance(rows, dict) else [rows]
     tables = [split.data for split in splits if hasattr(split, "data")]
     arrays = [chunk for table in tables for column in table.columns for chunk in column.chunks]
-    for array in arrays:  # grows
+    for array in arrays:  # nested arrays are appended below
         if pa.types.is_struct(array.type) and {"bytes", "path"} <= {it.name for it in array.type}:
             fields = array.filter(pc.is_null(pc.struct_field(array, "bytes")))
             for path in filter(None, pc.struct_field(fields, "path").unique().to_pylist()):

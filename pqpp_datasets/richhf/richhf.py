@@ -207,7 +207,7 @@ def _read_rows(path: Path, uid_array: pa.Array) -> Iterator[tuple[str, str, byte
         if missing := {"caption", *_UIDS}.difference(file.schema_arrow.names):
             raise BenchmarkError(f"{path}: missing column {min(missing)!r}; use Pick-a-Pic v1")
         for group in range(file.num_row_groups):
-            # Images are nearly all of the bytes, so only those with these uids are read.
+            # Images are most of the data, so only the requested ones are read.
             table = file.read_row_group(group, columns=["caption", *_UIDS])
             for uid_name, image_name in zip(_UIDS, _IMAGES, strict=True):
                 rows = pc.indices_nonzero(pc.is_in(table[uid_name], uid_array))

@@ -37,7 +37,7 @@ _MIN_SCALE_VOTES = 10
 _FALSE_FLAG_RATE = 0.01  # probability of a wrong flag for one side, over all voters
 
 _MAX_CELLS = 2_000_000
-"""Number of groups of prompts for standard errors, times the number of annotators."""
+"""Maximum number of groups of prompts for standard errors, times the number of annotators."""
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ def compare_annotators(
     shared = np.bincount(overlap.annotator, minlength=annotators)
     is_known = np.isfinite(agreement) & (shared >= _MIN_SHARED)
     median = float(np.median(agreement[is_known])) if is_known.any() else np.nan
-    # Always the same label, although most others gave another one, is decided with few votes.
+    # Few votes suffice if the label is always the same and most others gave another one.
     cell = pd.factorize(overlap.item * len(values) + code)[0]
     disagreements = overlap.sum_votes((np.bincount(cell)[cell] - 1) / overlap.others < 0.5)
     is_constant = (share >= _CONSTANT_SHARE) & (disagreements >= _MIN_SHARED)
@@ -324,7 +324,7 @@ def _explain_low_agreement(
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     """Return the annotators whose votes seem to be on another scale, with the reasons."""
-    # An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
+    # Their 90% quantile is below the median of the others' 10% quantiles, or vice versa.
     # Annotators with fewer than ten votes are ignored.
     votes = pd.Series(value).groupby(annotator)
     ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _MIN_SCALE_VOTES]

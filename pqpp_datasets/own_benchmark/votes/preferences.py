@@ -192,23 +192,23 @@ def _read_choices(
     }
     rows = rows.assign(value=np.where(turned, -value, value), swapped=turned, **pair)
     if "left" in rows:
-        left_sides = rows["left"].astype(object).map(lambda text: _CHOICES.get(fold_label(text), 0))
-        turned = turned ^ (left_sides < 0).to_numpy()
+        left = rows["left"].astype(object).map(lambda text: _CHOICES.get(fold_label(text), 0))
+        turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
         keys = [NUMBER, *pair, "annotator"]
         rows = merge_repeats(table, rows, keys, "this choice", options.repeats)
     table.raise_faults()
-    prompt, first_sides, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
+    prompt, pair_value, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
     item = index_rows(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
-    value = np.where(rows["swapped"], -first_sides, first_sides)
+    value = np.where(rows["swapped"], -pair_value, pair_value)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
         table.notes.append("no annotators: agreement cannot be checked")
         return rows, item, None
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
-    agreements = compare_voters(annotator, item, prompt, first_sides, turned, voters)
+    agreements = compare_voters(annotator, item, prompt, pair_value, turned, voters)
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():

@@ -12,7 +12,7 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 
 _MAX_SHARED = 0.1
-"""Maximum share of image names with several prompts or models to be errors."""
+"""Maximum share of image names with several prompts or models that are reported."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def _list_annotator_notes(table: LongTable, rows: Any, options: BuildOptions) ->
         column = shlex.quote(f"annotator={table.column_names.get('annotator', 'COLUMN')}")
         return [f"no annotators: {reason} (`columns` {column} names them)"]
     if options.annotators:
-        # Without names, as the report prints this note.
+        # No names, because the report prints this note.
         return [f"annotators: {len(options.annotators)} columns, each counted as one person"]
     if rows["annotator"].nunique() == 1:
         return ["one annotator only: agreement with others cannot be checked"]
