@@ -98,9 +98,9 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # for videos and include motion and camera.
 #
 # Properties of the published data: 17 prompts have no video of Gen-2; four texts occur twice with
-# different ratings; "Five dogs on the street.", "A fish eating a pelican." and "A panda making latte
-# art." are also prompts of DrawBench. The prompts 47, 195, 197 and 225 are also in studies on which
-# predictors are evaluated: exclude these prompts from training.
+# different ratings; "Five dogs on the street.", "A fish eating a pelican." and "A panda making
+# latte art." are also prompts of DrawBench. The prompts 47, 195, 197 and 225 are also in studies on
+# which predictors are evaluated: exclude these prompts from training.
 
 _T2V_FILE = "datasets/t2vscore_alignment_score.json"
 _T2V_SCHEMA = pa.schema(

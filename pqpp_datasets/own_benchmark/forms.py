@@ -374,7 +374,7 @@ def _refuse_missing(
     for tool, signatures in WORDS["tools"].items():
         if options.from_format is None and any({*needed} <= {*names} for needed in signatures):
             remedy = f"set `from_format` {tool}"
-    problem = f"missing column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
+    problem = f"missing {'columns' if missing[1:] else 'column'} {', '.join(map(repr, missing))}"
     available = f"(columns: {', '.join(names)[:200] or 'none'})"
     table.faults.insert(0, f"{table.name}: {problem} {available}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):

@@ -30,7 +30,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators, select_counted_votes
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import make_parser
-from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.long_table import PROMPT, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import VoteReliability, measure_reliability
@@ -231,24 +231,23 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     """
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 
-    report_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
+    report_repeats(run, run.rows[[PROMPT, "model", "image"]], "this result")
     annotators = ["annotator"] if "annotator" in vote.rows else []
-    report_repeats(vote, vote.rows[[NUMBER, "image", *annotators]], "this vote")
+    report_repeats(vote, vote.rows[[PROMPT, "image", *annotators]], "this vote")
     positive = vote.parse_values("label", *make_parser(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])
     size, codes = len(images.categories), images.codes.astype(np.int64)
-    run_query, vote_query = run.rows[NUMBER].to_numpy(), vote.rows[NUMBER].to_numpy()
+    run_query, vote_query = run.rows[PROMPT].to_numpy(), vote.rows[PROMPT].to_numpy()
     run_key = run_query * size + codes[: len(run_query)]
     vote_key = vote_query * size + codes[len(run_query) :]
     pairs, counts = np.unique(vote_key[positive], return_counts=True)
     pairs = pairs[counts >= options.min_relevant_votes]
     is_judged = np.isin(run_query, vote_query)
     models = run.rows["model"].cat
-    precision, ranks = (
-        {model: np.full(prompts, np.nan) for model in models.categories} for _ in range(2)
-    )
+    precision = {model: np.full(prompts, np.nan) for model in models.categories}
+    ranks = {model: np.full(prompts, np.nan) for model in models.categories}
     columns = {"query": run_query, "score": run.rows["score"], "relevant": np.isin(run_key, pairs)}
     results = pd.DataFrame(columns)
     for number, model in enumerate(models.categories):

@@ -13,7 +13,7 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.table_formats import ROW, locate_row
 
-FILE, COLUMN, NUMBER = "the file", "the column", "the number of the prompt"
+FILE, COLUMN, PROMPT = "the file", "the column", "the number of the prompt"
 """Columns that are not roles; neither are `ROW`, `KEY` and `PLACE`."""
 _MAX_LOCATIONS = 9
 _MAX_FAULTS = 10
@@ -26,7 +26,7 @@ class LongTable:
     Attributes:
         rows: A `pandas.DataFrame` with one column per role. Texts are categories in order of
             appearance; empty cells are "". `FILE` and `ROW` (number) locate a row; `COLUMN` is the
-            column of a vote if the file has several columns of votes; `NUMBER` is the prompt's
+            column of a vote if the file has several columns of votes; `PROMPT` is the prompt's
             index, after `number_prompts`.
         name: Paths of all files.
         column_names: Column names in the files, by role.

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.long_table import PROMPT, LongTable
 from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.prompt_text import fold_text, normalise
@@ -63,7 +63,7 @@ def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: i
 
 
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
-    """Number the prompts of all tables, and add the column `NUMBER` to each.
+    """Number the prompts of all tables, and add the column `PROMPT` to each.
 
     Texts that are equal after `fold_text` are one prompt, spelled like the first of them in sort
     order; a note says how many were merged. A row without text is identified by its id. A row
@@ -83,7 +83,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         >>> rows = {"prompt": ["A cat.", "A cat."], "source": ["", "coco"]}
         >>> table = LongTable(pd.DataFrame(rows, dtype="category"), "votes.csv")
         >>> prompts = number_prompts([table])
-        >>> table.rows[NUMBER].tolist(), prompts["source"].tolist()
+        >>> table.rows[PROMPT].tolist(), prompts["source"].tolist()
         ([0, 0], ['coco'])
     """
     groups, firsts = [], []
@@ -111,7 +111,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         rows[role] = earlier.fillna("")
     rows["source"] = keys["source"]
     for index, table in enumerate(tables):
-        table.rows[NUMBER] = number[rows["table"] == index].to_numpy()[groups[index]]
+        table.rows[PROMPT] = number[rows["table"] == index].to_numpy()[groups[index]]
     texts = rows["prompt"].groupby(number)
     if merged := int((texts.nunique() > 1).sum()):
         reason = "that differ only in capitals, blanks, composed or invisible characters"

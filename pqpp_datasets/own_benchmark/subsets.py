@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Outcome
-from pqpp_datasets.own_benchmark.long_table import NUMBER, make_column
+from pqpp_datasets.own_benchmark.long_table import PROMPT, make_column
 from pqpp_files.foreign.images import read_header
 from pqpp_files.paths import join_inside
 
@@ -52,7 +52,7 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
         return None
     first_shares, counts = (choices["value"] + 1) / 2, choices["counts"].astype(np.int64)
     rows = pd.concat(
-        pd.DataFrame({"prompt": choices[NUMBER], "model": choices[f"model_{side}"]}).assign(
+        pd.DataFrame({"prompt": choices[PROMPT], "model": choices[f"model_{side}"]}).assign(
             image=choices[f"image_{side}"], won=shares * counts, votes=counts
         )
         for side, shares in (("a", first_shares), ("b", 1 - first_shares))
@@ -139,7 +139,7 @@ def split_preferences(built: Outcome, names: Sequence[Any]) -> Splits:
     """
     assert built.preferences is not None
     choices = built.preferences.choices
-    prompt, sides = choices[NUMBER].to_numpy(), ("model_a", "model_b", "image_a", "image_b")
+    prompt, sides = choices[PROMPT].to_numpy(), ("model_a", "model_b", "image_a", "image_b")
     columns: dict[str, Any] = {"prompt": prompt}
     columns |= {side: choices[side].array for side in sides if side in choices}
     columns["annotator"], order = pa.nulls(len(choices), pa.int64()), prompt

@@ -17,7 +17,7 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import parse_number
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, make_column
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, PROMPT, LongTable, make_column
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compare_voters
 from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
@@ -52,7 +52,7 @@ class Preferences:
             prompt has no comparison of the model.
         rows: Number of counted preferences.
         ties: Number of ties among them.
-        choices: A `pandas.DataFrame` with one row per preference: `NUMBER` (the prompt), `model_a`,
+        choices: A `pandas.DataFrame` with one row per preference: `PROMPT` (the prompt), `model_a`,
             `model_b`, `value` (1 for the first, -1 for the second, 0 for a tie), `counts` (whether
             it is counted) and, if known, `image_a`, `image_b`, `annotator` and `seconds`.
         agreements: Each annotator's agreement with others; None without annotators.
@@ -145,7 +145,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         raise BenchmarkError(f"{table.name}: no finite strengths ({reason}); {remedy}") from None
     comparisons = (wins + wins.T).sum(axis=1)
     size = prompts * len(models)
-    cells = [counted[NUMBER].to_numpy() * len(models) + side for side in (low, high)]
+    cells = [counted[PROMPT].to_numpy() * len(models) + side for side in (low, high)]
     with np.errstate(invalid="ignore"):
         wins_by_cell = np.bincount(cells[0], won, size) + np.bincount(cells[1], 1 - won, size)
         shares = wins_by_cell / np.bincount(np.concatenate(cells), minlength=size)
@@ -160,7 +160,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         notes=(*table.notes, "choices: a tie counts as half a win for each model"),
         choices=choices,
         agreements=agreements,
-        alpha=compute_alpha(counted[NUMBER].to_numpy(), item[choices["counts"]], value, "ordinal"),
+        alpha=compute_alpha(counted[PROMPT].to_numpy(), item[choices["counts"]], value, "ordinal"),
     )
 
 
@@ -196,10 +196,10 @@ def _read_choices(
         turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
-        keys = [NUMBER, *pair, "annotator"]
+        keys = [PROMPT, *pair, "annotator"]
         rows = merge_repeats(table, rows, keys, "this choice", options.repeats)
     table.raise_faults()
-    prompt, pair_value, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
+    prompt, pair_value, turned = (rows[n].to_numpy() for n in (PROMPT, "value", "turned"))
     item = index_rows(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     value = np.where(rows["swapped"], -pair_value, pair_value)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)

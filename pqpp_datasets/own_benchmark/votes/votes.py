@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.long_table import PROMPT, LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import Scale
+from pqpp_files.names import pluralize
 
 _MAX_SHARED = 0.1
 """Maximum share of image names with several prompts or models that are reported."""
@@ -90,7 +91,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     rows = table.rows.assign(value=value).dropna(subset="value")
     has_annotators = "annotator" in rows
     if has_annotators:
-        keys = [NUMBER, "model", "image", "annotator"]
+        keys = [PROMPT, "model", "image", "annotator"]
         rows = merge_repeats(table, rows, keys, "this judgment", options.repeats)
         annotator, control = rows["annotator"], rows["control"]
         inconsistent = np.intersect1d(annotator[control].cat.codes, annotator[~control].cat.codes)
@@ -104,11 +105,11 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
     names = {role: rows[role].cat.categories.tolist() for role in roles}
     columns = {name: rows[name].to_numpy() for name in rows if name not in roles}
-    item = index_rows(columns[NUMBER], codes["model"], codes["image"])
+    item = index_rows(columns[PROMPT], codes["model"], codes["image"])
     if not has_annotators:
         codes["annotator"] = rows.groupby(item).cumcount().to_numpy(np.int32)
     return Votes(
-        prompt=columns[NUMBER],
+        prompt=columns[PROMPT],
         model=codes["model"],
         image=codes["image"],
         annotator=codes["annotator"],
@@ -130,7 +131,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 
 def _report_shared_images(table: LongTable, rows: Any) -> None:
     """Add a note if a few images have several prompts or models; if many have, it is intended."""
-    for role, codes in (("prompt", rows[NUMBER]), ("model", rows["model"].cat.codes)):
+    for role, codes in (("prompt", rows[PROMPT]), ("model", rows["model"].cat.codes)):
         number = codes.groupby(rows["image"], observed=True).nunique()
         names = number.index[number > 1]
         if 0 < len(names) <= _MAX_SHARED * len(number):
@@ -169,7 +170,7 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], row_name: str, r
     Args:
         table: The table, for notes and error lines.
         rows: Rows with a vote in `value`.
-        keys: Columns that identify a vote, `NUMBER` first.
+        keys: Columns that identify a vote, `PROMPT` first.
         row_name: A name for a row in errors, such as "this judgment".
         repeats: `BuildOptions.repeats`.
     """
@@ -181,7 +182,7 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], row_name: str, r
         return rows
     counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
     which = "of one annotator on the same image or pair"
-    table.notes.append(f"{repeated} repeated vote{'s' * (repeated > 1)} {which}: {counts}")
+    table.notes.append(f"{pluralize(repeated, 'repeated vote')} {which}: {counts}")
     if repeats == "mean":
         group = rows.groupby(keys, observed=True).ngroup().to_numpy()
         means = np.bincount(group, rows["value"]) / np.bincount(group)
