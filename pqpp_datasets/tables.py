@@ -77,9 +77,9 @@ class Column:
         return number
 
 
-def file_error(where: object, problem: object) -> BenchmarkError:
+def file_error(location: object, problem: object) -> BenchmarkError:
     """Return an error about a published file, with the remedy for such files."""
-    return BenchmarkError(f"{where}: {problem}; {REMEDY}")
+    return BenchmarkError(f"{location}: {problem}; {REMEDY}")
 
 
 @contextlib.contextmanager
@@ -192,10 +192,10 @@ def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> Non
         BenchmarkError: The content does not match the schema.
     """
     if (error := next(_get_validator(form).iter_errors(value), None)) is not None:
-        where = "".join(f", {part!s:.40}" for part in error.absolute_path)
+        location = "".join(f", {part!s:.40}" for part in error.absolute_path)
         expected = error.schema["description"]
         got = f"got {error.instance!r:.60}"
-        raise BenchmarkError(f"{name}{where}: expected {expected}, {got}; {remedy}")
+        raise BenchmarkError(f"{name}{location}: expected {expected}, {got}; {remedy}")
 
 
 @functools.cache

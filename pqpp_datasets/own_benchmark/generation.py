@@ -254,7 +254,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
         rows = results[(models.codes == number).to_numpy() & is_judged]
         if len(rows):
             rank = rows.groupby("query").cumcount()
-            table = rows.assign(place=rank).pivot(index="query", columns="place")
+            table = rows.assign(position=rank).pivot(index="query", columns="position")
             # Missing results rank last and are irrelevant.
             ranked = table["score"].fillna(rows["score"].min() - 1).to_numpy()
             relevance = (table["relevant"] == 1).to_numpy(np.int8)

@@ -36,19 +36,19 @@ def read_records(path: Path) -> Iterator[tuple[str, bytes]]:
             raise BenchmarkError(f"{path} is a Git LFS pointer; run `git lfs pull`")
         number = offset = 0
         while offset < len(view):
-            where = f"{path}, record {number} at offset {offset}"
+            location = f"{path}, record {number} at offset {offset}"
             if offset + _HEADER.size > len(view):
-                raise file_error(where, f"the file is truncated at {len(view)} bytes")
+                raise file_error(location, f"the file is truncated at {len(view)} bytes")
             length, checksum = _HEADER.unpack_from(view, offset)
             if _compute_masked_crc(view[offset : offset + 8]) != checksum:
-                raise file_error(where, "the length does not match its checksum")
+                raise file_error(location, "the length does not match its checksum")
             end = offset + _HEADER.size + length + _CHECKSUM.size
             if end > len(view):
-                raise file_error(where, f"the file is truncated at {len(view)} bytes")
+                raise file_error(location, f"the file is truncated at {len(view)} bytes")
             data = view[offset + _HEADER.size : end - _CHECKSUM.size]
             if _compute_masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
-                raise file_error(where, "the data do not match their checksum")
-            yield where, data
+                raise file_error(location, "the data do not match their checksum")
+            yield location, data
             number, offset = number + 1, end
 
 

@@ -124,11 +124,11 @@ def _make_syntax_error(
 ) -> BenchmarkError:
     assert position is not None
     *lines_before, line_start = text[:position].split("\n")
-    where = f"{source} {line + len(lines_before)}, column {len(line_start) + 1}"
+    location = f"{source} {line + len(lines_before)}, column {len(line_start) + 1}"
     got = repr(text[position : position + 12]) if position < len(text) else "the end"
     terminals = {rule.name: rule.pattern.value for rule in _get_parser().terminals} | _TERMINALS
     names = sorted(terminals[name] for name in allowed if name != "BLANK")
-    return BenchmarkError(f"{where}: got {got}, expected {' or '.join(names)}")
+    return BenchmarkError(f"{location}: got {got}, expected {' or '.join(names)}")
 
 
 def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -171,18 +171,18 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
     questionnaires: dict[int, dict] = {}
     for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), 1):
-        where = f"{path}, line {number}"
+        location = f"{path}, line {number}"
         entry = parse_published_json(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
-            raise file_error(where, "expected an object with prompt_index and questionnaire")
+            raise file_error(location, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
             allowed = f"expected an unused index from 0 to {prompts - 1}"
-            raise file_error(where, f"prompt_index is {index!r}, {allowed}")
+            raise file_error(location, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flatten_questions(entry["questionnaire"])
         except BenchmarkError as error:
-            raise BenchmarkError(f"{where}: {error}") from None
+            raise BenchmarkError(f"{location}: {error}") from None
     return questionnaires
 
 
@@ -207,9 +207,9 @@ def validate_questionnaire(questionnaire: Any) -> None:
     from jsonschema.exceptions import best_match
 
     if (error := best_match(_get_validator().iter_errors(questionnaire))) is not None:
-        where = "".join(f"[{part!r}]" for part in error.absolute_path)
+        location = "".join(f"[{part!r}]" for part in error.absolute_path)
         reason = " ".join(error.message.split())[:200]
-        raise BenchmarkError(f"questionnaire{where}: {reason}; see questionnaire.schema.json")
+        raise BenchmarkError(f"questionnaire{location}: {reason}; see questionnaire.schema.json")
     _require_sum("level_weight of L1 to L4", [questionnaire[n]["level_weight"] for n in LEVELS])
     for name in LEVELS:
         pairs = questionnaire[name]["questions"]
