@@ -316,10 +316,10 @@ def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
     return FormAnswers(rows, questions, notes)
 
 
-def _read_worker_answers(cells: dict[str, Any], where: str) -> dict[str, Any]:
+def _read_worker_answers(cells: dict[str, Any], location: str) -> dict[str, Any]:
     if "taskAnswers" in cells:
         text = cells.pop("taskAnswers")
-        forms = parse_json(text, f"{where}: Answer.taskAnswers", BenchmarkError)
+        forms = parse_json(text, f"{location}: Answer.taskAnswers", BenchmarkError)
         cells |= forms[0] if isinstance(forms, list) and forms else forms or {}
     answers: dict[str, Any] = {}
     for name, value in cells.items():

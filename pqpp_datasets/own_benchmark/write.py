@@ -196,12 +196,12 @@ def _describe_reliability(built: Outcome, extras: WriteOptions) -> Iterator[str]
     use = "do not count" if built.options.exclude else "count"
     for names, flagged in built.flagged_annotators:
         display_names = dict(zip(names, extras.get_display_names(names), strict=True))
-        listed = []
+        descriptions = []
         for name, reason in flagged[:20]:
             remark = " (perhaps with a reversed scale)" if reason.endswith("reversed") else ""
-            listed.append(f"{display_names[name]}{remark}")
-        listed += ["..."] if len(flagged) > 20 else []
-        details = f": {', '.join(listed)}; their votes {use}" if flagged else ""
+            descriptions.append(f"{display_names[name]}{remark}")
+        descriptions += ["..."] if len(flagged) > 20 else []
+        details = f": {', '.join(descriptions)}; their votes {use}" if flagged else ""
         if names:
             verb = "is" if len(flagged) == 1 else "are"
             yield f"{len(flagged)} of {pluralize(len(names), 'annotator')} {verb} flagged{details}"

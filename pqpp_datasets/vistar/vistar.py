@@ -219,10 +219,10 @@ def validate_questionnaire(questionnaire: Any) -> None:
             raise BenchmarkError(f"questionnaire[{name!r}]: duplicate node {node!r:.60}")
 
 
-def _require_sum(what: str, weights: list[float]) -> None:
+def _require_sum(name: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
-        raise BenchmarkError(f"questionnaire: {what} must sum to 1; got {total:.9g}")
+        raise BenchmarkError(f"questionnaire: {name} must sum to 1; got {total:.9g}")
 
 
 @functools.cache

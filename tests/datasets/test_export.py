@@ -62,8 +62,8 @@ def test_card_describes_the_files(export_result):
     assert metadata["license"] and metadata["pretty_name"]
     assert metadata["size_categories"] == ["n<1K"] and metadata["task_categories"]
     assert metadata["annotations_creators"]
-    listed = [(c["config_name"], f["split"]) for c in metadata["configs"] for f in c["data_files"]]
-    assert listed == list(rows)
+    splits = [(c["config_name"], f["split"]) for c in metadata["configs"] for f in c["data_files"]]
+    assert splits == list(rows)
     for config, split in rows:
         assert f"| `{config}` | {BENCHMARKS[config].version} | `{split}` | " in text
         for column in BENCHMARKS[config].features({}):
@@ -77,8 +77,8 @@ def test_failed_export_keeps_the_older_one(tmp_path):
     data = write_conqa(tmp_path / "data")
     export(["conqa"], tmp_path / "out", str(data))
     (data / "mturk.json").write_text("{")
-    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    contents = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
     with pytest.raises(BenchmarkError):
         export(["conqa"], tmp_path / "out", str(data), overwrite=True)
-    assert before == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert contents == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "data", "out"]

@@ -233,11 +233,11 @@ def test_retrieval_scores_match_published_v1_1(real_data):
     published = published_rows(real_data, "retrieval_val.csv")
     assert len(published) == 19
     for row in published:
-        found = by_id[f"mscoco-{int(row['caption_id'])}"]
-        assert found["mean_p10"] == pytest.approx(row["average_precision_at_10"], abs=1e-11)
-        assert found["mean_rr"] == pytest.approx(row["average_reciprocal_rank"], abs=1e-11)
-        assert found["clip_p10"] == pytest.approx(row["clip_precision_at_10"], abs=1e-11)
-        assert found["clip_rr"] == pytest.approx(row["clip_reciprocal_rank"], abs=1e-11)
+        loaded = by_id[f"mscoco-{int(row['caption_id'])}"]
+        assert loaded["mean_p10"] == pytest.approx(row["average_precision_at_10"], abs=1e-11)
+        assert loaded["mean_rr"] == pytest.approx(row["average_reciprocal_rank"], abs=1e-11)
+        assert loaded["clip_p10"] == pytest.approx(row["clip_precision_at_10"], abs=1e-11)
+        assert loaded["clip_rr"] == pytest.approx(row["clip_reciprocal_rank"], abs=1e-11)
 
 
 @pytest.mark.realdata

@@ -45,10 +45,10 @@ def compute_standard_errors(wins, strength):
         design[row, i], design[row, j] = 1, -1
     probability = stats.logistic.cdf(design @ strength)
     counts = np.array([wins[i, j] + wins[j, i] for i, j in pairs])
-    free = design[:, :-1]
+    free_columns = design[:, :-1]
     covariance = np.zeros((size, size))
     weights = counts * probability * (1 - probability)
-    covariance[:-1, :-1] = np.linalg.inv((free.T * weights) @ free)
+    covariance[:-1, :-1] = np.linalg.inv((free_columns.T * weights) @ free_columns)
     centre = np.eye(size) - 1 / size
     return np.sqrt(np.diagonal(centre @ covariance @ centre.T))
 
@@ -161,13 +161,13 @@ def simulate_votes(seed=0, prompts=60, people=5, bias=None, random_sides=True):
         better = rng.random() < 0.6  # usually the first model's image
         for who in range(people + (bias is not None)):
             swapped = random_sides and rng.random() < 0.5
-            left = better if rng.random() < 0.85 else not better
-            left = left != swapped
+            chooses_left = better if rng.random() < 0.85 else not better
+            chooses_left = chooses_left != swapped
             if who == people:
-                left = {"left": True, "right": False, "random": rng.random() < 0.5}[bias]
+                chooses_left = {"left": True, "right": False, "random": rng.random() < 0.5}[bias]
             tie = who < people and rng.random() < 0.1
             a, b = ("n", "m") if swapped else ("m", "n")
-            word = "tie" if tie else "a" if left else "b"
+            word = "tie" if tie else "a" if chooses_left else "b"
             lines.append(f"P{n},{a},{b},{n}_{a}.png,{n}_{b}.png,who{who},{word},{n % 7}")
     return lines
 
@@ -199,21 +199,21 @@ def test_agreement_on_pairs_matches_scikit_learn(tmp_path):
     for line in lines:
         _, a, _, _, _, who, word, _ = line.split(",")
         choices[who].append(choice[word] * (1 if a == "m" else -1))
-    facts = built.preferences.agreements
+    agreements = built.preferences.agreements
     kappa = cohen_kappa_score(choices["who0"], choices["who1"], weights="quadratic")
-    assert facts.agreement == pytest.approx([kappa, kappa], abs=1e-9)
+    assert agreements.agreement == pytest.approx([kappa, kappa], abs=1e-9)
     ties = [np.mean(np.array(own_choices) == 0) for own_choices in choices.values()]
-    assert facts.ties == pytest.approx(ties)
+    assert agreements.ties == pytest.approx(ties)
     firsts = [line.split(",")[6] for line in lines if ",who0," in line]
-    assert facts.first[0] == firsts.count("a") / (firsts.count("a") + firsts.count("b"))
+    assert agreements.first[0] == firsts.count("a") / (firsts.count("a") + firsts.count("b"))
 
 
 def test_excludes_flagged_voters_but_stores_their_votes(tmp_path, capsys):
     from pqpp_cli.main import main
 
     path = write(tmp_path / "v.csv", *simulate_votes(1, 100, bias="left"), header=IMAGE_HEADER)
-    words = ["build", "--preferences", str(path), "--output", str(tmp_path / "b")]
-    assert main([*words, "--exclude", "flagged"]) == 0
+    command = ["build", "--preferences", str(path), "--output", str(tmp_path / "b")]
+    assert main([*command, "--exclude", "flagged"]) == 0
     output = capsys.readouterr().out
     assert re.search(r"flagged: who5 \(annotator \d+ .* chose the first image in 100% of", output)
     assert "annotators flagged; left out" in output

@@ -79,8 +79,8 @@ def test_error_names_record_and_offset(tmp_path, name):
 
 def test_warns_of_a_file_cut_between_records(tmp_path, caplog):
     path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
-    *_, (where, _) = read_records(path)
-    path.write_bytes(path.read_bytes()[: int(where.rpartition(" ")[2])])
+    *_, (location, _) = read_records(path)
+    path.write_bytes(path.read_bytes()[: int(location.rpartition(" ")[2])])
     assert len(load(tmp_path, split="train")) == 3
     assert "train.tfrecord is not the published file" in caplog.text
 

@@ -125,9 +125,9 @@ def test_each_file_is_one_annotator(tmp_path):
     assert built.generation.table.annotator_names == ["ann", "bob", "cy"]
     assert_scores(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
     # Two halves of a study are not two annotators.
-    for place, part in enumerate((ROWS[:60], ROWS[60:])):
+    for number, part in enumerate((ROWS[:60], ROWS[60:])):
         part = part.drop_duplicates("prompt").rename(columns={"quality": "label"})
-        part.drop(columns="annotator").to_csv(tmp_path / f"{place}.csv", index=False)
+        part.drop(columns="annotator").to_csv(tmp_path / f"{number}.csv", index=False)
     parts = build([tmp_path / "0.csv", tmp_path / "1.csv"], scale="likert5")
     assert not parts.generation.table.has_annotators
 

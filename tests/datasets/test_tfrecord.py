@@ -49,11 +49,11 @@ def test_rejects_a_flipped_bit(path, offset):
         list(read_records(path))
 
 
-@pytest.mark.parametrize(("kept", "record"), [(5, 0), (18, 0), (25, 1), (5000, 2), (5068, 3)])
-def test_rejects_truncated_files(path, kept, record):
-    path.write_bytes(path.read_bytes()[:kept])
+@pytest.mark.parametrize(("size", "record"), [(5, 0), (18, 0), (25, 1), (5000, 2), (5068, 3)])
+def test_rejects_truncated_files(path, size, record):
+    path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(
-        BenchmarkError, match=rf"record {record} at offset .*truncated at {kept} bytes"
+        BenchmarkError, match=rf"record {record} at offset .*truncated at {size} bytes"
     ):
         list(read_records(path))
 

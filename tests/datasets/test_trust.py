@@ -243,8 +243,8 @@ def write_flawed_votes(path):
             answers = rng.integers(1, 6, 150)
         elif name == "constant":
             answers = np.full(150, 3)
-        about = f"sdxl,{name}"
-        lines += [f"Prompt {n // 3}.,{n}.png,{about},{vote},8" for n, vote in enumerate(answers)]
+        suffix = f"sdxl,{name}"
+        lines += [f"Prompt {n // 3}.,{n}.png,{suffix},{vote},8" for n, vote in enumerate(answers)]
     path.write_text("\n".join(lines) + "\n")
     return path
 

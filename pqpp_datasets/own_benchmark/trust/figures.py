@@ -309,10 +309,10 @@ def estimate_variances(
         counts = np.bincount(codes)
         remaining = counts[code] - np.bincount(cell)
 
-        def sum_squares(whole, rest, n=counts, code=code, fold=fold_of_cell, n_rest=remaining):
+        def sum_squares(total, rest, n=counts, code=code, fold=fold_of_cell, n_rest=remaining):
             means = np.divide(rest, n_rest, where=n_rest > 0, out=np.zeros(len(n_rest)))
-            change = np.bincount(fold, means - (whole / n)[code], groups)
-            return np.sum(whole / n) + np.append(0.0, change)
+            change = np.bincount(fold, means - (total / n)[code], groups)
+            return np.sum(total / n) + np.append(0.0, change)
 
         total = np.bincount(codes, value)
         squares[row] = sum_squares(total**2, (total[code] - np.bincount(cell, value)) ** 2)
@@ -327,8 +327,8 @@ def estimate_variances(
             count = np.bincount(pair)
             whole = np.bincount(code_of_pair, count * count)
             rest = count[pair_of_part] - np.bincount(part)
-            lost = np.bincount(cell_of_part, count[pair_of_part] ** 2 - rest * rest)
-            expected[row, :, column] = sum_squares(whole, whole[code] - lost)
+            removed = np.bincount(cell_of_part, count[pair_of_part] ** 2 - rest * rest)
+            expected[row, :, column] = sum_squares(whole, whole[code] - removed)
     expected[-1] = len(value) - np.append(0, np.bincount(fold))[:, None]
     squares[-1] = value @ value - np.append(0, np.bincount(fold, value * value))
     inverse = np.linalg.pinv(np.moveaxis(expected[1:] - expected[0], 0, 1), rcond=1e-12)

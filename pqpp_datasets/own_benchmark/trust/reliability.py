@@ -50,8 +50,8 @@ class VoteReliability:
         if not self.unflagged:
             return summary
         unflagged = self.unflagged.summary
-        without = pluralize(self.flagged, "flagged annotator")
-        return f"{summary}. Without {without}: {unflagged[0].lower()}{unflagged[1:]}"
+        noun = pluralize(self.flagged, "flagged annotator")
+        return f"{summary}. Without {noun}: {unflagged[0].lower()}{unflagged[1:]}"
 
     def _summarise(self) -> str:
         """Return the reliability in a sentence, problems first."""

@@ -83,7 +83,7 @@ class Preferences:
     def flagged_voters(self) -> list[tuple[str, str]]:
         """Names of the flagged annotators, with reasons."""
         reasons = self.agreements.reasons if self.agreements else []
-        return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
+        return [(name, reason) for name, reason in zip(self.voters, reasons, strict=True) if reason]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
         """Return (model, strength, low, high, comparisons, share of wins), best model first."""
@@ -192,8 +192,8 @@ def _read_choices(
     }
     rows = rows.assign(value=np.where(turned, -value, value), swapped=turned, **pair)
     if "left" in rows:
-        left = rows["left"].astype(object).map(lambda text: _CHOICES.get(fold_label(text), 0))
-        turned = turned ^ (left < 0).to_numpy()
+        left_side = rows["left"].astype(object).map(lambda text: _CHOICES.get(fold_label(text), 0))
+        turned = turned ^ (left_side < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
         keys = [PROMPT, *pair, "annotator"]

@@ -191,8 +191,8 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
         texts = table.rows["label"].cat.remove_unused_categories().cat.categories
         labels = [text for text in texts if fold_label(text) not in {"", *missing}]
         scale = _guess_scale(table, labels)
-        shown = ", ".join(sorted({label.strip() for label in labels})[:8])
-        note = f"labels: inferred {scale.name}, the only scale with {shown}; `scale` overrides it"
+        sample = ", ".join(sorted({label.strip() for label in labels})[:8])
+        note = f"labels: inferred {scale.name}, the only scale with {sample}; `scale` overrides it"
     if options.has_scores:  # scores can be any number in the range
         scale = replace(scale, numbers="any", words={})
     table.notes.insert(0, note)

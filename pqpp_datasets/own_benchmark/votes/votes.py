@@ -135,8 +135,8 @@ def _report_shared_images(table: LongTable, rows: Any) -> None:
         number = codes.groupby(rows["image"], observed=True).nunique()
         names = number.index[number > 1]
         if 0 < len(names) <= _MAX_SHARED * len(number):
-            of_image = codes[rows["image"] == names[0]]
-            pair = of_image.index[0], of_image.index[of_image != of_image.iloc[0]][0]
+            image_codes = codes[rows["image"] == names[0]]
+            pair = image_codes.index[0], image_codes.index[image_codes != image_codes.iloc[0]][0]
             cells = [f"{role} {table.rows[role].iloc[n]!r:.60} in {table.locate(n)}" for n in pair]
             note = f"images with several {role}s: {len(names)}, such as {names[0]!r}"
             table.notes.append(f"{note}: {' and '.join(cells)}; correct them if this is a slip")
@@ -181,8 +181,8 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], row_name: str, r
     if not (repeated := int(rows.duplicated(keys).sum())):
         return rows
     counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
-    which = "of one annotator on the same image or pair"
-    table.notes.append(f"{pluralize(repeated, 'repeated vote')} {which}: {counts}")
+    kind = "of one annotator on the same image or pair"
+    table.notes.append(f"{pluralize(repeated, 'repeated vote')} {kind}: {counts}")
     if repeats == "mean":
         group = rows.groupby(keys, observed=True).ngroup().to_numpy()
         means = np.bincount(group, rows["value"]) / np.bincount(group)
