@@ -79,7 +79,7 @@ def check_selection(captions: int, count: int, seed: int = 0) -> None:
 
 
 def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the index of the point nearest to each centre, or a far point for an empty cluster."""
+    """Return the index of the point nearest to each centre; a distant one for an empty cluster."""
     index = require_faiss().IndexFlatL2(points.shape[1])
     index.add(centres)
     distance, cluster = (columns[:, 0] for columns in index.search(points, 1))

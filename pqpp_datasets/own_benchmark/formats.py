@@ -165,7 +165,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
-    """Pair each image with its judgment; for a single index, that is whether it is the image's."""
+    """Pair each image with its judgment; the index of an image becomes a flag for each image."""
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]

@@ -35,7 +35,7 @@ _NUMERIC_ROLES = ("seconds", "score")
 _RANK_NAMES = ("rank", "ranks", "ranking", "place", "position", "order")
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDE_SUFFIXES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
-"""Endings of the roles `model` and `image`, by kind of file."""
+"""Suffixes of the roles `model` and `image`, by kind of file."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
 """Kind of file that contains answers with a role."""
 

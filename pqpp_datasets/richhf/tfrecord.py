@@ -23,7 +23,7 @@ _MASK_DELTA = 0xA282EAD8
 
 
 def read_records(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the place, for errors, and the content of each record, with verified checksums.
+    """Yield the location, for errors, and the content of each record; verify checksums.
 
     Raises:
         BenchmarkError: The file is missing, empty, truncated or damaged.

@@ -183,32 +183,32 @@ def _read_choices(
     table.report_cells("model_b", invalid_rows, "the same as model_a; correct one of them")
     scale = _get_choice_scale(table, options)
     rows["choice"] = _replace_model_names(rows, scale)
-    turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
-    value = parse_labels(table, "choice", scale, options.blank)
+    swapped = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
+    value = parse_labels(table, "choice", scale, options.blank) * np.where(swapped, -1, 1)
     pair = {
-        f"{role} {index}": rows[sides[0]].where(~turned, rows[sides[1]])
+        f"{role} {index}": rows[sides[0]].where(~swapped, rows[sides[1]])
         for role in roles
         for index, sides in enumerate(itertools.permutations((f"{role}_a", f"{role}_b")))
     }
-    rows = rows.assign(value=np.where(turned, -value, value), swapped=turned, **pair)
+    rows = rows.assign(value=value, swapped=swapped, turned=swapped, **pair)
     if "left" in rows:
         left_side = rows["left"].astype(object).map(lambda text: _CHOICES.get(fold_label(text), 0))
-        turned = turned ^ (left_side < 0).to_numpy()
-    rows = rows.assign(turned=turned).dropna(subset="value")
+        rows["turned"] ^= left_side < 0
+    rows = rows.dropna(subset="value")
     if "annotator" in rows:
         keys = [PROMPT, *pair, "annotator"]
         rows = merge_repeats(table, rows, keys, "this choice", options.repeats)
     table.raise_faults()
-    prompt, pair_value, turned = (rows[n].to_numpy() for n in (PROMPT, "value", "turned"))
+    prompt, value, turned = (rows[name].to_numpy() for name in (PROMPT, "value", "turned"))
     item = index_rows(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
-    value = np.where(rows["swapped"], -pair_value, pair_value)
-    rows = rows.assign(value=value, counts=True).reset_index(drop=True)
+    choice_value = np.where(rows["swapped"], -value, value)
+    rows = rows.assign(value=choice_value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
         table.notes.append("no annotators: agreement cannot be checked")
         return rows, item, None
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
-    agreements = compare_voters(annotator, item, prompt, pair_value, turned, voters)
+    agreements = compare_voters(annotator, item, prompt, value, turned, voters)
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
