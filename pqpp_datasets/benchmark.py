@@ -44,10 +44,12 @@ def make_file_finder(
     """
 
     def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
-        every = [(p,) if isinstance(p, str) else p for p in patterns]
-        there = [[name for name in names if folder and (folder / name).exists()] for names in every]
-        names = ((*found, *all_names)[0] for found, all_names in zip(there, every, strict=True))
-        return tuple(name.format(split=split) for name in names)
+        paths = []
+        for pattern in patterns:
+            names = (pattern,) if isinstance(pattern, str) else pattern
+            existing = [name for name in names if folder and (folder / name).exists()]
+            paths.append((existing or names)[0].format(split=split))
+        return tuple(paths)
 
     return list_files
 
@@ -127,11 +129,11 @@ def load_entry(name: str, **code: Any) -> Benchmark:
         >>> load_entry("vistar", features=dict, read=dict).splits
         ('core', 'hard')
     """
-    facts = dict(_read_entries()[name])
-    facts = _read_entries().get(facts.pop("like", ""), {}) | facts
-    facts.setdefault("splits", [*facts.get("rows", ())])
-    entry = {key: as_tuple(value) for key, value in facts.items()}
-    return Benchmark(name=name, **entry, **code)
+    entry = dict(_read_entries()[name])
+    entry = _read_entries().get(entry.pop("like", ""), {}) | entry
+    entry.setdefault("splits", [*entry.get("rows", ())])
+    fields = {key: as_tuple(value) for key, value in entry.items()}
+    return Benchmark(name=name, **fields, **code)
 
 
 @functools.cache

@@ -14,13 +14,13 @@ OF_THE_PAPER = "pqpp-v1.0"
 
 def _collect_benchmarks() -> dict[str, Benchmark]:
     """Return the benchmarks of all modules that define `BENCHMARKS`, by name, PQPP's first."""
-    here, found = Path(__file__).parent, list[Benchmark]()
-    for path in sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem):
+    folder, benchmarks = Path(__file__).parent, list[Benchmark]()
+    for path in sorted((*folder.glob("*.py"), *folder.glob("*/*.py")), key=lambda path: path.stem):
         if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8"):
-            module_path = path.relative_to(here).with_suffix("")
-            found += importlib.import_module(".".join((__package__, *module_path.parts))).BENCHMARKS
-    found.sort(key=lambda benchmark: (benchmark.family != DEFAULT, benchmark.family))
-    return {benchmark.name: benchmark for benchmark in found}
+            module = ".".join((__package__, *path.relative_to(folder).with_suffix("").parts))
+            benchmarks += importlib.import_module(module).BENCHMARKS
+    benchmarks.sort(key=lambda benchmark: (benchmark.family != DEFAULT, benchmark.family))
+    return {benchmark.name: benchmark for benchmark in benchmarks}
 
 
 BENCHMARKS = _collect_benchmarks()
@@ -37,6 +37,6 @@ def get_benchmark(config: str) -> Benchmark:
         'pqpp'
     """
     if config not in BENCHMARKS:
-        known = ", ".join(BENCHMARKS)
-        raise BenchmarkError(f"configuration {config!r} not found; choose one of {known}")
+        names = ", ".join(BENCHMARKS)
+        raise BenchmarkError(f"configuration {config!r} not found; choose one of {names}")
     return BENCHMARKS[config]

@@ -40,18 +40,18 @@ class _Configuration(datasets.BuilderConfig):
         set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
             raise BenchmarkError(f"{self.name} does not accept data_dir=; remove data_dir=")
-        if untaken := [name for name in set_options if name not in self.benchmark.options]:
-            takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            hint = f"remove {untaken[0]}= (an option of {' and '.join(takers)})"
-            raise BenchmarkError(f"{self.name} does not accept {untaken[0]}=; {hint}")
+        if unknown := [name for name in set_options if name not in self.benchmark.options]:
+            benchmarks = [b.name for b in BENCHMARKS.values() if unknown[0] in b.options]
+            hint = f"remove {unknown[0]}= (an option of {' and '.join(benchmarks)})"
+            raise BenchmarkError(f"{self.name} does not accept {unknown[0]}=; {hint}")
         return set_options
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
         """Return the name of the cache folder, which depends on file contents and options."""
         kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
         folder = find_local_folder(self.benchmark, self.data_dir)
-        version_in = self.benchmark.version_in
-        self.version = version_in(folder) if version_in and folder else self.benchmark.version
+        get_version = self.benchmark.version_in
+        self.version = get_version(folder) if get_version and folder else self.benchmark.version
         if folder is not None:
             kwargs["data"] = hash_needed_files(self.benchmark, folder)
         for name, value in self.collect_options().items():
@@ -100,9 +100,9 @@ class Pqpp(datasets.ArrowBasedBuilder):
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
-        found = self.config.benchmark.read(folder, split, self.config.collect_options())
-        for number, table in enumerate([found] if isinstance(found, pa.Table) else found):
-            yield (0, number), table
+        tables = self.config.benchmark.read(folder, split, self.config.collect_options())
+        for index, table in enumerate([tables] if isinstance(tables, pa.Table) else tables):
+            yield (0, index), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the data; raise a `PqppError` without the error that `datasets` adds."""
@@ -116,8 +116,8 @@ class Pqpp(datasets.ArrowBasedBuilder):
     def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
         """Return a split; raise a `BenchmarkError` if its files are not in the folder."""
         benchmark = self.config.benchmark
-        absent = set(benchmark.splits).difference(self.info.splits or benchmark.splits)
-        for name in absent.intersection(re.findall(r"\w+", str(split))):
+        missing_splits = set(benchmark.splits).difference(self.info.splits or benchmark.splits)
+        for name in missing_splits.intersection(re.findall(r"\w+", str(split))):
             if folder := find_local_folder(benchmark, self.config.data_dir):
                 raise _make_missing_error(benchmark, folder, name)
         return super().as_dataset(split, **kwargs)
@@ -131,15 +131,15 @@ def _make_missing_error(benchmark: Benchmark, folder: Path, split: str) -> Bench
 
 def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = get_release(benchmark.folders[0])
-    needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
+    paths = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        wanted = f"set data_dir= to the folder that contains {', '.join(needed)}"
-        raise BenchmarkError(f"the files of {benchmark.name} are not published; {wanted}")
-    path = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
+        remedy = f"set data_dir= to the folder that contains {', '.join(paths)}"
+        raise BenchmarkError(f"the files of {benchmark.name} are not published; {remedy}")
+    cache_dir = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)
-    folder = download_release(published, needed, path, force=force)
+    folder = download_release(published, paths, cache_dir, force=force)
     try:
-        download_release(published, benchmark.optional_files, path, force=force)
+        download_release(published, benchmark.optional_files, cache_dir, force=force)
     except BenchmarkError as error:
         logger.warning("%s: optional files are missing (%s)", benchmark.name, error)
     return folder

@@ -24,8 +24,8 @@ DEFAULT_RULE = "unanimous"
 _QUERIES, _VOTES, _IMAGES = "seed.json", "mturk.json", "vg_subset.txt"
 # The path in the published repository, and in a flat copy.
 _REPHRASINGS = ("repro-kit/exp_GPT_J6B.json", "exp_GPT_J6B.json")
-_VOTE_NAMES = ("relevant", "non_relevant", "unsure")
-_JUDGMENTS = {"image_id": pa.int64(), **dict.fromkeys(_VOTE_NAMES, pa.int32()), "label": pa.int8()}
+_VOTE_KINDS = ("relevant", "non_relevant", "unsure")
+_JUDGMENTS = {"image_id": pa.int64(), **dict.fromkeys(_VOTE_KINDS, pa.int32()), "label": pa.int8()}
 _SCHEMA = pa.schema(
     {
         "query_id": pa.int64(),
@@ -68,9 +68,9 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
     queries, votes, rephrasings = map(read_validated_json, paths, forms)
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
-        if odd := sorted(set(entries) ^ set(queries), key=int):
-            fault = "not found" if odd[0] in queries else "not found in seed.json"
-            raise file_error(path, f"query {odd[0]} {fault}")
+        if unmatched := sorted(set(entries) ^ set(queries), key=int):
+            problem = "not found" if unmatched[0] in queries else "not found in seed.json"
+            raise file_error(path, f"query {unmatched[0]} {problem}")
     rows = [
         {
             "query_id": int(key),
@@ -79,7 +79,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
             "seeds": entry["Seeds"],
             "judgments": {
                 "image_id": [int(image) for image in votes[key]],
-                **dict(zip(_VOTE_NAMES, zip(*votes[key].values(), strict=True), strict=True)),
+                **dict(zip(_VOTE_KINDS, zip(*votes[key].values(), strict=True), strict=True)),
                 "label": conqa_relevance(list(votes[key].values()), rule).tolist(),
             },
             "rephrasings": rephrasings[key],
@@ -94,8 +94,8 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     """Read the ids of the Visual Genome images to be searched."""
     path = folder / _IMAGES
     table = read_csv(path, {"image_id": Column("int64", 0, 2**53)})
-    image, times = Counter(table["image_id"].to_pylist()).most_common(1)[0]
-    if times > 1:
+    image, count = Counter(table["image_id"].to_pylist()).most_common(1)[0]
+    if count > 1:
         raise file_error(path, f"duplicate image id {image}")
     return table
 

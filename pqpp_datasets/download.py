@@ -60,16 +60,16 @@ def _fetch_file(release: Release, path: str, folder: Path, force: bool) -> None:
     try:
         download(source.url, partial, source.bytes)
     except OSError as error:
-        fault = f"{release.folder}/{source.path} cannot be downloaded from {source.url}: {error}"
+        problem = f"{release.folder}/{source.path} cannot be downloaded from {source.url}: {error}"
         remedy = "check the connection, or put a copy into PQPP_DATA_DIR or data_dir="
-        raise BenchmarkError(f"{fault}; {remedy}") from error
+        raise BenchmarkError(f"{problem}; {remedy}") from error
     digest = hash_file(partial)
     if expected and digest != expected:
         partial.unlink()
         origin = "published" if source.sha256 else f"of the first download, in {lock}"
-        what = f"expected SHA-256 {expected} ({origin}), got {digest}"
+        problem = f"expected SHA-256 {expected} ({origin}), got {digest}"
         remedy = "try again, or set data_dir= to a folder that contains a trusted copy"
-        raise BenchmarkError(f"{source.url}: {what}; {remedy}")
+        raise BenchmarkError(f"{source.url}: {problem}; {remedy}")
     if source.sha256 is None:
         with partial.open("rb") as file:
             is_page = file.read(64).lstrip().startswith(b"<")

@@ -48,10 +48,10 @@ _RULES = {
 }
 _TYPES = {"int64": pa.int64(), "string": pa.string(), "bool": pa.bool_()}
 _TYPES |= {f"{name}s": pa.list_(_TYPES[name]) for name in ("string", "int64")}
-# For each column: the published column, the rule for its cells, and its type.
+# For each column: the column of the CSV file, the rule for its cells, and its type.
 _COLUMNS: dict[str, dict[str, tuple]] = {
-    part: {ours: (name, _RULES[rule], _TYPES[kind]) for ours, (name, rule, kind) in known.items()}
-    for part, known in read_json(Path(__file__).with_name("gimbrr_columns.json")).items()
+    part: {name: (csv, _RULES[rule], _TYPES[kind]) for name, (csv, rule, kind) in columns.items()}
+    for part, columns in read_json(Path(__file__).with_name("gimbrr_columns.json")).items()
 }
 _PROMPT, _VARIABLES, _ANNOTATION = (_COLUMNS[n] for n in ("prompt", "variables", "annotation"))
 _PROMPT_ID = {"prompt_id": _PROMPT["prompt_id"]}
@@ -80,11 +80,11 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
     variable_rows = _read_rows(variables, {**_PROMPT_ID, **_VARIABLES})
-    extras = {row.pop("prompt_id"): row for row in variable_rows}
+    variables_by_id = {row.pop("prompt_id"): row for row in variable_rows}
     for prompt_id, row in prompts.items():
-        if prompt_id not in extras:
+        if prompt_id not in variables_by_id:
             raise file_error(variables, f"prompt {prompt_id} not found")
-        row |= extras[prompt_id]
+        row |= variables_by_id[prompt_id]
     return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
 
 
@@ -92,9 +92,9 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
     """Read the annotated images of one model, in the order of the published file."""
     fields = {**_PROMPT_ID, **_ANNOTATION}
     rows = _join_rows(folder, annotation_files(folder, split), split, fields)
-    times = Counter(row["prompt_id"] for row in rows)
+    counts = Counter(row["prompt_id"] for row in rows)
     for row in rows:
-        row["duplicated"] = times[row["prompt_id"]] > 1
+        row["duplicated"] = counts[row["prompt_id"]] > 1
     return pa.Table.from_pylist(rows, schema=_ANNOTATION_SCHEMA)
 
 
@@ -135,9 +135,9 @@ def _read_directory(path: Path) -> dict[int, dict]:
 
 def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
     """Yield the rows of a file with pqpp's column names and types."""
-    table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
+    table = read_csv(path, {name: column for name, column, _ in fields.values()})
     for cells in table.to_pylist():
-        yield {name: _parse_cell(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
+        yield {name: _parse_cell(cells[csv], kind) for name, (csv, _, kind) in fields.items()}
 
 
 def _parse_cell(cell, kind: pa.DataType):

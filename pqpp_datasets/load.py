@@ -18,8 +18,8 @@ from pqpp_hub import is_repository_id
 if TYPE_CHECKING:
     import datasets
 
-# Where the files of `save_to_disk` name others.
-_PARTS = {"state.json": "_data_files", "dataset_dict.json": "splits"}
+# The key that lists other files, by name of a file of `save_to_disk`.
+_LISTS = {"state.json": "_data_files", "dataset_dict.json": "splits"}
 
 
 def load_benchmark(
@@ -57,14 +57,14 @@ def load_benchmark(
         except BenchmarkError:
             raise
         except (ValueError, KeyError) as error:  # such as a missing split or an unknown option
-            what = f"{config}, split {split}" if split else config
-            raise BenchmarkError(f"{what}: {describe(error, named=False)}") from None
+            subject = f"{config}, split {split}" if split else config
+            raise BenchmarkError(f"{subject}: {describe(error, named=False)}") from None
     folder = expand(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
         hint = did_you_mean(name, list_benchmarks())
         raise BenchmarkError(f"dataset {name} not found; check the path, or {hint}")
-    if any((folder / f"dataset_{what}.json").is_file() for what in ("dict", "info")):
+    if any((folder / f"dataset_{file_type}.json").is_file() for file_type in ("dict", "info")):
         return _load_saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
     if is_folder:  # `datasets` needs a folder name, which `.` does not have
@@ -74,7 +74,7 @@ def load_benchmark(
         return rows
     if not isinstance(rows, dict):
         return images.add_saved_images(rows, name, image_dir)
-    splits = {it: images.add_saved_images(rows[it], name, image_dir) for it in rows}
+    splits = {key: images.add_saved_images(rows[key], name, image_dir) for key in rows}
     return datasets.DatasetDict(splits)
 
 
@@ -98,23 +98,24 @@ def get_config_name(name: str, subset: str | None = None) -> str:
 def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
-    if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"`{taken[0]}` does not apply to {path} (save_to_disk); remove it")
+    if invalid := [name for name, value in options.items() if value is not None]:
+        raise BenchmarkError(f"`{invalid[0]}` does not apply to {path} (save_to_disk); remove it")
     with reraise(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
             join_inside(file.parent, file.name)
-            for part in read_json(file)[_PARTS[file.name]] if file.name in _PARTS else ():
-                join_inside(file.parent, part["filename"] if isinstance(part, dict) else part)
+            entries = read_json(file)[_LISTS[file.name]] if file.name in _LISTS else ()
+            for entry in entries:
+                join_inside(file.parent, entry["filename"] if isinstance(entry, dict) else entry)
         saved = datasets.load_from_disk(path)
         images.refuse_outside_images(saved, Path(path))
     if split is None:
         return saved
     splits = list(saved) if isinstance(saved, dict) else []
-    wanted = [one.strip() for one in split.split("+")]
-    if not set(wanted) <= set(splits):
-        there = ", ".join(splits) or "none"
-        raise BenchmarkError(f"split {split} not found in {path}; available splits: {there}")
-    return datasets.concatenate_datasets([saved[one] for one in wanted])
+    names = [name.strip() for name in split.split("+")]
+    if not set(names) <= set(splits):
+        available = ", ".join(splits) or "none"
+        raise BenchmarkError(f"split {split} not found in {path}; available splits: {available}")
+    return datasets.concatenate_datasets([saved[name] for name in names])
 
 
 def list_benchmarks() -> list[str]:

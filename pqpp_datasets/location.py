@@ -43,10 +43,10 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
     if not Path(root).is_dir():
         remedy = f"set {ENVIRONMENT_VARIABLE} to a folder with {' or '.join(benchmark.folders)}"
         raise BenchmarkError(f"{ENVIRONMENT_VARIABLE} {root!r} is not a folder; {remedy}")
-    below = _find_subfolder(Path(root).absolute(), benchmark)
-    if below is None:
+    subfolder = _find_subfolder(Path(root).absolute(), benchmark)
+    if subfolder is None:
         logger.warning("%s not found in %s; downloading", benchmark.folders[0], root)
-    return below
+    return subfolder
 
 
 def _find_subfolder(root: Path, benchmark: Benchmark) -> Path | None:
@@ -63,12 +63,12 @@ def find_splits(benchmark: Benchmark, folder: Path) -> list[str]:
     Reading an incomplete split reports the missing file.
     """
     files = {split: benchmark.files(folder, split) for split in benchmark.splits}
-    times = Counter(path for paths in files.values() for path in set(paths))
+    use_counts = Counter(path for paths in files.values() for path in set(paths))
     return [
         split
         for split, paths in files.items()
         if not find_missing_files(benchmark, folder, split)
-        or any(times[path] == 1 and (folder / path).exists() for path in paths)
+        or any(use_counts[path] == 1 and (folder / path).exists() for path in paths)
     ]
 
 
@@ -94,9 +94,9 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
     Raises:
         BenchmarkError: A file is a truncated copy.
     """
-    published = get_release(benchmark.folders[0])
+    release = get_release(benchmark.folders[0])
     for path in sorted(_list_needed_files(benchmark, folder)):
-        source, file = published.find_file(path), folder / path
+        source, file = release.find_file(path), folder / path
         if not (source and source.sha256 and file.is_file()) or hash_file(file) == source.sha256:
             continue
         size = file.stat().st_size
@@ -107,5 +107,5 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
 
 
 def _list_needed_files(benchmark: Benchmark, folder: Path) -> set[str]:
-    per_split = {path for split in benchmark.splits for path in benchmark.files(folder, split)}
-    return per_split | set(benchmark.optional_files)
+    required = {path for split in benchmark.splits for path in benchmark.files(folder, split)}
+    return required | set(benchmark.optional_files)

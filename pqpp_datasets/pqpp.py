@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 # `image_4.png`, `image_5.png` (SDXL), `image_6.png` (the MS COCO image), `image_7.png` and
 # `image_8.png` (GLIDE). A DrawBench folder has no reference image: 4, 5 are SDXL's and 6, 7
 # GLIDE's; it is `drawbench/<index>/` or, where no MS COCO folder has that number, `<index>/`.
-_KNOWN = read_json(Path(__file__).with_name("pqpp_files.json"))
-_NUMBERS: dict[str, dict[str, list[int]]] = _KNOWN["images"]
+_FILES = read_json(Path(__file__).with_name("pqpp_files.json"))
+_IMAGE_NUMBERS: dict[str, dict[str, list[int]]] = _FILES["images"]
 _IDENTITY = ("source", "prompt_id", "image_id")
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
@@ -66,19 +66,19 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     if not options.get("image_dir"):
         return table
     root = find_image_root(str(options["image_dir"]))
-    found: dict[str, list[list[dict]]] = {name: [] for name in _NUMBERS["mscoco"]}
+    images_by_name: dict[str, list[list[dict]]] = {name: [] for name in _IMAGE_NUMBERS["mscoco"]}
     for row in table.select(_IDENTITY).to_pylist():
         folder = _get_image_folder(root, **row)
-        for name, images in found.items():
-            paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
+        for name, images in images_by_name.items():
+            paths = [folder / f"image_{n}.png" for n in _IMAGE_NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
-    if not any(map(any, found.values())):
-        what = f"{root} contains no images of these prompts, such as ID/image_4.png"
-        raise BenchmarkError(f"{what}; set image_dir= to the unpacked archive")
-    for name, images in found.items():
+    if not any(map(any, images_by_name.values())):
+        problem = f"{root} contains no images of these prompts, such as ID/image_4.png"
+        raise BenchmarkError(f"{problem}; set image_dir= to the unpacked archive")
+    for name, images in images_by_name.items():
         column = pa.array(images, pa.list_(_IMAGE))
         if name == "reference_image":
-            column = pa.array([next(iter(own), None) for own in images], _IMAGE)
+            column = pa.array([next(iter(paths), None) for paths in images], _IMAGE)
         table = table.append_column(name, column)
     return table
 
@@ -87,11 +87,10 @@ def _get_image_folder(root: Path, source: str, prompt_id: str, image_id: int | N
     if source != "drawbench":
         return root / str(image_id)
     index = prompt_id.removeprefix("drawbench-")
-    plain = root / index
+    drawbench_folder, folder = root / "drawbench" / index, root / index
     # An MS COCO folder can have the same number; only those contain image_8.png.
-    if not (root / "drawbench" / index).is_dir() and not (plain / "image_8.png").exists():
-        return plain
-    return root / "drawbench" / index
+    is_mscoco = (folder / "image_8.png").exists()
+    return drawbench_folder if drawbench_folder.is_dir() or is_mscoco else folder
 
 
 logger = logging.getLogger(__name__)
@@ -106,12 +105,12 @@ _ID = Column("int64", 0, 2**53)
 _SOURCE = Column("string", values=("mscoco", "drawbench"))
 
 # The published name of each column in v1.0, which has one file per split.
-_V1_0_COLUMNS: dict[str, str] = _KNOWN["v1.0"]
+_V1_0_COLUMNS: dict[str, str] = _FILES["v1.0"]
 _GENERATION, _RETRIEVAL, _CATEGORIES = (
-    _KNOWN[name] for name in ("generation", "retrieval", "categories")
+    _FILES[name] for name in ("generation", "retrieval", "categories")
 )
 # Larger differences between published and exact means are not due to rounding.
-_ROUNDING = 1e-6
+_TOLERANCE = 1e-6
 
 
 # The columns that identify a prompt, also in own benchmarks.
@@ -127,11 +126,11 @@ def get_features(options: Mapping[str, object]) -> Features:
     """Return the `datasets.Features`, with image columns if the option `image_dir` is set."""
     from datasets import Features, Image, Sequence
 
-    named = dict(Features.from_arrow_schema(SCHEMA))
+    features = dict(Features.from_arrow_schema(SCHEMA))
     if options.get("image_dir"):  # lists are shorter or empty if files are missing
-        named |= {name: Sequence(Image()) for name in ("sdxl_images", "glide_images")}
-        named["reference_image"] = Image()
-    return Features(named)
+        features |= {name: Sequence(Image()) for name in ("sdxl_images", "glide_images")}
+        features["reference_image"] = Image()
+    return Features(features)
 
 
 def make_pqpp_table(rows: Mapping[str, Sequence]) -> pa.Table:
@@ -147,15 +146,13 @@ files_v1_0 = make_file_finder("dataset/{split}.csv")
 def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read a split of v1.0, in file order; all prompts are from MS COCO."""
     path = folder / files_v1_0(folder, split)[0]
-    scores = {
-        theirs: _HBPP if ours.endswith("hbpp") else _UNIT for ours, theirs in _V1_0_COLUMNS.items()
-    }
+    scores = {n: _HBPP if name.endswith("hbpp") else _UNIT for name, n in _V1_0_COLUMNS.items()}
     table = read_csv(path, {"id": _ID, "image_id": _ID, "best_caption": _TEXT, **scores})
-    rows = {ours: table[theirs].combine_chunks() for ours, theirs in _V1_0_COLUMNS.items()}
+    rows = {name: table[column].combine_chunks() for name, column in _V1_0_COLUMNS.items()}
     _correct_means(path, rows)
     caption_ids = table["id"].to_pylist()
-    identity, times = Counter(caption_ids).most_common(1)[0]
-    if times > 1:
+    identity, count = Counter(caption_ids).most_common(1)[0]
+    if count > 1:
         raise file_error(path, f"duplicate id {identity}")
     rows |= {
         "prompt_id": [f"mscoco-{caption_id}" for caption_id in caption_ids],
@@ -169,10 +166,10 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
 
 def list_files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
     """List the six files of a split of v1.1."""
-    short = shorten_split(split)
-    form = "dataset/generative/ground_truth/{0}/{0}_{1}.csv"
-    generation = [form.format(name, short) for name in _GENERATION.values()]
-    retrieval = [f"dataset/retrieval/ground_truth/{p.format(short)}" for p in _RETRIEVAL.values()]
+    split = shorten_split(split)
+    pattern = "dataset/generative/ground_truth/{0}/{0}_{1}.csv"
+    generation = [pattern.format(name, split) for name in _GENERATION.values()]
+    retrieval = [f"dataset/retrieval/ground_truth/{p.format(split)}" for p in _RETRIEVAL.values()]
     return (*generation, *retrieval)
 
 
@@ -184,12 +181,12 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     `mscoco-image-<image id>` as `prompt_id`.
     """
     paths = [folder / path for path in list_files_v1_1(folder, split)]
-    hbpp = {name: {"score": f"{name}_hbpp"} for name in _GENERATION}
-    ranked = {
+    generation_scores = {name: {"score": f"{name}_hbpp"} for name in _GENERATION}
+    retrieval_scores = {
         name: {"precision": f"{name}_p10", "reciprocal_rank": f"{name}_rr"} for name in _RETRIEVAL
     }
-    generation = _read_task(paths[:3], "caption", hbpp.values())
-    retrieval = _read_task(paths[3:], "prompt", ranked.values())
+    generation = _read_task(paths[:3], "caption", generation_scores.values())
+    retrieval = _read_task(paths[3:], "prompt", retrieval_scores.values())
     keys = generation.index.union(retrieval.index, sort=False)
     generated, retrieved = generation.reindex(keys), retrieval.reindex(keys)
     prompts, sources, _ = zip(*keys, strict=True)
@@ -215,20 +212,21 @@ def _read_task(
     """Join the files of a task; rows are indexed by text, source and occurrence."""
     tables: list[Any] = []
     for path, names in zip(paths, scores, strict=True):
-        columns = {name: _HBPP if ours.endswith("hbpp") else _UNIT for name, ours in names.items()}
+        columns = {n: _HBPP if name.endswith("hbpp") else _UNIT for n, name in names.items()}
         table = read_csv(path, {text: _TEXT, "source": _SOURCE, "caption_id": _ID, **columns})
         rows = table.to_pandas().rename(columns=names).astype({"caption_id": "Int64"})
         rows["occurrence"] = rows.groupby([text, "source"]).cumcount()
         rows = rows.set_index([text, "source", "occurrence"])
         if tables:
             first_table = tables[0]
-            theirs = first_table["caption_id"].reindex(rows.index)
-            differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
-            odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
-            if len(odd):
-                raise file_error(
-                    path, f"prompt {odd[0][0][:60]!r} has another id in {paths[0]}, or none"
-                )
+            first_ids = first_table["caption_id"].reindex(rows.index)
+            differs = (first_ids != rows["caption_id"]).fillna(True).to_numpy()
+            invalid = rows.index[differs]
+            if not len(invalid):
+                invalid = first_table.index.difference(rows.index)
+            if len(invalid):
+                prompt = f"{invalid[0][0][:60]!r}"
+                raise file_error(path, f"prompt {prompt} has another id in {paths[0]}, or none")
             rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
@@ -273,11 +271,10 @@ def _correct_means(path: Path, rows: dict) -> None:
             rows[name].to_numpy(zero_copy_only=False) for name in (mean, first, second)
         )
         exact = average_columns([glide, sdxl])
-        differs = np.abs(published - exact) > _ROUNDING
+        differs = np.abs(published - exact) > _TOLERANCE
         if differs.any():
-            message = (
-                "%s: %s is not the mean of %s and %s in %d rows; the published values are kept"
-            )
+            message = "%s: %s is not the mean of %s and %s in %d rows; "
+            message += "the published values are kept"
             logger.warning(message, path, mean, first, second, differs.sum())
         rows[mean] = pa.array(np.where(differs, published, exact), from_pandas=True)
 

@@ -30,40 +30,40 @@ _SCHEMA = pa.schema([("prompt_id", pa.string()), ("image_ids", pa.list_(pa.int64
 def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
     """List the files of a split: those of v1.0 if the folder contains it, else of v1.1."""
     if folder is None or not _is_v1_0(folder):
-        short = shorten_split(split)
-        return _V1_1_PICKLE.format(short), _V1_1_GENERATION.format(short)
+        split_name = shorten_split(split)
+        return _V1_1_PICKLE.format(split_name), _V1_1_GENERATION.format(split_name)
     # Queries are numbered over all splits, so the files of earlier splits are needed.
-    before = SPLITS[: SPLITS.index(split) + 1]
+    splits = SPLITS[: SPLITS.index(split) + 1]
     tables = sorted(path.relative_to(folder).as_posix() for path in folder.glob(_V1_0_PARQUET))
     has_pickle = (folder / _V1_0_PICKLE).exists() or not tables
     relevance = _V1_0_PICKLE if has_pickle else tables[0]
-    return (*(files_v1_0(folder, name)[0] for name in before), relevance)
+    return (*(files_v1_0(folder, name)[0] for name in splits), relevance)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the relevant image ids of a split, in the order of its file."""
     if _is_v1_0(folder):
         *tables, relevance = list_files(folder, split)
-        only = {"id": Column("int64", 0, 2**53)}
-        ids = [read_csv(folder / path, only)["id"].to_pylist() for path in tables]
-        start, wanted = sum(map(len, ids[:-1])), ids[-1]
+        columns = {"id": Column("int64", 0, 2**53)}
+        ids = [read_csv(folder / path, columns)["id"].to_pylist() for path in tables]
+        start, split_ids = sum(map(len, ids[:-1])), ids[-1]
         path = folder / relevance
         lists = _read_file(path, path.stat().st_mtime_ns)
-        if start + len(wanted) > len(lists):
-            needed = f"expected {start + len(wanted)} queries for the split {split!r}"
-            raise file_error(path, f"{needed}, got {len(lists)}")
-        rows = lists[start : start + len(wanted)]
-        return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
-    pickled, generation = (folder / path for path in list_files(folder, split))
-    records = read_pickle(pickled)
+        if start + len(split_ids) > len(lists):
+            expected = f"expected {start + len(split_ids)} queries for the split {split!r}"
+            raise file_error(path, f"{expected}, got {len(lists)}")
+        rows = lists[start : start + len(split_ids)]
+        return pa.table([[f"mscoco-{i}" for i in split_ids], rows], schema=_SCHEMA)
+    path, generation = (folder / path for path in list_files(folder, split))
+    records = read_pickle(path)
     if not isinstance(records, list):
-        raise file_error(pickled, "expected a list of records")
+        raise file_error(path, "expected a list of records")
     text = Column("string")
     columns = {"caption": text, "source": text, "caption_id": Column("int64", 0, 2**53)}
     prompts = read_csv(generation, columns).to_pylist()
     indices = {p["caption"]: p["caption_id"] for p in prompts if p["source"] == "drawbench"}
-    prompt_ids = [_make_prompt_id(pickled, n, record, indices) for n, record in enumerate(records)]
-    rows = [_parse_image_ids(pickled, n, record["gt"]) for n, record in enumerate(records)]
+    prompt_ids = [_make_prompt_id(path, n, record, indices) for n, record in enumerate(records)]
+    rows = [_parse_image_ids(path, n, record["gt"]) for n, record in enumerate(records)]
     return pa.table([prompt_ids, rows], schema=_SCHEMA)
 
 
@@ -85,8 +85,8 @@ def _read_file(path: Path, modified: int) -> list[list[int]]:
     else:
         lists = read_pickle(path)
     if isinstance(lists, Mapping):
-        numbers = range(len(lists))
-        lists = [lists[n] for n in numbers] if lists.keys() == set(numbers) else None
+        indices = range(len(lists))
+        lists = [lists[n] for n in indices] if lists.keys() == set(indices) else None
     if not isinstance(lists, list | tuple):
         raise file_error(path, "expected a list with one entry per query")
     return [_parse_image_ids(path, number, entry) for number, entry in enumerate(lists)]
@@ -100,8 +100,8 @@ def _make_prompt_id(path: Path, number: int, record, indices: Mapping[str, int])
         return f"mscoco-{int(record['caption_id'])}"
     if record["source"] == "drawbench" and record["prompt"] in indices:
         return f"drawbench-{indices[record['prompt']]}"
-    what = f"prompt {record['prompt']!r:.60} not found in the generation files"
-    raise file_error(f"{path}, record {number}", what)
+    problem = f"prompt {record['prompt']!r:.60} not found in the generation files"
+    raise file_error(f"{path}, record {number}", problem)
 
 
 def _parse_image_ids(path: Path, number: int, entry) -> list[int]:

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-_MOST_CHARACTERS = 2000
+_MAX_CHARACTERS = 2000
 ENDING = " \t\r\n.,;:!?…"
 """Characters that `normalise` removes at the end of a prompt."""
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u2060\ufeff\u00ad"))
@@ -35,4 +35,4 @@ def normalise(prompt: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", prompt.translate(_INVISIBLE)).casefold()
         text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    return " ".join(text.split())[:_MOST_CHARACTERS].rstrip(ENDING)
+    return " ".join(text.split())[:_MAX_CHARACTERS].rstrip(ENDING)

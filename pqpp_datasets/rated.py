@@ -17,9 +17,9 @@ _RANGE = (1.0, 5.0)  # of ratings
 # Source: Li et al., "AGIQA-3K: An Open Database for AI-Generated Image Quality Assessment"; file at
 # github.com/lcysyzxdxc/AGIQA-3k-Database, MIT.
 #
-# Kept as published, but relevant to scores: ten prompts have no image of DALL-E 2
-# and four none of Midjourney; Stable Diffusion 1.5 has four settings and Midjourney two, so that a
-# mean over a prompt's images weighs generators by their settings. Scores are in 0 to 5.
+# Properties of the published data: ten prompts have no image of DALL-E 2 and four none of
+# Midjourney. Stable Diffusion 1.5 has four settings and Midjourney two, so a mean over a prompt's
+# images weighs generators by their settings. Scores are from 0 to 5.
 
 _AGIQA_FILE = "data.csv"
 _AGIQA_NAME = r"[A-Za-z0-9.]+_[a-z]+_[0-9]{3}\.jpg"
@@ -53,15 +53,14 @@ def read_agiqa(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # GenAI-Bench: prompts of designers with three raters' ratings of six generators' images.
 #
 # Source: Li et al., "GenAI-Bench: Evaluating and Improving Compositional Text-to-Visual
-# Generation";
-# file at github.com/linzhiqiu/t2v_metrics, Apache-2.0: the 527 prompts whose ratings of images are
-# public.
+# Generation"; file at github.com/linzhiqiu/t2v_metrics, Apache-2.0: the 527 prompts whose ratings
+# of images are public.
 #
-# Kept as published: two ratings are typing errors, 41 (prompt 00232, DALL-E 3) and 33
-# (prompt
-# 00253, DeepFloyd); only the means leave them out. 258 prompts have no Chinese text. The generators
-# have the names of the file; its `SDXL_2_1` is what the paper calls SD v2.1.
-# Names of the models in the file.
+# Properties of the published data: two ratings are typing errors, 41 (prompt 00232, DALL-E 3) and
+# 33 (prompt 00253, DeepFloyd); only the means leave them out. 258 prompts have no Chinese text. The
+# paper calls the file's `SDXL_2_1` SD v2.1.
+
+# The file's name of each model.
 GENAI_MODELS, T2V_MODELS = read_json(Path(__file__).with_name("rated_models.json")).values()
 
 _GENAI_FILE = "genai_image.json"
@@ -78,17 +77,17 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
     """Read the prompts, in the order of the published file."""
     rows = []
     for key, entry in read_validated_json(folder / _GENAI_FILE, "genai").items():
-        ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
-        rated = {
-            name: [rating for rating in some if _RANGE[0] <= rating <= _RANGE[1]]
-            for name, some in ratings.items()
+        ratings = {name: entry["models"][published] for name, published in GENAI_MODELS.items()}
+        valid = {
+            name: [rating for rating in scores if _RANGE[0] <= rating <= _RANGE[1]]
+            for name, scores in ratings.items()
         }
-        means = {f"{n}_rating": float(average_columns(r)) if r else None for n, r in rated.items()}
+        means = {f"{n}_rating": float(average_columns(r)) if r else None for n, r in valid.items()}
         # As in `pqpp build`, empty if the mean of a model is empty.
         mean = None if None in means.values() else float(average_columns([*means.values()]))
-        about = {"prompt_id": key, "prompt": entry["prompt"], "ratings": ratings}
-        about["chinese_prompt"] = entry.get("prompt in Chinese")
-        rows.append({**about, **means, "mean_rating": mean})
+        row = {"prompt_id": key, "prompt": entry["prompt"], "ratings": ratings}
+        row["chinese_prompt"] = entry.get("prompt in Chinese")
+        rows.append({**row, **means, "mean_rating": mean})
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
 
 
@@ -98,10 +97,10 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # TVGE); file at github.com/linzhiqiu/t2v_metrics, Apache-2.0. A neighbouring task: the prompts are
 # for videos and include motion and camera.
 #
-# Kept as published: 17 prompts have no video of Gen-2; four texts occur twice with different
-# ratings; "Five dogs on the street.", "A fish eating a pelican." and "A panda making latte art."
-# are also prompts of DrawBench. The prompts 47, 195, 197 and 225 are also in studies on which
-# predictors are evaluated: exclude these prompts from training.
+# Properties of the published data: 17 prompts have no video of Gen-2; four texts occur twice with
+# different ratings; "Five dogs on the street.", "A fish eating a pelican." and "A panda making
+# latte art." are also prompts of DrawBench. The prompts 47, 195, 197 and 225 are also in studies on
+# which predictors are evaluated: exclude these prompts from training.
 
 _T2V_FILE = "datasets/t2vscore_alignment_score.json"
 _T2V_SCHEMA = pa.schema(
@@ -118,8 +117,8 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
     for key, entry in read_validated_json(folder / _T2V_FILE, "t2v").items():
         ratings = {name: float(value) for name, (value,) in entry["models"].items()}
         ratings["mean"] = float(average_columns([*ratings.values()]))
-        of_models = {f"{name}_rating": rating for name, rating in ratings.items()}
-        rows.append({"prompt_id": key, "prompt": entry["prompt"], **of_models})
+        columns = {f"{name}_rating": rating for name, rating in ratings.items()}
+        rows.append({"prompt_id": key, "prompt": entry["prompt"], **columns})
     return pa.Table.from_pylist(rows, schema=_T2V_SCHEMA)
 
 
@@ -129,9 +128,9 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
 # files at github.com/kykim0/TextNorm, Apache-2.0. Two sets: pairs of objects, and numbers of
 # objects.
 #
-# Kept as published: an answer is 1 for aligned, 0 for not, -1 if the rater gave none (1,917
-# times, only in the compositions). Every image has at least one answer. Only `mean_rate` is
-# computed.
+# Properties of the published data: an answer is 1 for aligned, 0 for not aligned and -1 for a
+# missing answer (1,917 times, only in the compositions). Every image has at least one answer. Only
+# `mean_rate` is computed.
 
 _TIA2_SCHEMA = pa.schema(
     {
@@ -151,18 +150,17 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_validated_json(path, "tia2").items():
         if entry["image"] != key:
-            what = f"expected the image {key!r:.40}, got {entry['image']!r:.40}"
-            raise file_error(f"{path}, {key:.40}", what)
+            problem = f"expected the image {key!r:.40}, got {entry['image']!r:.40}"
+            raise file_error(f"{path}, {key:.40}", problem)
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rate = float(average_columns(answers)) if answers else None
-        about = {"prompt": entry["caption"], "file_name": key, "labels": entry["human_labels"]}
-        rows.append({**about, "mean_rate": rate})
+        row = {"prompt": entry["caption"], "file_name": key, "labels": entry["human_labels"]}
+        rows.append({**row, "mean_rate": rate})
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)
 
 
-_GENAI_TARGETS, _T2V_TARGETS = (
-    to_targets(models, "rating", _RANGE) for models in (GENAI_MODELS, T2V_MODELS)
-)
+_GENAI_TARGETS = to_targets(GENAI_MODELS, "rating", _RANGE)
+_T2V_TARGETS = to_targets(T2V_MODELS, "rating", _RANGE)
 BENCHMARKS = tuple(
     load_entry(name, features=make_features(schema, targets), read=reader, files=paths)
     for name, schema, targets, reader, paths in (

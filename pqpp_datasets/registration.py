@@ -17,7 +17,7 @@ DATASET_NAME = "pqpp"
 BUILDER_MODULE = "pqpp_datasets.builder"
 
 # Modules of `datasets` that hold a copy of the function under the same name.
-_COPIES = ("datasets.inspect", "datasets.commands.test")
+_MODULES_WITH_COPIES = ("datasets.inspect", "datasets.commands.test")
 _lock = threading.Lock()
 
 
@@ -41,18 +41,18 @@ def patch_library(load_module: ModuleType) -> None:
     def dataset_module_factory(path, *args, **kwargs):
         if path != DATASET_NAME:
             return original(path, *args, **kwargs)
-        for name in ("revision", "data_files"):  # without them something else would be loaded
+        for name in ("revision", "data_files"):  # would otherwise be ignored
             if kwargs.get(name) is not None:
                 from pqpp_datasets.errors import BenchmarkError
 
                 remedy = 'choose a configuration, such as "pqpp-v1.0", or set data_dir= to a folder'
                 raise BenchmarkError(f'load_dataset("pqpp") does not accept {name}=; {remedy}')
-        named = {"dataset_name": DATASET_NAME}
-        return load_module.DatasetModule(BUILDER_MODULE, get_data_version(), named)
+        builder_kwargs = {"dataset_name": DATASET_NAME}
+        return load_module.DatasetModule(BUILDER_MODULE, get_data_version(), builder_kwargs)
 
     dataset_module_factory._resolves_pqpp = True  # type: ignore[attr-defined]
     module: Any
-    for module in (load_module, *map(sys.modules.get, _COPIES)):
+    for module in (load_module, *map(sys.modules.get, _MODULES_WITH_COPIES)):
         if getattr(module, "dataset_module_factory", None) is original:
             module.dataset_module_factory = dataset_module_factory
 
@@ -70,11 +70,11 @@ def get_data_version() -> str:
     """
     from pqpp_files.hashes import hash_parts
 
-    top = Path(__file__).parents[1]
+    root = Path(__file__).parents[1]
     # All metric functions are hashed, as parsing again takes only a second.
-    folders = (top / "pqpp_datasets", top / "pqpp_files", top / "pqpp_metrics" / "functional")
-    kinds = (".py", ".json", ".toml", ".lark")
-    files = sorted(path for f in folders for path in f.rglob("*") if path.suffix in kinds)
+    folders = (root / "pqpp_datasets", root / "pqpp_files", root / "pqpp_metrics" / "functional")
+    suffixes = (".py", ".json", ".toml", ".lark")
+    files = sorted(path for f in folders for path in f.rglob("*") if path.suffix in suffixes)
     return hash_parts(
         part for f in files for part in (f"{f.parent.name}/{f.name}\0", f.read_bytes(), b"\0")
     )

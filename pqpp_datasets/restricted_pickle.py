@@ -18,8 +18,7 @@ import numpy as np
 from pqpp_datasets.tables import file_error, require_file
 from pqpp_files.errors import describe
 
-_BUILTINS = ("set", "frozenset", "list", "dict", "tuple")
-_ALLOWED = {("builtins", name) for name in _BUILTINS}
+_ALLOWED = {("builtins", name) for name in ("set", "frozenset", "list", "dict", "tuple")}
 _ALLOWED |= {("collections", "OrderedDict"), ("collections", "defaultdict")}
 
 
@@ -73,7 +72,7 @@ def _encode_latin1(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-_STAND_INS = {
+_SUBSTITUTES = {
     **{("builtins", kind.__name__): _restrict_type(kind) for kind in (int, float, str)},
     # Protocols 0 to 2 store an array's bytes in this encoding only.
     ("_codecs", "encode"): _encode_latin1,
@@ -90,9 +89,9 @@ _STAND_INS = {
 class _RestrictedUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str):
         module = "builtins" if module == "__builtin__" else module  # the name in protocols 0 to 2
-        at = module.replace("numpy.core", "numpy._core"), name  # the name before numpy 2
-        if at in _STAND_INS:
-            return _STAND_INS[at]
+        key = module.replace("numpy.core", "numpy._core"), name  # the name before numpy 2
+        if key in _SUBSTITUTES:
+            return _SUBSTITUTES[key]
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(f"it calls {module}.{name}, which is not allowed")
         return super().find_class(module, name)
@@ -119,11 +118,11 @@ def read_pickle(path: Path) -> object:
     file = io.BytesIO(content)
     argument: Any
     try:
-        # A few bytes can declare a text of gigabytes, which `genops` refuses if the file is
-        # shorter, or a memo index of a billion.
+        # A short pickle can declare a text of gigabytes, which `genops` refuses, or a memo index
+        # of a billion, for which the unpickler would allocate memory.
         for operation, argument, _ in pickletools.genops(content):
-            is_place = operation.name in ("PUT", "BINPUT", "LONG_BINPUT")
-            if is_place and not 0 <= argument <= len(content):
+            is_memo_index = operation.name in ("PUT", "BINPUT", "LONG_BINPUT")
+            if is_memo_index and not 0 <= argument <= len(content):
                 raise pickle.UnpicklingError("it needs more memory than the file has bytes")
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything

@@ -14,7 +14,7 @@ from pqpp_files.extras import require_extra
 from pqpp_files.foreign.arrays import load_array
 
 _ITERATIONS = 10
-_LARGEST = 1e15  # squares of larger ones, summed, leave single precision
+_LIMIT = 1e15  # sums of squares of larger values overflow single precision
 
 
 def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
@@ -39,10 +39,10 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
         >>> select_captions(points, 2).tolist()
         [1, 4]
     """
-    usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
-    if not usable.all():
-        row = int(np.argmin(usable))
-        raise BenchmarkError(f"embeddings, row {row}: expected finite values up to ±{_LARGEST:g}")
+    is_valid = (np.abs(embeddings) <= _LIMIT).all(axis=1)  # False for NaN
+    if not is_valid.all():
+        row = int(np.argmin(is_valid))
+        raise BenchmarkError(f"embeddings, row {row}: expected finite values up to ±{_LIMIT:g}")
     check_selection(len(embeddings), count, seed)
     points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
@@ -50,10 +50,10 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     if (distinct := len(np.unique(points, axis=0))) < count:
         raise BenchmarkError(f"count must be at most {distinct} (distinct embeddings); got {count}")
     faiss = require_faiss()
-    # Few points per centre are intended here: no subsampling, and no warning.
+    # Few points per centre are intended: disable subsampling and the warning.
     limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
-    start = {"seed": seed, "init_method": faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS}
-    kmeans = faiss.Kmeans(points.shape[1], count, niter=_ITERATIONS, **start, **limits)
+    initialization = {"seed": seed, "init_method": faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS}
+    kmeans = faiss.Kmeans(points.shape[1], count, niter=_ITERATIONS, **initialization, **limits)
     kmeans.train(points)
     return np.sort(_choose_nearest(points, kmeans.centroids))
 
@@ -79,19 +79,19 @@ def check_selection(captions: int, count: int, seed: int = 0) -> None:
 
 
 def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the index of the point nearest to each centre, or a far point for an empty cluster."""
+    """Return the index of the point nearest to each centre; a distant one for an empty cluster."""
     index = require_faiss().IndexFlatL2(points.shape[1])
     index.add(centres)
     distance, cluster = (columns[:, 0] for columns in index.search(points, 1))
     order = np.lexsort((np.arange(len(points)), distance, cluster))
     _, first = np.unique(cluster[order], return_index=True)
-    chosen = order[first]
-    if len(chosen) == len(centres):
-        return chosen
+    nearest = order[first]
+    if len(nearest) == len(centres):
+        return nearest
     # Duplicate captions can empty a cluster: the points farthest from their centres are added.
-    free = np.setdiff1d(np.arange(len(points)), chosen)
-    farthest = free[np.argsort(-distance[free], kind="stable")]
-    return np.r_[chosen, farthest[: len(centres) - len(chosen)]]
+    remaining = np.setdiff1d(np.arange(len(points)), nearest)
+    farthest = remaining[np.argsort(-distance[remaining], kind="stable")]
+    return np.r_[nearest, farthest[: len(centres) - len(nearest)]]
 
 
 def require_faiss() -> ModuleType:
@@ -109,6 +109,6 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     """
     points = load_array(path, BenchmarkError)
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
-        came = f"{points.dtype} of shape {points.shape}"
-        raise BenchmarkError(f"{path}: expected numbers of shape ({captions}, N), got {came}")
+        got = f"{points.dtype} of shape {points.shape}"
+        raise BenchmarkError(f"{path}: expected numbers of shape ({captions}, N), got {got}")
     return points

@@ -50,6 +50,6 @@ def get_release(folder: str) -> Release:
         >>> get_release("pqpp/v1.0").find_file("dataset/train.csv").bytes
         847910
     """
-    pinned = read_json(Path(__file__).with_name("sources.json"))
-    entry = pinned.get(folder, {"commit": "none", "files": []})
+    releases = read_json(Path(__file__).with_name("sources.json"))
+    entry = releases.get(folder, {"commit": "none", "files": []})
     return Release(folder, entry["commit"], tuple(PublishedFile(**s) for s in entry["files"]))

@@ -21,7 +21,7 @@ from pqpp_files.foreign.json_values import decode_utf8, make_parser, read_json
 from pqpp_files.read_table import read_table
 
 REMEDY = "restore the published file or correct its content"
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _PARSE = make_parser(refuse_constants=True)
 
 
@@ -51,9 +51,9 @@ class Column:
             return "one of " + ", ".join(self.values)
         if self.form:
             return f"a text of the form {self.form}"
-        kinds = {"string": "a text", "int64": "a whole number", "float64": "a finite number"}
-        kind = kinds[self.type]
-        return kind if self.low is None else f"{kind} from {self.low:g} to {self.high:g}"
+        nouns = {"string": "a text", "int64": "a whole number", "float64": "a finite number"}
+        noun = nouns[self.type]
+        return noun if self.low is None else f"{noun} from {self.low:g} to {self.high:g}"
 
     def parse_cell(self, cell: str) -> str | int | float | None:
         """Convert a cell to its type; None if it is empty and optional.
@@ -68,7 +68,7 @@ class Column:
             if not is_known or (self.form and not re.fullmatch(self.form, cell)):
                 raise ValueError
             return cell
-        if (self.type == "int64" and not _WHOLE.fullmatch(cell)) or "_" in cell:
+        if (self.type == "int64" and not _INTEGER.fullmatch(cell)) or "_" in cell:
             raise ValueError
         number = int(cell) if self.type == "int64" else float(cell)
         low, high = self.low, math.inf if self.high is None else self.high
@@ -77,9 +77,9 @@ class Column:
         return number
 
 
-def file_error(where: object, what: object) -> BenchmarkError:
+def file_error(location: object, problem: object) -> BenchmarkError:
     """Return an error about a published file, with the remedy for such files."""
-    return BenchmarkError(f"{where}: {what}; {REMEDY}")
+    return BenchmarkError(f"{location}: {problem}; {REMEDY}")
 
 
 @contextlib.contextmanager
@@ -127,7 +127,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
         raise file_error(path, "the file contains no rows")
-    read: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
         parsed: dict[str, Any] = {}
@@ -139,12 +139,12 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
                 break
         else:
             values = map(parsed.__getitem__, table[name])
-            read[name] = pa.array(values, getattr(pa, column.type)())
+            arrays[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
-        what = f"column {name!r} is {table[name][row][:80]!r}, expected {columns[name].describe()}"
-        raise file_error(table.locate(row), what)
-    return pa.table(read)
+        cell, expected = table[name][row][:80], columns[name].describe()
+        raise file_error(table.locate(row), f"column {name!r} is {cell!r}, expected {expected}")
+    return pa.table(arrays)
 
 
 def read_text(path: Path) -> str:
@@ -192,10 +192,10 @@ def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> Non
         BenchmarkError: The content does not match the schema.
     """
     if (error := next(_get_validator(form).iter_errors(value), None)) is not None:
-        where = "".join(f", {part!s:.40}" for part in error.absolute_path)
-        wanted = error.schema["description"]
+        location = "".join(f", {part!s:.40}" for part in error.absolute_path)
+        expected = error.schema["description"]
         got = f"got {error.instance!r:.60}"
-        raise BenchmarkError(f"{name}{where}: expected {wanted}, {got}; {remedy}")
+        raise BenchmarkError(f"{name}{location}: expected {expected}, {got}; {remedy}")
 
 
 @functools.cache

@@ -33,12 +33,12 @@ PQPP_TARGETS = (
     *("clip_rr", "blip2_rr", "mean_rr"),
 )
 """The targets of PQPP, in the order of its columns."""
-_WRITTEN = {"glide": "GLIDE", "sdxl": "SDXL", "clip": "CLIP", "blip2": "BLIP-2"}
+_MODEL_TITLES = {"glide": "GLIDE", "sdxl": "SDXL", "clip": "CLIP", "blip2": "BLIP-2"}
 """Usual spelling of PQPP's models, by name in columns."""
 ALIGNMENT = "alignment"
 MEAN = "mean"
 _KEY = "target"
-_MEAN_DIGITS = 12
+_MEAN_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def as_tuple(value: Any) -> Any:
 
 
 MEASURES = {
-    one["name"]: TargetMeasure(**{key: as_tuple(value) for key, value in one.items()})
-    for one in read_json(Path(__file__).with_name("measures.json"))
+    entry["name"]: TargetMeasure(**{key: as_tuple(value) for key, value in entry.items()})
+    for entry in read_json(Path(__file__).with_name("measures.json"))
 }
 """Measures by name, in the order of tables; `p10` is the template of `p<k>` for any k."""
 
@@ -93,11 +93,11 @@ def get_measure(name: str) -> TargetMeasure | None:
     ending = name.rsplit("_", 1)[-1]
     if ending == ALIGNMENT and name != ALIGNMENT:
         return None
-    if ending in MEASURES or not (cut := _PRECISION.fullmatch(ending)):
+    if ending in MEASURES or not (match := _PRECISION.fullmatch(ending)):
         return MEASURES.get(ending)
-    ten = MEASURES["p10"]
-    title, about, words = (text.replace("10", cut[1]) for text in (ten.title, ten.about, ten.words))
-    return replace(ten, name=ending, title=title, about=about, words=words)
+    p10 = MEASURES["p10"]
+    title, about, words = (t.replace("10", match[1]) for t in (p10.title, p10.about, p10.words))
+    return replace(p10, name=ending, title=title, about=about, words=words)
 
 
 def is_target(name: str) -> bool:
@@ -143,8 +143,8 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
 
     def sort_key(name: str) -> tuple[int, bool]:
         measure = get_measure(name)
-        kind = measure and ("p10" if _PRECISION.fullmatch(measure.name) else measure.name)
-        return order.index(kind) if kind else len(order), is_mean(name)
+        base_name = measure and ("p10" if _PRECISION.fullmatch(measure.name) else measure.name)
+        return order.index(base_name) if base_name else len(order), is_mean(name)
 
     return tuple(sorted(names, key=sort_key))
 
@@ -171,7 +171,7 @@ def average_columns(columns: Sequence[Any]) -> Any:
         >>> average_columns([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
         [0.3, 0.3]
     """
-    return np.round(np.mean(columns, axis=0), _MEAN_DIGITS)
+    return np.round(np.mean(columns, axis=0), _MEAN_DECIMALS)
 
 
 def make_model_slug(model: str) -> str:
@@ -211,22 +211,22 @@ class Target:
             'human-based prompt performance, -1 to 2, mean over the models'
         """
         limits = "{:g} to {:g}".format(*self.limits) if self.limits else ""
-        of = f"of {self.model}" if self.model else ""
+        model = f"of {self.model}" if self.model else ""
         mean = "mean over the models" if is_mean(self.name) else ""
-        return ", ".join(filter(None, (self.measure.about, limits, of or mean)))
+        return ", ".join(filter(None, (self.measure.about, limits, model or mean)))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the known facts as plain values, for cards and features."""
         limits = list(self.limits) if self.limits else None
-        facts = {"name": self.name, "model": self.model, "measure": self.measure.name}
-        return {k: value for k, value in (facts | {"limits": limits}).items() if value is not None}
+        values = {"name": self.name, "model": self.model, "measure": self.measure.name}
+        return {k: value for k, value in (values | {"limits": limits}).items() if value is not None}
 
 
-def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target:
+def make_target(name: str, description: Mapping[str, Any] | None = None) -> Target:
     """Return the target of a column.
 
     Args:
-        described: The dataset's `model` and `limits`; missing or invalid ones are derived from the
+        description: The dataset's `model` and `limits`; missing or invalid ones are derived from
             name.
 
     Example:
@@ -235,15 +235,15 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
         >>> make_target("sd-1.5_rating", {"model": "SD 1.5", "limits": [1, 5]})
         Target(name='sd-1.5_rating', model='SD 1.5', limits=(1.0, 5.0))
     """
-    described = described or {}
+    description = description or {}
     measure = get_measure(name)
-    before, ends, _ = name.rpartition("_")
-    model = described.get("model") if isinstance(described.get("model"), str) else None
-    if model is None and measure and ends and before != MEAN:
-        model = before
+    prefix, separator, _ = name.rpartition("_")
+    model = description.get("model") if isinstance(description.get("model"), str) else None
+    if model is None and measure and separator and prefix != MEAN:
+        model = prefix
     limits = measure.limits if measure else None
     with contextlib.suppress(TypeError, ValueError):
-        low, high = map(float, described.get("limits", ()))
+        low, high = map(float, description.get("limits", ()))
         if math.isfinite(low) and math.isfinite(high) and low < high:
             limits = low, high
     return Target(name, model, limits)
@@ -262,7 +262,7 @@ def get_model_name(name: str, target: Target | None = None) -> str:
     if is_mean(name):
         return MEAN
     model = (target or make_target(name)).model
-    return _WRITTEN.get(model, model) if model else name.replace("_", " ")
+    return _MODEL_TITLES.get(model, model) if model else name.replace("_", " ")
 
 
 def format_target(name: str, target: Target | None = None) -> str:
@@ -279,8 +279,8 @@ def format_target(name: str, target: Target | None = None) -> str:
     if measure is None or not is_target(name) or name == ALIGNMENT:
         return model
     short, bracket, _ = measure.title.partition(" (")
-    what = short if bracket else measure.name
-    return f"{MEAN} {what}" if is_mean(name) else f"{what} of {model}"
+    noun = short if bracket else measure.name
+    return f"{MEAN} {noun}" if is_mean(name) else f"{noun} of {model}"
 
 
 def explain_target(name: str) -> str:
@@ -298,8 +298,8 @@ def explain_target(name: str) -> str:
     words = measure.words or measure.about
     if name == ALIGNMENT:
         return words
-    joint = "with" if measure.task == "retrieval" else "by"
-    return f"{words}, mean over models" if model == MEAN else f"{words} {joint} {model}"
+    preposition = "with" if measure.task == "retrieval" else "by"
+    return f"{words}, mean over models" if model == MEAN else f"{words} {preposition} {model}"
 
 
 def to_targets(
@@ -323,14 +323,14 @@ def to_targets(
             ...
         pqpp_datasets.errors.BenchmarkError: model 'sd 1.5' and model 'SD 1.5' have the same ...
     """
-    taken = {MEAN: "the mean over models"}
+    owners = {MEAN: "the mean over models"}
     targets = []
     for model in models:
         slug = make_model_slug(model)
-        if slug in taken:
-            both = f"model {model!r:.60} and {taken[slug]:.70}"
-            raise BenchmarkError(f"{both} have the same column {slug}_{measure}; rename a model")
-        taken[slug] = f"model {model!r}"
+        if slug in owners:
+            problem = f"model {model!r:.60} and {owners[slug]:.70}"
+            raise BenchmarkError(f"{problem} have the same column {slug}_{measure}; rename a model")
+        owners[slug] = f"model {model!r}"
         targets.append(make_target(f"{slug}_{measure}", {"model": model, "limits": limits}))
     return [*targets, make_target(f"{MEAN}_{measure}", {"limits": limits})]
 
@@ -344,17 +344,17 @@ def describe_targets(
         table: A table of texts and numbers, with one column per target.
         splits: Settings of the splits, stored as JSON under the key `pqpp`.
     """
-    described = {
+    descriptions = {
         target.name: json.dumps({_KEY: target.as_dict()}, sort_keys=True) for target in targets
     }
     features = {
         field.name: {"dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
-        | ({"id": described[field.name]} if field.name in described else {})
+        | ({"id": descriptions[field.name]} if field.name in descriptions else {})
         | {"_type": "Value"}
         for field in table.schema
     }  # written by hand, as importing `datasets` takes a second
-    about = json.dumps({"info": {"features": features}}).encode()
-    metadata = {**(table.schema.metadata or {}), b"huggingface": about}
+    info = json.dumps({"info": {"features": features}}).encode()
+    metadata = {**(table.schema.metadata or {}), b"huggingface": info}
     if splits is not None:
         metadata[b"pqpp"] = json.dumps({"splits": splits}).encode()
     return table.replace_schema_metadata(metadata)
@@ -380,9 +380,9 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
         >>> list(get_targets(Features({"prompt": Value("string"), "flux_hbpp": number})))
         ['flux_hbpp']
     """
-    described = {name: _read_description(feature) for name, feature in features.items()}
-    if any(described.values()):
-        return {name: make_target(name, about) for name, about in described.items() if about}
+    descriptions = {name: _read_description(feature) for name, feature in features.items()}
+    if any(descriptions.values()):
+        return {name: make_target(name, value) for name, value in descriptions.items() if value}
     numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
     return {name: make_target(name) for name in numbers}
 
@@ -397,8 +397,8 @@ def _read_description(feature: Any) -> Mapping[str, Any] | None:
     if not isinstance(text, str) or not is_number(feature):
         return None
     try:
-        described = parse_json(text)
+        description = parse_json(text)
     except ValueError:
-        return None  # somebody's own id
-    described = described.get(_KEY) if isinstance(described, dict) else None
-    return described if isinstance(described, dict) else None
+        return None  # an id of another tool
+    description = description.get(_KEY) if isinstance(description, dict) else None
+    return description if isinstance(description, dict) else None

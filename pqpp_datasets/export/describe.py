@@ -29,25 +29,26 @@ def describe_benchmark(benchmark: Benchmark) -> Mapping[str, str]:
         >>> describe_benchmark(BENCHMARKS["conqa"])["options"]
         'data_dir, relevance_rule'
     """
-    key, address = LICENCES[benchmark.licence]
-    facts = {
+    key, url = LICENCES[benchmark.licence]
+    details = {
         "options": ", ".join(["data_dir", *benchmark.options]) if benchmark.folders else "none",
-        "licence": f"{benchmark.licence} ({key})" + (f", {address}" if address else ""),
+        "licence": f"{benchmark.licence} ({key})" + (f", {url}" if url else ""),
         "home": benchmark.homepage or "this package",
         "images": benchmark.images or "none",
     }
     if benchmark.folders:
         files, size = _find_published_files(benchmark), get_download_size(benchmark)
-        pinned = "verified by SHA-256"
+        check = "verified by SHA-256"
         if not all(file.sha256 for file in files):
-            pinned = "whose SHA-256 is pinned at the first download and verified from then on"
-        about = f"{len(files)}, {f'{size:,} bytes' if size else 'of unknown size'}, {pinned}"
-        none = "none published; set data_dir= to a folder"
-        facts["files"] = "\n  ".join([about, *(file.url for file in files)]) if files else none
-    return facts
+            check = "whose SHA-256 is pinned at the first download and verified from then on"
+        summary = f"{len(files)}, {f'{size:,} bytes' if size else 'of unknown size'}, {check}"
+        details["files"] = "\n  ".join([summary, *(file.url for file in files)])
+        if not files:
+            details["files"] = "none published; set data_dir= to a folder"
+    return details
 
 
 def _find_published_files(benchmark: Benchmark) -> list[PublishedFile]:
-    published = get_release(benchmark.folders[0])
+    release = get_release(benchmark.folders[0])
     paths = chain.from_iterable(benchmark.files(None, split) for split in benchmark.splits)
-    return [file for path in sorted({*paths}) if (file := published.find_file(path))]
+    return [file for path in sorted({*paths}) if (file := release.find_file(path))]

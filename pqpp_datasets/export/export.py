@@ -48,19 +48,19 @@ def export(
     options = options or {}
     if len({get_benchmark(config).family for config in configs}) != 1:
         raise BenchmarkError(f"{', '.join(configs)} must be configurations of one benchmark")
-    taken = {name for config in configs for name in BENCHMARKS[config].options}
-    if untaken := [name for name in options if name not in taken]:
-        allowed = ", ".join(sorted(taken)) or "none"
+    available = {name for config in configs for name in BENCHMARKS[config].options}
+    if unknown := [name for name in options if name not in available]:
+        allowed = ", ".join(sorted(available)) or "none"
         names = ", ".join(configs)
-        raise BenchmarkError(f"no option {untaken[0]!r} of {names} (options: {allowed}); remove it")
+        raise BenchmarkError(f"no option {unknown[0]!r} of {names} (options: {allowed}); remove it")
     register()
     with replace_folder(Path(folder), (), overwrite) as temp_path:
         targets, rows, releases = {}, {}, {}
-        listed: dict[str, list[dict]] = {}
+        card_splits: dict[str, list[dict]] = {}
         for config in configs:
-            accepted = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
-            loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **accepted)
-            for split, dataset in loaded.items():
+            config_options = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
+            splits = datasets.load_dataset("pqpp", config, data_dir=data_dir, **config_options)
+            for split, dataset in splits.items():
                 path = temp_path / "data" / config
                 # The schema's metadata has the features; images are embedded.
                 schema = dataset.features.arrow_schema
@@ -75,8 +75,8 @@ def export(
                 releases[config] = str(dataset.info.version)
                 pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"
                 entry = {"name": split, "pattern": pattern, "rows": dataset.num_rows}
-                listed.setdefault(config, []).append(entry)
-        benchmark, card = BENCHMARKS[configs[0]], render_export_card(listed, releases, options)
+                card_splits.setdefault(config, []).append(entry)
+        benchmark, card = BENCHMARKS[configs[0]], render_export_card(card_splits, releases, options)
         (temp_path / "README.md").write_text(card, "utf-8")
         write_eval_yaml(temp_path, targets, benchmark.family, benchmark.description)
     return rows
@@ -103,7 +103,7 @@ def render_export_card(
         licence_name=benchmark.licence,
         **{name: getattr(benchmark, name) for name in ("citation", "homepage", "images")},
         tasks=list(benchmark.tasks),
-        sizes=[get_size_category(sum(split["rows"] for own in configs.values() for split in own))],
+        sizes=[get_size_category(sum(s["rows"] for splits in configs.values() for s in splits))],
         annotators=list(benchmark.annotators),
         releases=releases,
         options=dict(options),

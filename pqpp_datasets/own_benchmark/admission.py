@@ -67,47 +67,47 @@ def filter_annotators(
     """
     if not votes.has_annotators:
         return []
-    group = [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
+    control_members = [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
     size = len(votes.annotator_names)
     shared, kappas = _compute_agreement(votes)
     regular = ~votes.control
-    seen = regular & votes.reference
+    on_reference = regular & votes.reference
     counts, references, high = (
-        np.bincount(votes.annotator[chosen], minlength=size).tolist()
-        for chosen in (regular, seen, seen & (votes.value == votes.scale.high))
+        np.bincount(votes.annotator[mask], minlength=size).tolist()
+        for mask in (regular, on_reference, on_reference & (votes.value == votes.scale.high))
     )
     annotators = []
     for number, name in enumerate(votes.annotator_names):
         if not counts[number]:
             continue
-        mine = kappas.get(number, {})
+        own_kappas = kappas.get(number, {})
         share = high[number] / references[number] if references[number] else None
         reasons: list[str] = []
-        if group and not mine:
+        if control_members and not own_kappas:
             reasons.append(Reason("rated no image of the control group"))
-        for member in group if mine else ():
-            kappa = mine.get(member)
-            facts = {"name": member, "kappa": kappa, "least": options.min_kappa}
+        for member in control_members if own_kappas else ():
+            kappa = own_kappas.get(member)
             if kappa is None:
                 reasons.append(Reason("shares no image with %(name)s", name=member))
             elif not kappa >= options.min_kappa:
-                why = Reason("kappa %(kappa).3f with %(name)s is below %(least)g", **facts)
-                reasons.append(why)
+                values = {"name": member, "kappa": kappa, "least": options.min_kappa}
+                reason = Reason("kappa %(kappa).3f with %(name)s is below %(least)g", **values)
+                reasons.append(reason)
         if votes.reference.any() and share is None:
             reasons.append(Reason("rated no reference image"))
         elif share is not None and share <= options.min_reference_share:
-            facts = {"share": 100 * share, "least": 100 * options.min_reference_share}
-            why = Reason(
+            values = {"share": 100 * share, "least": 100 * options.min_reference_share}
+            reason = Reason(
                 "rated %(share).1f%% of the reference images highly relevant (required: more "
                 "than %(least).0f%%)",
-                **facts,
+                **values,
             )
-            reasons.append(why)
+            reasons.append(reason)
         flag = agreements.reasons[number] if agreements else ""
         if flag and options.exclude == "flagged":
             reasons.append(flag)
-        about = counts[number], mine, int(shared[number]), share, tuple(reasons), flag
-        annotators.append(Annotator(name, *about))
+        statistics = counts[number], own_kappas, int(shared[number]), share, tuple(reasons), flag
+        annotators.append(Annotator(name, *statistics))
     return annotators
 
 
@@ -122,10 +122,10 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
     is_ordered = votes.scale.level != "nominal" and votes.scale.name != "pqpp"
     weights = "quadratic" if is_ordered else None
     kappas: dict[int, dict[str, float]] = {}
-    for member, theirs in members.groupby("annotator"):
-        pairs = others.merge(theirs, on="item", suffixes=("", "_of_member"))
-        for number, both in pairs.groupby("annotator"):
-            kappa = cohen_kappa(both["value"], both["value_of_member"], weights).statistic
+    for member, member_votes in members.groupby("annotator"):
+        pairs = others.merge(member_votes, on="item", suffixes=("", "_of_member"))
+        for number, pair in pairs.groupby("annotator"):
+            kappa = cohen_kappa(pair["value"], pair["value_of_member"], weights).statistic
             kappas.setdefault(number, {})[votes.annotator_names[member]] = kappa
     return np.bincount(others["annotator"], minlength=len(votes.annotator_names)), kappas
 
@@ -139,16 +139,16 @@ def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = 
     Returns:
         Indices of the votes, int64, ordered by image, then by rank of the annotator.
     """
-    kept = ~votes.control & ~votes.reference
+    is_usable = ~votes.control & ~votes.reference
     if not votes.has_annotators:
-        rows = np.flatnonzero(kept)
+        rows = np.flatnonzero(is_usable)
         return rows[np.argsort(votes.item[rows], kind="stable")]
     admitted = [a for a in annotators if not a.reasons]
     ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))
     numbers = {name: number for number, name in enumerate(votes.annotator_names)}
     rank = np.full(len(numbers), -1, np.int64)  # best first, -1 if not admitted
     rank[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
-    rows = np.flatnonzero(kept & (rank[votes.annotator] >= 0))
+    rows = np.flatnonzero(is_usable & (rank[votes.annotator] >= 0))
     if len(rows) and any(annotator.kappas for annotator in annotators):
         ranks = pd.Series(rank[votes.annotator[rows]]).groupby(votes.prompt[rows])
         rows = rows[ranks.rank("dense").to_numpy() <= best]

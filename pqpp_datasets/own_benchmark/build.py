@@ -72,10 +72,10 @@ class Outcome:
     def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
         """For judgments and for preferences: all annotators, and the flagged ones with reasons."""
         votes, choices = self.generation, self.preferences
-        people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
-        of_votes = votes.table.annotator_names if votes else []
-        of_choices = (choices.voters, choices.flagged_voters) if choices else ([], [])
-        return [(of_votes, people), of_choices]
+        flagged = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
+        annotators = votes.table.annotator_names if votes else []
+        preference_annotators = (choices.voters, choices.flagged_voters) if choices else ([], [])
+        return [(annotators, flagged), preference_annotators]
 
 
 def build_benchmark(
@@ -121,17 +121,17 @@ def build_benchmark(
     inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
     files = {kind: _list_files(paths) for kind, paths in inputs.items() if paths}
     if not files or ("runs" in files) != ("relevance" in files):
-        wanted = "set `judgments`, `preferences`, `rankings`, or `runs` and `relevance`"
-        raise BenchmarkError(f"missing input; {wanted}")
+        remedy = "set `judgments`, `preferences`, `rankings`, or `runs` and `relevance`"
+        raise BenchmarkError(f"missing input; {remedy}")
     if {"preferences", "rankings"} <= files.keys():
         raise BenchmarkError("`preferences` and `rankings` define the same targets; set only one")
-    paths = [path for some in files.values() for _, path in some]
+    paths = [path for pairs in files.values() for _, path in pairs]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
     targets = _list_targets(generation, retrieval, preferred, options.k)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
-        what = f"no target has a value {_explain_no_values(generation)}"
-        raise BenchmarkError(f"{' and '.join(map(str, paths))}: {what}")
+        problem = f"no target has a value {_explain_no_values(generation)}"
+        raise BenchmarkError(f"{' and '.join(map(str, paths))}: {problem}")
     identities = table = make_identity_table(prompts)
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
@@ -144,7 +144,7 @@ def build_benchmark(
         if share > 0 and not splits[name].num_rows
     ]
     warnings += [f"column {name} has no values" for name in empty]
-    joined = filter(None, (options.prompts, options.images, options.labels))
+    tables = filter(None, (options.prompts, options.images, options.labels))
     return Outcome(
         splits={name: table for name, table in splits.items() if table.num_rows},
         generation=generation,
@@ -154,17 +154,17 @@ def build_benchmark(
         prompts=identities,
         split_of=split_of,
         targets=tuple(targets),
-        inputs=(*paths, *(Path(path) for path in joined if not path.startswith("{"))),
+        inputs=(*paths, *(Path(path) for path in tables if not path.startswith("{"))),
         warnings=tuple(warnings),
-        notes=tuple(n for one in (generation, retrieval, preferred) if one for n in one.notes),
+        notes=tuple(n for part in (generation, retrieval, preferred) if part for n in part.notes),
     )
 
 
 def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
     """Return pairs of a model (None if it is not named) and a file."""
     files = [paths] if isinstance(paths, str | Path) else paths
-    named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
-    return [(model, Path(path)) for model, path in named]
+    pairs = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
+    return [(model, Path(path)) for model, path in pairs]
 
 
 def _list_targets(
@@ -184,13 +184,14 @@ def _list_targets(
     if retrieval:
         scores |= {f"p{k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
     targets: dict[Target, np.ndarray] = {}
-    for measure, of_models in scores.items():
-        *columns, mean = to_targets(of_models, measure, generation.limits if generation else None)
-        targets |= zip(columns, of_models.values(), strict=True)
+    for measure, model_scores in scores.items():
+        limits = generation.limits if generation else None
+        *columns, mean = to_targets(model_scores, measure, limits)
+        targets |= zip(columns, model_scores.values(), strict=True)
         # The mean share of wins is always 0.5 if all models are compared.
-        if of_models and not (preferred and measure == "rate"):
+        if model_scores and not (preferred and measure == "rate"):
             # Columns have 12 digits, so equal means are ties.
-            targets[mean] = np.round(average_columns([*of_models.values()]), 11)
+            targets[mean] = np.round(average_columns([*model_scores.values()]), 11)
     return targets
 
 
@@ -201,30 +202,30 @@ def _explain_no_values(generation: Generation | None) -> str:
     if generation.counted.size:
         return "(each annotator gave only one label); set `aggregate` to mean"
     admitted = sum(not annotator.reasons for annotator in generation.annotators)
-    why = f"(no votes were used; admitted annotators: {admitted} of {len(generation.annotators)})"
-    return f"{why}; add annotators, or lower `min_kappa` or `min_reference_share`"
+    text = f"(no votes were used; admitted annotators: {admitted} of {len(generation.annotators)})"
+    return f"{text}; add annotators, or lower `min_kappa` or `min_reference_share`"
 
 
 def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
-    opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
-    is_free = "judgments" in opened and "rankings" not in opened
+    inputs: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
+    has_votes = "judgments" in inputs and "rankings" not in inputs
     if options.from_format is not None:  # another tool's file defines its kind
-        if "judgments" not in opened:
+        if "judgments" not in inputs:
             raise BenchmarkError("`from_format` applies to judgments; set `judgments` to the file")
         foreign = [read_foreign_file(path, options) for _, path in files["judgments"]]
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-            came = f"`from_format` files contain {' and '.join(sorted(kinds))}"
-            raise BenchmarkError(f"{foreign[0].path}: {came}; give only one file of votes")
-        del opened["judgments"]
-        opened[kinds.pop()] = [(None, file) for file in foreign]
+            problem = f"`from_format` files contain {' and '.join(sorted(kinds))}"
+            raise BenchmarkError(f"{foreign[0].path}: {problem}; give only one file of votes")
+        del inputs["judgments"]
+        inputs[kinds.pop()] = [(None, file) for file in foreign]
         if options.scale is None and options.labels is None:
             options = replace(options, scale=foreign[0].scale)
-    elif is_free and "rank" in options.get_columns("judgments"):
-        opened["rankings"] = opened.pop("judgments")
-    tables = {kind: read_long_table(kind, paths, options) for kind, paths in opened.items()}
+    elif has_votes and "rank" in options.get_columns("judgments"):
+        inputs["rankings"] = inputs.pop("judgments")
+    tables = {kind: read_long_table(kind, paths, options) for kind, paths in inputs.items()}
     if "rankings" in tables:
         tables["preferences"] = to_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))

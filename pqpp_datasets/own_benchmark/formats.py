@@ -25,19 +25,19 @@ class FlatRows:
 
     Attributes:
         kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
-        called: Default column names by role.
+        columns: Default column names by role.
         rows: The rows; their column `ROW` is the number of the record.
         scale: `BuildOptions.scale` of the labels, if the format defines it.
-        names: Names of the file's columns that were not read.
+        unread_columns: Names of the file's columns that were not read.
     """
 
     kind: str
-    called: Mapping[str, str]
+    columns: Mapping[str, str]
     rows: Iterable[Record]
     notes: Sequence[str] = ()
     scale: str | None = None
     path: Path = Path()
-    names: Sequence[str] = ()
+    unread_columns: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class FormAnswers:
     notes: Sequence[str] = ()
 
 
-def flatten_record(record: Record, before: str = "") -> dict[str, Any]:
+def flatten_record(record: Record, prefix: str = "") -> dict[str, Any]:
     """Flatten nested objects by joining names with dots; lists are unchanged.
 
     Example:
@@ -63,8 +63,8 @@ def flatten_record(record: Record, before: str = "") -> dict[str, Any]:
     """
     flat: dict[str, Any] = {}
     for name, value in record.items():
-        inner = isinstance(value, dict)
-        flat |= flatten_record(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
+        path = f"{prefix}{name}"
+        flat |= flatten_record(value, f"{path}.") if isinstance(value, dict) else {path: value}
     return flat
 
 
@@ -75,14 +75,15 @@ def find_role_columns(names: Iterable[str]) -> dict[str, str]:
         >>> find_role_columns(["caption", "model_0", "model_1"])
         {'prompt': 'caption', 'model_a': 'model_0', 'model_b': 'model_1'}
     """
-    there = {normalize_column_name(name): name for name in names}
-    usual = {role: map(normalize_column_name, known) for role, known in WORDS["columns"].items()}
-    found = {role: next(filter(there.get, known), None) for role, known in usual.items()}
-    roles = {role: there[name] for role, name in found.items() if name}
-    for what, sides in itertools.product(("model", "image"), WORDS["sides"]):
-        pair = [there[name] for side in sides if (name := f"{what}{side}") in there]
-        if len(pair) == 2 and f"{what}_a" not in roles:
-            roles |= {f"{what}_a": pair[0], f"{what}_b": pair[1]}
+    columns = {normalize_column_name(name): name for name in names}
+    roles: dict[str, str] = {}
+    for role, aliases in WORDS["columns"].items():
+        if keys := [key for key in map(normalize_column_name, aliases) if key in columns]:
+            roles[role] = columns[keys[0]]
+    for noun, sides in itertools.product(("model", "image"), WORDS["sides"]):
+        first, second = (columns.get(f"{noun}{side}") for side in sides)
+        if first and second and f"{noun}_a" not in roles:
+            roles |= {f"{noun}_a": first, f"{noun}_b": second}
     return roles
 
 
@@ -107,14 +108,14 @@ def from_argilla(records: Sequence[Record], path: str) -> FormAnswers:
         }
         fields_of_record |= (record.get("metadata") or {}) | (record.get("fields") or {})
         fields = flatten_record(fields_of_record)
-        people: dict[str, dict[str, Any]] = {}
+        rows_by_user: dict[str, dict[str, Any]] = {}
         for question, person, status, value in _list_argilla_responses(record):
             if status not in (None, "submitted"):
                 unsubmitted += 1
             elif value is not None:
                 questions.setdefault(question, "rank" if isinstance(value, list) else "label")
-                people.setdefault(person, {**fields, "annotator": person})[question] = value
-        rows.extend(people.values())
+                rows_by_user.setdefault(person, {**fields, "annotator": person})[question] = value
+        rows.extend(rows_by_user.values())
     notes = [f"Argilla: skipped {unsubmitted} answers that were not submitted"]
     return FormAnswers(rows, questions, notes if unsubmitted else ())
 
@@ -126,10 +127,10 @@ def _list_argilla_responses(record: Record) -> Iterator[tuple[str, str, str | No
             yield question, response.get("user_id"), response.get("status"), response.get("value")
     for column, values in record.items():
         if column.endswith(".responses") and values:
-            none = [None] * len(values)
-            people, status = (record.get(f"{column}.{key}") or none for key in ("users", "status"))
-            both = zip(people, status, values, strict=False)
-            yield from ((column.removesuffix(".responses"), *response) for response in both)
+            blank = [None] * len(values)
+            users, status = (record.get(f"{column}.{key}") or blank for key in ("users", "status"))
+            responses = zip(users, status, values, strict=False)
+            yield from ((column.removesuffix(".responses"), *response) for response in responses)
 
 
 _IMAGE_LISTS = ("image_path", "file_path", "image_paths", "generations")
@@ -144,43 +145,44 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     1 and 2 do not name the models; `--model-pattern` reads them from the names of the images.
     """
     names = {name for record in records for name in record}
-    person = {"annotator": "user_hash"}
+    annotator_column = {"annotator": "user_hash"}
     if "path1" in names:
         sides = {"image_a": "path1", "image_b": "path2", "model_a": "model1", "model_b": "model2"}
         if any(int(n) > 100 for record in records for n in record.get("choice_dist") or ()):
             raise BenchmarkError(f"{path}: choice_dist has a count above 100; correct the file")
-        counted = (
+        choices = (
             {**record, "choice": word}
             for record in records
             for word, count in zip("ab", record.get("choice_dist") or [1, 0], strict=False)
             for _ in range(int(count))
         )
-        return FlatRows("preferences", sides, counted)
+        return FlatRows("preferences", sides, choices)
     if "human_preference" in names:
-        return FlatRows("preferences", person, _list_pairs(records, path))
+        return FlatRows("preferences", annotator_column, _list_pairs(records, path))
     if "rank" in names:
-        return FlatRows("rankings", person, _list_ranked_images(records, "rank", path))
+        return FlatRows("rankings", annotator_column, _list_ranked_images(records, "rank", path))
     raise BenchmarkError(f"{path}: expected a column human_preference, rank or path1 (HPD)")
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
-    """Pair each image with its judgment; for a single index, that is whether it is the image's."""
+    """Pair each image with its judgment; the index of an image becomes a flag for each image."""
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]
     if not len(images) == len(judgments) <= 200:
-        what = f"expected one judgment per image, up to 200 ({len(images)}), got {len(judgments)}"
-        raise BenchmarkError(f"{locate_row(path, record[ROW])}: {what}; correct the record")
+        fault = f"expected one judgment per image, up to 200 ({len(images)}), got {len(judgments)}"
+        raise BenchmarkError(f"{locate_row(path, record[ROW])}: {fault}; correct the record")
     return list(zip(images, judgments, strict=True))
 
 
 def _list_pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
     for record in records:
-        judged = [(i, int(w)) for i, w in _pair_judgments(record, record["human_preference"], path)]
-        for (image, wins), (other, others) in itertools.combinations(judged, 2):
+        judgments = _pair_judgments(record, record["human_preference"], path)
+        wins = [(image, int(won)) for image, won in judgments]
+        for (image, won), (other, other_won) in itertools.combinations(wins, 2):
             # Images that were not chosen among several were not compared with each other.
-            if wins != others or len(judged) == 2:
-                word = "tie" if wins == others else "a" if wins > others else "b"
+            if won != other_won or len(wins) == 2:
+                word = "tie" if won == other_won else "a" if won > other_won else "b"
                 yield {**record, "image_a": image, "image_b": other, "choice": word}
 
 
@@ -198,10 +200,10 @@ def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
     name the models; use `--model-name` or `--model-pattern`.
     """
     if any("generations" in record for record in records):
-        called = {"image": "image", "rank": "rank"}
-        return FlatRows("rankings", called, _list_ranked_images(records, "ranking", path))
-    called = {"prompt": "prompt", "image": "image_path", "label": "overall_rating"}
-    return FlatRows("judgments", called, records, scale="1..7")
+        columns = {"image": "image", "rank": "rank"}
+        return FlatRows("rankings", columns, _list_ranked_images(records, "ranking", path))
+    columns = {"prompt": "prompt", "image": "image_path", "label": "overall_rating"}
+    return FlatRows("judgments", columns, records, scale="1..7")
 
 
 _LABEL_STUDIO_ROLES = WORDS["answers"]
@@ -223,8 +225,8 @@ def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
         if annotations is None:
             rows.append(_read_json_min(record, questions))
             continue
-        about = {"task": record.get("id"), ROW: record[ROW]}
-        data = {**flatten_record(record.get("data") or {}), **about}
+        task = {"task": record.get("id"), ROW: record[ROW]}
+        data = {**flatten_record(record.get("data") or {}), **task}
         for annotation in annotations:
             if annotation.get("was_cancelled"):
                 cancelled += 1
@@ -233,9 +235,9 @@ def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
             person = annotation.get("completed_by")
             if isinstance(person, dict):
                 person = person.get("id", person.get("email"))
-            own = {"annotator": person, "seconds": annotation.get("lead_time")}
-            own["ground_truth"] = annotation.get("ground_truth")
-            rows.append({**data, **own, **_read_answers(annotation, questions, data)})
+            details = {"annotator": person, "seconds": annotation.get("lead_time")}
+            details["ground_truth"] = annotation.get("ground_truth")
+            rows.append({**data, **details, **_read_answers(annotation, questions, data)})
     notes = [f"Label Studio: skipped {cancelled} cancelled annotations"] if cancelled else []
     if truths:
         remedy = "set `columns` control=ground_truth to make their annotators control members"
@@ -267,10 +269,10 @@ def _read_json_min(record: Record, questions: dict[str, str]) -> dict[str, Any]:
             if isinstance(value, str) and value.startswith(("[", "{")):
                 value = parse_json(value, f"{name} {value:.40}", BenchmarkError)
             value = _unwrap_single(value)
-            inner = value if isinstance(value, dict) else {}
-            key = next((key for key in _LABEL_STUDIO_ROLES if key in inner), None)
+            answers = value if isinstance(value, dict) else {}
+            key = next((key for key in _LABEL_STUDIO_ROLES if key in answers), None)
             questions.setdefault(name, _LABEL_STUDIO_ROLES[key] if key else "label")
-            row[name] = _unwrap_single(inner[key]) if key else value
+            row[name] = _unwrap_single(answers[key]) if key else value
     return row
 
 
@@ -280,11 +282,12 @@ def _unwrap_single(value: Any) -> Any:
 
 def _read_ranking(value: Any, data: Record) -> list[Any]:
     """Return the ranked items, best first; ids are replaced by the items of the task's lists."""
-    ranked = value.get("rank") or max(value.values(), key=len) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        value = value.get("rank") or max(value.values(), key=len)
     lists = (cell for cell in data.values() if isinstance(cell, list))
     items = (item for cell in lists for item in cell if isinstance(item, dict))
     item_of_id = {item["id"]: item for item in items if "id" in item}
-    return [item_of_id.get(item, item) for item in ranked]
+    return [item_of_id.get(item, item) for item in value]
 
 
 def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
@@ -302,29 +305,29 @@ def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
             rejected += 1
             continue
         inputs, answer_cells = (
-            {name.removeprefix(start): record[name] for name in record if name.startswith(start)}
-            for start in ("Input.", "Answer.")
+            {name.removeprefix(prefix): record[name] for name in record if name.startswith(prefix)}
+            for prefix in ("Input.", "Answer.")
         )
         answers = _read_worker_answers(answer_cells, locate_row(path, record[ROW]))
         questions |= dict.fromkeys(answers, "label")
-        person = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
-        rows.append({**record, **inputs, **person, **answers})
+        worker = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
+        rows.append({**record, **inputs, **worker, **answers})
     notes = [f"Mechanical Turk: skipped {rejected} rejected assignments"] if rejected else ()
     return FormAnswers(rows, questions, notes)
 
 
-def _read_worker_answers(cells: dict[str, Any], where: str) -> dict[str, Any]:
+def _read_worker_answers(cells: dict[str, Any], location: str) -> dict[str, Any]:
     if "taskAnswers" in cells:
         text = cells.pop("taskAnswers")
-        forms = parse_json(text, f"{where}: Answer.taskAnswers", BenchmarkError)
+        forms = parse_json(text, f"{location}: Answer.taskAnswers", BenchmarkError)
         cells |= forms[0] if isinstance(forms, list) and forms else forms or {}
     answers: dict[str, Any] = {}
     for name, value in cells.items():
         question, dot, word = name.rpartition(".")
         if isinstance(value, dict):  # radio buttons, one of which is true, or a single value
-            true = [word for word, on in value.items() if on is True]
-            other = value.get("label", next(iter(value.values()), None))
-            answers[name] = true[0] if len(true) == 1 else other
+            chosen = [word for word, is_chosen in value.items() if is_chosen is True]
+            single_value = value.get("label", next(iter(value.values()), None))
+            answers[name] = chosen[0] if len(chosen) == 1 else single_value
         elif dot and str(value).lower() in ("true", "false", ""):
             if str(value).lower() == "true":
                 answers[question] = word
@@ -341,7 +344,7 @@ def from_pickapic(records: Sequence[Record], path: str) -> FlatRows:
 
     Rows without a label are left out; the images in `jpg_0` and `jpg_1` are not read.
     """
-    labelled = [one for one in records if one.get("has_label") not in (False, "false", "False")]
+    labelled = [row for row in records if row.get("has_label") not in (False, "false", "False")]
     unlabelled = len(records) - len(labelled)
     notes = [f"Pick-a-Pic: skipped {unlabelled} rows without a label"] if unlabelled else []
     return FlatRows("preferences", _PICKAPIC, labelled, notes)
@@ -356,5 +359,5 @@ FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | FormAnswers]] = 
     "pickapic": from_pickapic,
 }
 """The function that reads the records of each format; its second argument is the path."""
-READ_ALONE = {"pickapic": (*_PICKAPIC.values(), "has_label")}
+READ_COLUMNS = {"pickapic": (*_PICKAPIC.values(), "has_label")}
 """Columns to read, by format; all columns are read for other formats."""

@@ -15,7 +15,7 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import (
     FORMATS,
-    READ_ALONE,
+    READ_COLUMNS,
     WORDS,
     FlatRows,
     FormAnswers,
@@ -31,11 +31,11 @@ from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, locate_row, open_format
 
-_NUMBERS = ("seconds", "score")
-_RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
-_TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
-_SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
-"""Endings of the roles `model` and `image`, by kind of file."""
+_NUMERIC_ROLES = ("seconds", "score")
+_RANK_NAMES = ("rank", "ranks", "ranking", "place", "position", "order")
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
+_SIDE_SUFFIXES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
+"""Suffixes of the roles `model` and `image`, by kind of file."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
 """Kind of file that contains answers with a role."""
 
@@ -47,75 +47,75 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         BenchmarkError: The file has another format.
     """
     assert options.from_format is not None
-    if (columns := READ_ALONE.get(options.from_format)) is not None:
+    if (columns := READ_COLUMNS.get(options.from_format)) is not None:
         columns = (*columns, *options.columns.values())
     try:
-        source = open_format(Input(path, options.encoding), columns, None, _TABLES)
+        source = open_format(Input(path, options.encoding), columns, None, _SUFFIXES)
         cells = source.read(numbers_as_text=True)
         rows = [*zip(*cells.values(), strict=True)]
-        numbers = zip(source.number_rows(len(rows)), rows, strict=True)
-        records = [{**dict(zip(cells, row, strict=True)), ROW: n} for n, row in numbers]
-        found = FORMATS[options.from_format](records, str(path))
-        if isinstance(found, FormAnswers):
-            found = select_question(found, options, str(path))
-        names = source.names if source.wanted else ()
-        return replace(found, rows=list(found.rows), path=path, names=names)
+        numbered_rows = zip(source.number_rows(len(rows)), rows, strict=True)
+        records = [{**dict(zip(cells, row, strict=True)), ROW: n} for n, row in numbered_rows]
+        content = FORMATS[options.from_format](records, str(path))
+        if isinstance(content, FormAnswers):
+            content = select_question(content, options, str(path))
+        unread = source.names if source.wanted else ()
+        return replace(content, rows=list(content.rows), path=path, unread_columns=unread)
     except PqppError as error:
         raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        what = f"{path} is not in the format {options.from_format} ({reason})"
-        raise BenchmarkError(f"{what}; check `from_format`") from None
+        problem = f"{path} is not in the format {options.from_format} ({reason})"
+        raise BenchmarkError(f"{problem}; check `from_format`") from None
 
 
-def select_question(found: FormAnswers, options: BuildOptions, path: str) -> FlatRows:
+def select_question(answers: FormAnswers, options: BuildOptions, path: str) -> FlatRows:
     """Return the answers to the question that `options.columns` names, or to the only question.
 
     Args:
-        found: The answers to all questions.
+        answers: The answers to all questions.
         options: Only `columns`, `annotators`, `models` and `questions` are used.
 
     Raises:
         BenchmarkError: There are no answers, there are several questions and none is named, or an
             answer is a list although one label or choice is expected.
     """
-    rows, questions = found.rows, found.questions
-    called = find_role_columns(name for row in rows for name in row)
-    if named := {r: name for r, name in options.columns.items() if r in _KIND_OF_ANSWER}:
-        role, question = next(iter(named.items()))
+    rows, questions = answers.rows, answers.questions
+    column_names = find_role_columns(name for row in rows for name in row)
+    if answer_columns := {r: name for r, name in options.columns.items() if r in _KIND_OF_ANSWER}:
+        role, question = next(iter(answer_columns.items()))
     elif options.models or options.annotators or options.questions:
         role, question = "label", ""
     elif len(questions) == 1:
         ((question, role),) = questions.items()
-        if role == "label" and {"model_a", "model_b"} <= called.keys():
+        if role == "label" and {"model_a", "model_b"} <= column_names.keys():
             role = "choice"
-        called[role] = question
+        column_names[role] = question
     else:
-        there = f"several questions ({', '.join(questions)})" if questions else "no answers"
+        problem = f"several questions ({', '.join(questions)})" if questions else "no answers"
         remedy = "name the column with `columns` label=NAME, choice=NAME or rank=NAME"
         remedy += f", or all with `questions` {','.join(questions)}" if questions else ""
-        raise BenchmarkError(f"{path}: {there}; {remedy}")
+        raise BenchmarkError(f"{path}: {problem}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
-    valid = [row for row in rows if not question or row.get(question) is not None]
-    notes = list(found.notes)
-    if len(valid) < len(rows):
-        notes.append(f"skipped {len(rows) - len(valid)} of {len(rows)} answers without {question}")
+    answered = [row for row in rows if not question or row.get(question) is not None]
+    notes = list(answers.notes)
+    if skipped := len(rows) - len(answered):
+        notes.append(f"skipped {skipped} of {len(rows)} answers without {question}")
     if kind != "rankings":
-        for row in valid:
+        for row in answered:
             if isinstance(row.get(question), list):
-                where = f"{locate_row(path, row[ROW])}: {question}"
-                what = f"expected one answer, got {row[question]!s:.100}; choose another question"
-                raise BenchmarkError(f"{where}: {what}")
-        return FlatRows(kind, called, valid, notes)
-    ranked = []
-    for row in valid:  # one row per ranked item, best first; keys of an object become columns
+                location = f"{locate_row(path, row[ROW])}: {question}"
+                got = f"{row[question]!s:.100}; choose another question"
+                raise BenchmarkError(f"{location}: expected one answer, got {got}")
+        return FlatRows(kind, column_names, answered, notes)
+    ranked_rows = []
+    for row in answered:  # one row per ranked item, best first; keys of an object become columns
         items = row[question] if isinstance(row[question], list) else [row[question]]
         for index, item in enumerate(items, 1):
-            columns = item if isinstance(item, dict) else {"value": item}
-            model = columns.get("model", columns.get("value", columns.get("id")))
-            rank = columns.get("rank", str(index))
-            ranked.append({**row, **columns, "model": model, question: rank})
-    return FlatRows(kind, {**called, "model": "model"}, ranked, notes)
+            fields = item if isinstance(item, dict) else {"value": item}
+            model = fields.get("model", fields.get("value", fields.get("id")))
+            rank = fields.get("rank", str(index))
+            ranked_rows.append({**row, **fields, "model": model, question: rank})
+    return FlatRows(kind, {**column_names, "model": "model"}, ranked_rows, notes)
 
 
 File = Path | FlatRows
@@ -138,20 +138,20 @@ def read_long_table(
     tables = [_read_file(kind, path, model, options) for model, path in files]
     table = tables[0]
     if len(tables) > 1:  # columns that a file does not have are empty
-        rows = pd.concat([one.rows for one in tables], ignore_index=True)
+        rows = pd.concat([part.rows for part in tables], ignore_index=True)
         for role in rows.columns.drop(ROW):
             rows[role] = make_column(*pd.factorize(rows[role].astype(object).fillna("")))
-        name = " and ".join(one.name for one in tables)
-        notes = [note for one in tables for note in one.notes]
-        faults = [fault for one in tables for fault in one.faults]
-        table = LongTable(rows, name, table.named, notes, faults, table.columns)
-    joined = [("image", "images", options.images)] if kind == "judgments" else []
-    for role, other, path in (*joined, ("prompt_id", "prompts", options.prompts)):
+        name = " and ".join(part.name for part in tables)
+        notes = [note for part in tables for note in part.notes]
+        faults = [fault for part in tables for fault in part.faults]
+        table = LongTable(rows, name, table.column_names, notes, faults, table.columns)
+    joins = [("image", "images", options.images)] if kind == "judgments" else []
+    for role, other, path in (*joins, ("prompt_id", "prompts", options.prompts)):
         if path is not None and role in table.rows:
-            other_table = _read_table(Path(path), other, FILE_KINDS[other].needed, options)
-            for needed in FILE_KINDS[other].needed:
-                other_table.report_blanks(needed)
-            table.join(other_table, role, kind in ("preferences", "rankings"))
+            joined_table = _read_table(Path(path), other, FILE_KINDS[other].needed, options)
+            for joined_role in FILE_KINDS[other].needed:
+                joined_table.report_blanks(joined_role)
+            table.join(joined_table, role, kind in ("preferences", "rankings"))
     rows = table.rows
     if kind == "judgments":
         for role in ("image", "annotator"):  # an empty column is ignored
@@ -166,33 +166,33 @@ def read_long_table(
         keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
         if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
             # Files that rate the same images, each image once, are one annotator each.
-            of_files = rows[FILE].cat
-            names = [Path(file).stem for file in of_files.categories]
-            names = names if len({*names}) == len(names) else [*of_files.categories]
-            rows["annotator"] = make_column(of_files.codes, names)
+            files_of_rows = rows[FILE].cat
+            names = [Path(file).stem for file in files_of_rows.categories]
+            names = names if len({*names}) == len(names) else [*files_of_rows.categories]
+            rows["annotator"] = make_column(files_of_rows.codes, names)
             note = f"{len(names)} files rate the same images, so each counts as one annotator"
             table.notes.append(f"annotators: {note}, named like the file")
     if "annotator" in rows:
-        people, first = rows["annotator"].cat, dict[str, str]()
-        names = [first.setdefault(fold_text(name), name) for name in people.categories]
-        if twins := len(names) - len(first):
-            rows["annotator"] = make_column(people.codes, names)
-            how = "merged with others that differ only in capitals, blanks or invisible characters"
-            table.notes.append(f"annotators: {pluralize(twins, 'name')} {how}")
-        files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
-        if several := sum(number > 1 for number in files):
-            note = f"{several} of {len(files)} names occur in several files, as one person each"
+        annotators, spellings = rows["annotator"].cat, dict[str, str]()
+        names = [spellings.setdefault(fold_text(name), name) for name in annotators.categories]
+        if merged := len(names) - len(spellings):
+            rows["annotator"] = make_column(annotators.codes, names)
+            note = "merged with others that differ only in capitals, blanks or invisible characters"
+            table.notes.append(f"annotators: {pluralize(merged, 'name')} {note}")
+        counts = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
+        if shared := sum(count > 1 for count in counts):
+            note = f"{shared} of {len(counts)} names occur in several files, as one person each"
             table.notes.append(f"annotators: {note}; give different people different names")
     if kind == "judgments" and "image" not in rows:
         rows["image"] = fill_column("", len(rows))
         note = "no column, so all votes on a prompt and a model count for one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
-    for role in filter(rows.__contains__, _NUMBERS):
+    for role in filter(rows.__contains__, _NUMERIC_ROLES):
         rows[role] = table.parse_values(role, parse_number, "expected a finite number")
     for role in filter(rows.__contains__, ("model", "model_a", "model_b")):
         if (count := len(rows[role].cat.categories)) > 500:
-            what = f"{table.get_column(role)!r} names {count} models, more than 500"
-            raise BenchmarkError(f"{table.name}: {what}; set `columns` {role}=COLUMN")
+            problem = f"{table.get_column(role)!r} names {count} models, more than 500"
+            raise BenchmarkError(f"{table.name}: {problem}; set `columns` {role}=COLUMN")
     rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
     return table
 
@@ -212,119 +212,121 @@ def parse_number(text: str) -> float | None:
     return number if math.isfinite(number) or not text.strip() else None
 
 
-def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) -> LongTable:
+def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) -> LongTable:
     """Read a file of judgments in the layout that its suffix and the options define."""
     # TREC runs and qrels can have any name.
-    is_table = str(path) == "-" or str(path).lower().removesuffix(".gz").endswith(_TABLES)
-    which = "prompt_id" if options.prompts else "prompt"
-    needed = [which, *FILE_KINDS[kind].needed[1:]]
+    is_table = str(file) == "-" or str(file).lower().removesuffix(".gz").endswith(_SUFFIXES)
+    prompt_role = "prompt_id" if options.prompts else "prompt"
+    required = [prompt_role, *FILE_KINDS[kind].needed[1:]]
     model = options.model if kind in ("judgments", "rankings") else model
-    sides = _SIDES.get(kind, ()) if options.model_pattern is not None else ()
-    needed = [role for role in needed if role not in [f"model{side}" for side in sides]]
+    side_suffixes = _SIDE_SUFFIXES.get(kind, ()) if options.model_pattern is not None else ()
+    required = [role for role in required if role not in [f"model{side}" for side in side_suffixes]]
     if kind == "judgments":
         column = options.get_columns("judgments").get("label", "")
-        if column.lower() in _RANKS:
-            fix = f"set `columns` rank={column} if 1 is the best, else label={column}"
-            raise BenchmarkError(f"{path}: column {column!r} can be a rank or a label; {fix}")
-        needed[0] = "image" if options.images else which
+        if column.lower() in _RANK_NAMES:
+            remedy = f"set `columns` rank={column} if 1 is the best, else label={column}"
+            raise BenchmarkError(f"{file}: column {column!r} can be a rank or a label; {remedy}")
+        required[0] = "image" if options.images else prompt_role
         if options.annotators or options.models or options.questions:
-            table = _read_wide_table(kind, path, needed[0], options)
+            table = _read_wide_table(kind, file, required[0], options)
         else:
-            table = _read_table(path, kind, needed, options, nested="label")
+            table = _read_table(file, kind, required, options, nested="label")
             if KEY in table.rows:
                 _convert_list_keys(table, options)
     elif kind == "rankings" and options.models:
-        table = _read_wide_table(kind, path, which, options)
-    elif kind in ("runs", "relevance") and isinstance(path, Path) and not is_table:
-        table = _read_trec(path, kind == "runs", options)
-        model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        table = _read_wide_table(kind, file, prompt_role, options)
+    elif kind in ("runs", "relevance") and isinstance(file, Path) and not is_table:
+        table = _read_trec(file, kind == "runs", options)
+        model = model or file.name.removesuffix(".gz").rsplit(".", 1)[0]
     else:
-        without = [] if model is None else ["model"]
-        needed = [role for role in needed if role not in without]
-        table = _read_table(path, kind, needed, options, without)
+        excluded = [] if model is None else ["model"]
+        required = [role for role in required if role not in excluded]
+        table = _read_table(file, kind, required, options, excluded)
     if model is not None:
         if "model" in table.rows:
-            raise BenchmarkError(f"{path} has a column of models; remove `model_name`")
+            raise BenchmarkError(f"{file} has a column of models; remove `model_name`")
         table.rows["model"] = fill_column(model, len(table.rows))
-    for side in sides:
+    for side in side_suffixes:
         if f"model{side}" not in table.rows or kind == "judgments":
             role = f"image{side}"
             if role not in table.rows:
-                what = f"`model_pattern` needs the column {role!r}; set `columns` {role}=COLUMN"
-                raise BenchmarkError(f"{table.name}: {what}")
+                problem = f"`model_pattern` needs the column {role!r}; set `columns` {role}=COLUMN"
+                raise BenchmarkError(f"{table.name}: {problem}")
             images = table.rows[role].cat
             models = [options.find_model(image) for image in images.categories]
             rows = table.find_rows(role, (not model for model in models))
-            what = f"which `model_pattern` {options.model_pattern} does not match"
-            table.report_cells(role, rows, f"{what}; correct the pattern or the name")
+            problem = f"which `model_pattern` {options.model_pattern} does not match"
+            table.report_cells(role, rows, f"{problem}; correct the pattern or the name")
             table.rows[f"model{side}"] = make_column(images.codes, [name or "?" for name in models])
     if kind == "judgments" and options.questions and "model" in table.rows:
-        models, asked = table.rows["model"].cat, table.rows[COLUMN].cat
-        number = models.codes.astype(np.int64) * len(asked.categories) + asked.codes
-        both = itertools.product(models.categories, asked.categories)
-        table.rows["model"] = make_column(number, [" ".join(names) for names in both])
-    if kind == "preferences" and isinstance(path, FlatRows):
+        models, questions = table.rows["model"].cat, table.rows[COLUMN].cat
+        number = models.codes.astype(np.int64) * len(questions.categories) + questions.codes
+        pairs = itertools.product(models.categories, questions.categories)
+        table.rows["model"] = make_column(number, [" ".join(names) for names in pairs])
+    if kind == "preferences" and isinstance(file, FlatRows):
         # Published files also compare two images of one model.
-        first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
-        if same := int((first == second).sum()):
-            table.notes.append(f"skipped {same} choices between two images of one model")
-            table.rows = table.rows[first != second].reset_index(drop=True)
+        first_models, second_models = (table.rows[f"model_{side}"].astype(object) for side in "ab")
+        if same_count := int((first_models == second_models).sum()):
+            table.notes.append(f"skipped {same_count} choices between two images of one model")
+            table.rows = table.rows[first_models != second_models].reset_index(drop=True)
         if not len(table.rows):
             raise BenchmarkError(f"{table.name}: expected pairs of different models, found none")
     return table
 
 
 def _read_table(
-    path: File,
+    file: File,
     kind: str,
-    needed: Sequence[str],
+    required: Sequence[str],
     options: BuildOptions,
-    without: Sequence[str] = (),
+    excluded: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
     """Read a table as text, with one row per judgment; lists in the role `nested` are unpacked."""
-    foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
+    foreign, path = (file, file.path) if isinstance(file, FlatRows) else (None, file)
     if not foreign and not is_input(str(path)):
-        where = path if path.is_dir() else path.parent
-        names = sorted(file.name for file in where.glob("*.*"))
-        known = f"{where} contains {', '.join(names[:5]) or 'no files'}"
-        raise BenchmarkError(f"{path} not found; {did_you_mean(path.name, names, known)}")
-    called, about = options.get_columns(kind), FILE_KINDS[kind]
-    called = {**foreign.called, **called} if foreign else called
-    roles = [role for role in (*about.needed, *about.optional) if role not in without]
-    named = {role: called.get(role, role) for role in (*needed, *roles)}
+        folder = path if path.is_dir() else path.parent
+        names = sorted(file.name for file in folder.glob("*.*"))
+        hint = f"{folder} contains {', '.join(names[:5]) or 'no files'}"
+        raise BenchmarkError(f"{path} not found; {did_you_mean(path.name, names, hint)}")
+    user_columns, file_kind = options.get_columns(kind), FILE_KINDS[kind]
+    user_columns = {**foreign.columns, **user_columns} if foreign else user_columns
+    roles = [role for role in (*file_kind.needed, *file_kind.optional) if role not in excluded]
+    columns = {role: user_columns.get(role, role) for role in (*required, *roles)}
     if foreign:
         rows = list(foreign.rows)
-        names = list(dict.fromkeys([*(n for row in rows for n in row if n != ROW), *foreign.names]))
-        likes = {role: find_column(names, one) for role, one in named.items() if one not in names}
-        named |= {role: like for role, like in likes.items() if like}
-        there = [*filter(names.__contains__, named.values()), ROW]
-        cells = {name: [row.get(name) for row in rows] for name in there}
+        names = list(dict.fromkeys(name for row in rows for name in row if name != ROW))
+        names += [name for name in foreign.unread_columns if name not in names]
+        for role, name in columns.items():
+            if name not in names:
+                columns[role] = find_column(names, name) or name
+        existing = [*filter(names.__contains__, columns.values()), ROW]
+        cells = {name: [row.get(name) for row in rows] for name in existing}
     else:
-        wanted, inner = tuple(named.values()), named.get(nested or "")
+        requested, inner = tuple(columns.values()), columns.get(nested or "")
         try:
-            cells, names = read_columns(str(path), wanted, _TABLES, inner, options.encoding)
+            cells, names = read_columns(str(path), requested, _SUFFIXES, inner, options.encoding)
         except FileError as error:
             raise BenchmarkError(str(error)) from None
-    asked = () if foreign or options.prompts or options.images else called
-    missing = [n for r, n in named.items() if r in {*needed, *asked} and n not in cells]
-    tells_models = options.images or options.model or options.model_pattern or options.models
-    if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
-        missing.append(named["model"])
+    strict = () if foreign or options.prompts or options.images else user_columns
+    missing = [n for r, n in columns.items() if r in {*required, *strict} and n not in cells]
+    has_models = options.images or options.model or options.model_pattern or options.models
+    if missing and kind == "judgments" and not has_models and columns["model"] not in cells:
+        missing.append(columns["model"])
     if not (missing or cells[ROW]):
         raise BenchmarkError(f"{path}: no rows; add one row per judgment or result")
-    columns = {}
-    for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
+    texts = {}
+    for role, name in {**columns, PLACE: PLACE, KEY: KEY}.items():
         if name in cells:
             try:
-                codes_of_cells = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
+                code_by_cell = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
             except TypeError:
                 raise BenchmarkError(f"{path}: {name!r} is a list; give text or numbers") from None
-            codes = np.fromiter(map(codes_of_cells.__getitem__, cells[name]), np.int32)
-            columns[role] = make_column(codes, [*map(_to_text, codes_of_cells)])
-    if "annotator" in named and "annotator" not in columns:
-        named["annotator"] = find_role_columns(names).get("annotator", "COLUMN")
-    table = LongTable.from_columns(path, columns, cells[ROW], named)
+            codes = np.fromiter(map(code_by_cell.__getitem__, cells[name]), np.int32)
+            texts[role] = make_column(codes, [*map(_to_text, code_by_cell)])
+    if "annotator" in columns and "annotator" not in texts:
+        columns["annotator"] = find_role_columns(names).get("annotator", "COLUMN")
+    table = LongTable.from_columns(path, texts, cells[ROW], columns)
     table.notes.extend(foreign.notes if foreign else ())
     table.columns = names
     if missing:
@@ -336,48 +338,49 @@ def _refuse_missing(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
     """Raise one error for the missing columns and any invalid cells of the other columns."""
-    remedy, usual = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
+    remedy, guesses = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
         roles = (*FILE_KINDS[kind].needed, *FILE_KINDS[kind].optional)
         others = [name for name in names if name not in (*roles, *options.columns.values())]
-        votes = []
+        vote_columns = []
         with suppress(FileError):
-            cells, _ = read_columns(table.name, others, _TABLES, encoding=options.encoding)
+            cells, _ = read_columns(table.name, others, _SUFFIXES, encoding=options.encoding)
             del cells[ROW]
             for name, column in cells.items():  # finds columns with labels of a known scale
                 labels = {str(cell) for cell in column} - {"", "None"}
                 values = [map(scale.parse_label, labels) for scale in SCALES.values()]
-                is_known = any(all(map(math.isfinite, some)) for some in values)
-                votes += [name] if is_known and len(labels) > 1 else []
-        if len(votes) == 1:
-            usual = {"label": votes[0], **usual}
-        beside = {"annotators": "annotator", "models": "model", "questions": ""}
-        listed = shlex.quote(",".join(votes) or "COL,COL")
-        ways = [f"`{way}` {listed}" for way in beside if beside[way] not in names]
-        remedy += f"; for several columns of votes, set {' or '.join(ways)}"
+                is_known = any(all(map(math.isfinite, numbers)) for numbers in values)
+                vote_columns += [name] if is_known and len(labels) > 1 else []
+        if len(vote_columns) == 1:
+            guesses = {"label": vote_columns[0], **guesses}
+        option_roles = {"annotators": "annotator", "models": "model", "questions": ""}
+        value = shlex.quote(",".join(vote_columns) or "COL,COL")
+        settings = [f"`{name}` {value}" for name, role in option_roles.items() if role not in names]
+        remedy += f"; for several columns of votes, set {' or '.join(settings)}"
         if {"model_a", "model_b"} <= set(names):
             remedy = "for preferences between two models, use `preferences` FILE"
         elif "rank" in names:
             remedy = "for ranks (1 is the best), use `rankings` FILE"
-    asked = options.get_columns(kind)
-    likely = {r: f"{r}={n}" for r, n in usual.items() if not (find_column(names, r) or r in asked)}
-    if likely.keys() & {*missing}:
-        meant = f"did you mean `columns` {shlex.quote(','.join(likely.values()))}?"
-        remedy = meant if likely.keys() >= {*missing} else f"{meant} Otherwise, {remedy}"
+    user_columns = options.get_columns(kind)
+    guessed = [r for r in guesses if r not in user_columns and not find_column(names, r)]
+    if not {*guessed}.isdisjoint(missing):
+        value = shlex.quote(",".join(f"{role}={guesses[role]}" for role in guessed))
+        hint = f"did you mean `columns` {value}?"
+        remedy = hint if {*guessed} >= {*missing} else f"{hint} Otherwise, {remedy}"
     elif find_close_names(missing[0], names):
         remedy = did_you_mean(missing[0], names)
-    for tool, signs in WORDS["tools"].items():
-        if options.from_format is None and any({*sign} <= {*names} for sign in signs):
+    for tool, signatures in WORDS["tools"].items():
+        if options.from_format is None and any({*needed} <= {*names} for needed in signatures):
             remedy = f"set `from_format` {tool}"
-    what = f"missing column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
-    there = f"(columns: {', '.join(names)[:200] or 'none'})"
-    table.faults.insert(0, f"{table.name}: {what} {there}; {remedy}")
+    problem = f"missing {'columns' if missing[1:] else 'column'} {', '.join(map(repr, missing))}"
+    available = f"(columns: {', '.join(names)[:200] or 'none'})"
+    table.faults.insert(0, f"{table.name}: {problem} {available}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):
         if any(map(str.strip, table.rows[role].cat.categories)):
             table.report_blanks(role)
-    for role in filter(table.rows.__contains__, _NUMBERS):
+    for role in filter(table.rows.__contains__, _NUMERIC_ROLES):
         table.parse_values(role, parse_number, "expected a finite number")
     if kind == "judgments" and "label" in table.rows:
         parse_labels(table, "label", find_scale(table, options), options.blank)
@@ -397,40 +400,40 @@ def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
     rows = table.rows
     keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():
-        free = ["annotator"] if options.model is not None else ["model", "annotator"]
-        role = next((role for role in free if role not in rows), None)
+        unnamed_roles = ["annotator"] if options.model is not None else ["model", "annotator"]
+        role = next((role for role in unnamed_roles if role not in rows), None)
         if role is None:
-            index = table.locate(int((keys != "").argmax()))
-            what = f"{table.get_column('label')}: expected a label, got an object"
-            raise BenchmarkError(f"{index}, {what}; use one row per vote")
+            location = table.locate(int((keys != "").argmax()))
+            problem = f"{table.get_column('label')}: expected a label, got an object"
+            raise BenchmarkError(f"{location}, {problem}; use one row per vote")
         rows[role] = keys
     if (positions != "").any() and "annotator" not in rows:
         names = [str(int(text or 0) + 1) for text in positions.cat.categories]
         rows["annotator"] = make_column(positions.cat.codes, names)
-        which = f"{', '.join(sorted(set(names)))} in the lists of {table.get_column('label')}"
-        table.notes.append(f"annotators: the positions {which} are one person each")
+        numbers = f"{', '.join(sorted(set(names)))} in the lists of {table.get_column('label')}"
+        table.notes.append(f"annotators: the positions {numbers} are one person each")
 
 
-def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
+def _read_wide_table(kind: str, file: File, key: str, options: BuildOptions) -> LongTable:
     """Read a table with one column of votes for each annotator, model or question."""
-    value = FILE_KINDS[kind].blank
-    listed = {name: list(getattr(options, name)) for name in ("annotators", "models", "questions")}
-    option, columns = next((name, columns) for name, columns in listed.items() if columns)
+    value_role = FILE_KINDS[kind].blank
+    option = next(name for name in ("annotators", "models", "questions") if getattr(options, name))
+    columns = list(getattr(options, option))
     role = "annotator" if option == "annotators" else "model"
-    if {role, value, "score"} & options.get_columns(kind).keys():
-        remedy = f"remove {role}=..., {value}=... and score=... from `columns`"
+    if {role, value_role, "score"} & options.get_columns(kind).keys():
+        remedy = f"remove {role}=..., {value_role}=... and score=... from `columns`"
         raise BenchmarkError(f"`{option}` already names the columns of votes; {remedy}")
     if len(set(columns)) < len(columns):
         raise BenchmarkError(f"`{option}`: list each column once; got {','.join(columns)}")
-    needed, without = [key, *columns], (value,) if options.questions else (role, value)
-    table = _read_table(path, kind, needed, options, without)
+    required, excluded = [key, *columns], (value_role,) if options.questions else (role, value_role)
+    table = _read_table(file, kind, required, options, excluded)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
-    each = np.repeat(np.arange(len(table.rows)), len(columns))
-    table.rows = table.rows.iloc[each].reset_index(drop=True)
+    row_indices = np.repeat(np.arange(len(table.rows)), len(columns))
+    table.rows = table.rows.iloc[row_indices].reset_index(drop=True)
     # Row by row, in the order of the columns.
     codes = votes.codes.reshape(len(columns), -1).T.ravel()
-    table.rows[value] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
-    index = np.tile(np.arange(len(columns)), len(each) // len(columns))
+    table.rows[value_role] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
+    index = np.tile(np.arange(len(columns)), len(row_indices) // len(columns))
     table.rows[COLUMN] = make_column(index, columns)
     if not options.questions:
         table.rows[role] = table.rows[COLUMN]
@@ -446,15 +449,15 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
         remedy = "set `prompts` to a table with the columns prompt_id and prompt"
         raise BenchmarkError(f"{path}: a TREC file contains no prompts; {remedy}")
     try:
-        found, lines, _ = read_trec(path, "run" if is_run else "qrels")
+        entries, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:
         raise BenchmarkError(str(error)) from None
-    queries, documents, numbers = zip(*found, strict=True)
+    queries, documents, numbers = zip(*entries, strict=True)
     values, codes = np.unique(numbers, return_inverse=True)
     texts = [repr(float(value)) if is_run else str(int(value > 0)) for value in values]
     columns = {
-        "prompt_id": make_column(np.arange(len(found)), queries),
-        "image": make_column(np.arange(len(found)), documents),
+        "prompt_id": make_column(np.arange(len(entries)), queries),
+        "image": make_column(np.arange(len(entries)), documents),
         "score" if is_run else "label": make_column(codes, texts),
     }
     return LongTable.from_columns(path, columns, lines)

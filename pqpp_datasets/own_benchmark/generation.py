@@ -27,21 +27,17 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.admission import (
-    Annotator,
-    filter_annotators,
-    select_counted_votes,
-)
+from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators, select_counted_votes
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import make_parser
-from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.long_table import PROMPT, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import VoteReliability, measure_reliability
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, report_repeats
 
-_DIGITS = 12  # rounding makes scores independent of the order of summation
+_DECIMALS = 12  # rounding makes scores independent of the order of summation
 RELEVANCE: dict[str, int] = WORDS["relevance"]
 
 
@@ -90,17 +86,17 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     depth = pd.Series(counted).groupby(votes.item[counted]).cumcount().to_numpy()
     shape = len(votes.first), int(depth.max(initial=0)) + 1
     if shape[0] * shape[1] > 5 * 10**8:  # 4 GB
-        fault = f"a table of {shape[0]:,} images with up to {shape[1]:,} votes is too large"
-        raise BenchmarkError(f"{fault}; leave out the images with the most votes")
+        problem = f"a table of {shape[0]:,} images with up to {shape[1]:,} votes is too large"
+        raise BenchmarkError(f"{problem}; leave out the images with the most votes")
     matrix = np.full(shape, np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]
-    of_images, notes = score_images(rule, matrix, scale), []
-    if left := int(np.isnan(scored).sum()):
-        notes.append(f"the MOS omits {left} votes of annotators who always gave the same vote")
-    judged = np.unique(votes.prompt[~votes.reference])
-    if lost := len(judged) - len(np.unique(votes.prompt[counted])):
-        notes.append(f"{lost} of {len(judged)} prompts have no valid vote and no score")
+    image_scores, notes = score_images(rule, matrix, scale), []
+    if omitted := int(np.isnan(scored).sum()):
+        notes.append(f"the MOS omits {omitted} votes of annotators who always gave the same vote")
+    judged_prompts = np.unique(votes.prompt[~votes.reference])
+    if unscored := len(judged_prompts) - len(np.unique(votes.prompt[counted])):
+        notes.append(f"{unscored} of {len(judged_prompts)} prompts have no valid vote and no score")
     prompt, models = votes.prompt[votes.first], votes.model[votes.first]
     scores = {}
     for number, model in enumerate(votes.model_names):
@@ -108,13 +104,13 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         if model == options.reference_model or not len(items):
             continue
         if rule == "majority":
-            judged, means = hbpp(matrix[items], prompt[items])
+            rated, means = hbpp(matrix[items], prompt[items])
             scores[model] = np.full(prompts, np.nan)
-            scores[model][judged] = means
+            scores[model][rated] = means
         else:
-            of_prompts = pd.Series(of_images[items]).groupby(prompt[items]).mean().round(_DIGITS)
-            scores[model] = of_prompts.reindex(range(prompts)).to_numpy()
-    listed = sorted(set(map(float, scale.words.values())), reverse=True)
+            series = pd.Series(image_scores[items]).groupby(prompt[items]).mean()
+            scores[model] = series.round(_DECIMALS).reindex(range(prompts)).to_numpy()
+    label_counts = dict.fromkeys(sorted(set(map(float, scale.words.values())), reverse=True), 0)
     labels, counts = np.unique(values, return_counts=True)
     return Generation(
         measure=measure,
@@ -122,12 +118,12 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         limits=(scale.low, scale.high) if measure == "rating" else None,
         scores=scores,
         annotators=annotators,
-        labels=dict.fromkeys(listed, 0) | dict(zip(labels.tolist(), counts.tolist(), strict=True)),
+        labels=label_counts | dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         agreements=agreements,
         trust=measure_reliability(votes, counted, agreements.reasons if agreements else ()),
         table=votes,
         counted=counted,
-        image_scores=of_images,
+        image_scores=image_scores,
         notes=(*votes.notes, *notes),
     )
 
@@ -148,8 +144,8 @@ def choose_aggregation(votes: Votes, options: BuildOptions) -> str:
         averaged = options.repeats == "mean" and scale.high <= 2
         got = "means of repeated votes" if averaged else f"labels of the scale {scale.name}"
         remedy = "choose another rule" + (", or set `repeats` to first or last" if averaged else "")
-        what = f"expected labels 2, 1, 0 and -1, got {got}"
-        raise BenchmarkError(f"`aggregate` majority: {what}; {remedy}")
+        problem = f"expected labels 2, 1, 0 and -1, got {got}"
+        raise BenchmarkError(f"`aggregate` majority: {problem}; {remedy}")
     if rule == "mos" and not votes.has_annotators:
         remedy = "set `columns` annotator=COLUMN, or `aggregate` to mean or median"
         raise BenchmarkError(f"`aggregate` mos needs annotators; {remedy}")
@@ -195,9 +191,9 @@ def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
         return image_relevance(matrix)
     if rule == "positive":
         matrix = np.where(np.isnan(matrix), np.nan, scale.is_positive(matrix))
-    some = ~np.isnan(matrix).all(axis=1)
+    is_rated = ~np.isnan(matrix).all(axis=1)
     scores = np.full(len(matrix), np.nan)
-    scores[some] = (np.nanmedian if rule == "median" else np.nanmean)(matrix[some], axis=1)
+    scores[is_rated] = (np.nanmedian if rule == "median" else np.nanmean)(matrix[is_rated], axis=1)
     return scores
 
 
@@ -235,37 +231,35 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     """
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 
-    report_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
-    voters = ["annotator"] if "annotator" in vote.rows else []
-    report_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
+    report_repeats(run, run.rows[[PROMPT, "model", "image"]], "this result")
+    annotators = ["annotator"] if "annotator" in vote.rows else []
+    report_repeats(vote, vote.rows[[PROMPT, "image", *annotators]], "this vote")
     positive = vote.parse_values("label", *make_parser(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])
     size, codes = len(images.categories), images.codes.astype(np.int64)
-    run_query, vote_query = run.rows[NUMBER].to_numpy(), vote.rows[NUMBER].to_numpy()
+    run_query, vote_query = run.rows[PROMPT].to_numpy(), vote.rows[PROMPT].to_numpy()
     run_key = run_query * size + codes[: len(run_query)]
     vote_key = vote_query * size + codes[len(run_query) :]
     pairs, counts = np.unique(vote_key[positive], return_counts=True)
     pairs = pairs[counts >= options.min_relevant_votes]
-    is_relevant, is_judged = np.isin(run_key, pairs), np.isin(run_query, vote_query)
+    is_judged = np.isin(run_query, vote_query)
     models = run.rows["model"].cat
-    precision, ranks = (
-        {model: np.full(prompts, np.nan) for model in models.categories} for _ in range(2)
-    )
-    results = pd.DataFrame({"query": run_query, "score": run.rows["score"]})
-    results["relevant"] = is_relevant
+    precision = {model: np.full(prompts, np.nan) for model in models.categories}
+    ranks = {model: np.full(prompts, np.nan) for model in models.categories}
+    columns = {"query": run_query, "score": run.rows["score"], "relevant": np.isin(run_key, pairs)}
+    results = pd.DataFrame(columns)
     for number, model in enumerate(models.categories):
         rows = results[(models.codes == number).to_numpy() & is_judged]
         if len(rows):
             rank = rows.groupby("query").cumcount()
-            table = rows.assign(place=rank).pivot(index="query", columns="place")
+            table = rows.assign(position=rank).pivot(index="query", columns="position")
             # Missing results rank last and are irrelevant.
             ranked = table["score"].fillna(rows["score"].min() - 1).to_numpy()
             relevance = (table["relevant"] == 1).to_numpy(np.int8)
-            precision[model][table.index] = precision_at_k(
-                scores=ranked, relevance=relevance, k=options.k
-            )
+            values = precision_at_k(scores=ranked, relevance=relevance, k=options.k)
+            precision[model][table.index] = values
             ranks[model][table.index] = reciprocal_rank(scores=ranked, relevance=relevance)
     relevant = np.bincount(pairs // size, minlength=prompts)[np.unique(vote_query)]
     notes = tuple(dict.fromkeys((*run.notes, *vote.notes)))

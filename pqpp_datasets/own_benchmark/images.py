@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     import datasets
 
 SUBSET = "images"
-# In JSON: an address, a chain of them, and a path that leads out of a folder.
-_IS_ELSEWHERE = re.compile(r'://|::|"[/~]|(["/]|\\\\)\.\.(["/]|\\\\)')
-_ADDRESS = re.compile(r"^https?://(?:[^?#]*/)?([^?#]*).*", re.DOTALL)
+# Matches, in JSON, URLs, chained URLs and paths that lead out of a folder.
+_OUTSIDE_FOLDER = re.compile(r'://|::|"[/~]|(["/]|\\\\)\.\.(["/]|\\\\)')
+_URL = re.compile(r"^https?://(?:[^?#]*/)?([^?#]*).*", re.DOTALL)
 _IN_ARCHIVE = re.compile("(zip|tar)://.*?::")
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
@@ -67,47 +67,47 @@ def add_saved_images(
     folder = expand(name)
     source = str(folder) if folder.is_dir() else name
     has_card = (folder / "README.md").is_file()
-    tells = "prompt_id" in rows.column_names and (has_card or not folder.is_dir())
-    if not tells or SUBSET not in datasets.get_dataset_config_names(source):
+    has_prompt_ids = "prompt_id" in rows.column_names and (has_card or not folder.is_dir())
+    if not has_prompt_ids or SUBSET not in datasets.get_dataset_config_names(source):
         if image_dir is not None:
             raise BenchmarkError(f"{name} stores no images; remove `image_dir`")
         return rows
-    kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
-    if "image" not in kept.column_names:
+    stored = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
+    if "image" not in stored.column_names:
         raise BenchmarkError(f"{name} stores no images; run `pqpp build --keep-images path`")
-    pictures = _load_image_column(kept, name, image_dir)
-    number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
-    row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
-    models = np.array(kept["model"][:])
+    images = _load_image_column(stored, name, image_dir)
+    row_by_id = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
+    row_of = np.array([row_by_id.get(prompt_id, -1) for prompt_id in stored["prompt_id"][:]])
+    models = np.array(stored["model"][:])
     columns = {}
     for model in dict.fromkeys(models.tolist()):
-        mine = np.flatnonzero((models == model) & (row_of >= 0))
-        mine = mine[np.argsort(row_of[mine], kind="stable")]
-        offsets = np.r_[0, np.cumsum(np.bincount(row_of[mine], minlength=len(rows)))]
+        selected = np.flatnonzero((models == model) & (row_of >= 0))
+        selected = selected[np.argsort(row_of[selected], kind="stable")]
+        offsets = np.r_[0, np.cumsum(np.bincount(row_of[selected], minlength=len(rows)))]
         columns[f"{make_model_slug(model)}_images"] = pa.ListArray.from_arrays(
-            pa.array(offsets, pa.int32()), pictures.take(pa.array(mine))
+            pa.array(offsets, pa.int32()), images.take(pa.array(selected))
         )
     features = {column: datasets.Sequence(datasets.Image()) for column in columns}
-    beside = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
-    return datasets.concatenate_datasets([rows, beside], split=rows.split, axis=1)
+    image_columns = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
+    return datasets.concatenate_datasets([rows, image_columns], split=rows.split, axis=1)
 
 
-def _load_image_column(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
+def _load_image_column(stored: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     """Return the images in the form that `datasets` decodes: bytes, or paths of existing files."""
     import datasets
 
-    if isinstance(kept.features["image"], datasets.Image):
-        column = kept.cast_column("image", datasets.Image(decode=False)).data["image"]
+    if isinstance(stored.features["image"], datasets.Image):
+        column = stored.cast_column("image", datasets.Image(decode=False)).data["image"]
         return column.combine_chunks().cast(_IMAGE)
-    names = kept["image"][:]
+    names = stored["image"][:]
     if image_dir is None:
-        came = f"{name} stores only names of images, such as {names[0]!r:.60}"
-        raise BenchmarkError(f"{came}; set `image_dir` to the folder of the images")
+        problem = f"{name} stores only names of images, such as {names[0]!r:.60}"
+        raise BenchmarkError(f"{problem}; set `image_dir` to the folder of the images")
     folder = expand(image_dir).absolute()
-    paths = [join_inside(folder, _ADDRESS.sub(r"\1", name)) for name in names]
+    paths = [join_inside(folder, _URL.sub(r"\1", name)) for name in names]
     if missing := [path for path in paths if not path.is_file()]:
-        what = f"image of {name} not found ({len(missing)} of {len(paths)} are missing)"
-        raise BenchmarkError(f"{missing[0]}: {what}; set `image_dir` to the folder of all images")
+        fault = f"image of {name} not found ({len(missing)} of {len(paths)} are missing)"
+        raise BenchmarkError(f"{missing[0]}: {fault}; set `image_dir` to the folder of all images")
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
 
@@ -145,9 +145,9 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         options.setdefault("cache_dir", str(cache))
         root = folder.absolute()
         _refuse_outside_files(folder)
-        named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
+        folders = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
         with _convert_load_errors(source):
-            builder = datasets.load_dataset_builder(source, subset, **named)
+            builder = datasets.load_dataset_builder(source, subset, **folders)
         for file in chain(*(builder.config.data_files or {}).values()):
             join_inside(root, ".." if "://" in file else file)
     with _convert_load_errors(source), use_cache_if_unreachable(source):
@@ -166,9 +166,9 @@ def refuse_outside_images(rows: Any, folder: Path) -> None:
         FileError: A cell names such a file.
     """
     splits = rows.values() if isinstance(rows, dict) else [rows]
-    tables = [one.data for one in splits if hasattr(one, "data")]
+    tables = [split.data for split in splits if hasattr(split, "data")]
     arrays = [chunk for table in tables for column in table.columns for chunk in column.chunks]
-    for array in arrays:  # grows
+    for array in arrays:  # nested arrays are appended below
         if pa.types.is_struct(array.type) and {"bytes", "path"} <= {it.name for it in array.type}:
             fields = array.filter(pc.is_null(pc.struct_field(array, "bytes")))
             for path in filter(None, pc.struct_field(fields, "path").unique().to_pylist()):
@@ -190,13 +190,13 @@ def _convert_load_errors(source: str) -> Iterator[None]:
     except datasets.exceptions.DatasetGenerationCastError:
         raise BenchmarkError(f"{source}: files have different columns; choose a subset") from None
     except Exception as error:
-        known = find_hub_reason(error)  # first: the client's own texts may contain a token
-        is_typed = isinstance(error, PqppError) or (isinstance(error, OSError) and not known)
+        hub_reason = find_hub_reason(error)  # first: the client's own texts may contain a token
+        is_typed = isinstance(error, PqppError) or (isinstance(error, OSError) and not hub_reason)
         if is_typed or is_out_of_memory(error):
             raise
         reason = describe(error.__cause__ or error, named=False)  # such as an unknown subset
-        fault = known or f"cannot be loaded ({reason}); choose another dataset"
-        raise BenchmarkError(f"dataset {source} {fault}") from None
+        problem = hub_reason or f"cannot be loaded ({reason}); choose another dataset"
+        raise BenchmarkError(f"dataset {source} {problem}") from None
 
 
 def _refuse_outside_files(folder: Path) -> None:
@@ -206,7 +206,9 @@ def _refuse_outside_files(folder: Path) -> None:
     for path in filter(Path.is_file, (folder / "README.md", folder / ".huggingface.yaml")):
         text = join_inside(folder, path.name).read_text("utf-8", "replace")
         block = REGEX_YAML_BLOCK.search(text)
-        facts = parse_yaml(block[2] if block else text * (path.suffix == ".yaml"), str(path))
-        listed = facts.get("configs") if isinstance(facts, dict) else None
-        if _IS_ELSEWHERE.search(json.dumps(listed, default=str)):
+        if not block and path.name == "README.md":
+            continue
+        metadata = parse_yaml(block[2] if block else text, str(path))
+        configs = metadata.get("configs") if isinstance(metadata, dict) else None
+        if _OUTSIDE_FOLDER.search(json.dumps(configs, default=str)):
             raise BenchmarkError(f"{path} lists files outside its folder; copy them into it")

@@ -13,10 +13,10 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.table_formats import ROW, locate_row
 
-FILE, COLUMN, NUMBER = "the file", "the column", "the number of the prompt"
+FILE, COLUMN, PROMPT = "the file", "the column", "the number of the prompt"
 """Columns that are not roles; neither are `ROW`, `KEY` and `PLACE`."""
-_ROWS_NAMED = 9
-_FAULTS_TOLD = 10
+_MAX_LOCATIONS = 9
+_MAX_FAULTS = 10
 
 
 @dataclass
@@ -26,10 +26,10 @@ class LongTable:
     Attributes:
         rows: A `pandas.DataFrame` with one column per role. Texts are categories in order of
             appearance; empty cells are "". `FILE` and `ROW` (number) locate a row; `COLUMN` is the
-            column of a vote if the file has several columns of votes; `NUMBER` is the prompt's
+            column of a vote if the file has several columns of votes; `PROMPT` is the prompt's
             index, after `number_prompts`.
         name: Paths of all files.
-        named: Column names in the files, by role.
+        column_names: Column names in the files, by role.
         notes: Notes on how the files were read, one per line.
         faults: Lines on errors in the rows, which `raise_faults` raises together.
         columns: All columns of the first file.
@@ -37,7 +37,7 @@ class LongTable:
 
     rows: Any
     name: str
-    named: Mapping[str, str] = field(default_factory=dict)
+    column_names: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     columns: Sequence[str] = ()
@@ -48,48 +48,48 @@ class LongTable:
         path: Path,
         columns: Mapping[str, Any],
         row: Sequence[Any],
-        named: Mapping[str, str] | None = None,
+        column_names: Mapping[str, str] | None = None,
     ) -> Self:
         """Create a table from the columns of a file.
 
         Args:
             columns: The columns, by role.
             row: Number of each row in the file, for errors.
-            named: Column names in the file, by role.
+            column_names: Column names in the file, by role.
         """
         rows = pd.DataFrame(columns)
         rows[FILE] = fill_column(str(path), len(rows))
         rows[ROW] = row
-        return cls(rows, str(path), named or {})
+        return cls(rows, str(path), column_names or {})
 
     def locate(self, row: int, after: int | None = None) -> str:
         """Return the file (unless the row `after` has the same) and the number of a row."""
         files = self.rows[FILE].iloc
-        shared = f"{files[row]}, " if after is not None and files[row] == files[after] else ""
-        return locate_row(files[row], self.rows[ROW].iloc[row]).removeprefix(shared)
+        prefix = f"{files[row]}, " if after is not None and files[row] == files[after] else ""
+        return locate_row(files[row], self.rows[ROW].iloc[row]).removeprefix(prefix)
 
     def get_column(self, role: str, row: int = 0) -> str:
         """Return the name of a role's column in the file from which a row was read."""
         if role in ("label", "rank") and COLUMN in self.rows:
             return str(self.rows[COLUMN].iloc[row])
-        return self.named.get(role, role)
+        return self.column_names.get(role, role)
 
-    def add_fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
+    def add_fault(self, role: str, rows: Sequence[int] | np.ndarray, problem: str) -> None:
         """Add an error line with the locations of the first rows; without rows, add nothing.
 
         Args:
             role: The role of the invalid cells.
             rows: Indices of the rows in all files.
-            what: The problem of the first row, and the fix.
+            problem: The problem of the first row, and the fix.
         """
         columns = [FILE, ROW, *({COLUMN} & {*self.rows} if role in ("label", "rank") else ())]
         rows = np.asarray(rows)
         rows = rows[~self.rows[columns].iloc[rows].duplicated().to_numpy()]
         if not len(rows):
             return
-        others = [self.locate(row, rows[0]) for row in rows[1 : _ROWS_NAMED + 1]]
-        more = f"; {len(rows) - 1} more, in {', '.join(others)}" if others else ""
-        line = f"{self.locate(rows[0])}: {what}{more}"
+        locations = [self.locate(row, rows[0]) for row in rows[1 : _MAX_LOCATIONS + 1]]
+        suffix = f"; {len(rows) - 1} more, in {', '.join(locations)}" if locations else ""
+        line = f"{self.locate(rows[0])}: {problem}{suffix}"
         self.faults += [line] if line not in self.faults else []
 
     def report_cells(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
@@ -105,16 +105,16 @@ class LongTable:
             BenchmarkError: There are error lines.
         """
         if self.faults:
-            raise BenchmarkError(*self.faults[:_FAULTS_TOLD])
+            raise BenchmarkError(*self.faults[:_MAX_FAULTS])
 
-    def find_rows(self, role: str, wrong: Iterable[bool]) -> np.ndarray:
-        """Return the indices of rows whose category is wrong.
+    def find_rows(self, role: str, is_invalid: Iterable[bool]) -> np.ndarray:
+        """Return the indices of rows whose category is invalid.
 
         Args:
-            wrong: Whether each category of the role is wrong.
+            is_invalid: Whether each category of the role is invalid.
         """
-        wrong = np.fromiter(wrong, bool)
-        return np.flatnonzero(wrong[self.rows[role].cat.codes]) if wrong.any() else np.empty(0, int)
+        mask = np.fromiter(is_invalid, bool)
+        return np.flatnonzero(mask[self.rows[role].cat.codes]) if mask.any() else np.empty(0, int)
 
     def report_blanks(self, role: str, remedy: str = "fill in the cell") -> None:
         """Add an error line about empty cells of a role."""
@@ -152,37 +152,37 @@ class LongTable:
         """
         # Some tables repeat a prompt's row for each of its images.
         other.rows = other.rows.drop_duplicates([*other.rows.columns.drop(ROW)], ignore_index=True)
-        known, ids = other.rows[role], self.rows[role].cat
-        if len(repeated := np.flatnonzero(known.duplicated())):
-            first = other.locate(int((known == known[repeated[0]]).to_numpy().argmax()))
-            what = f"the same as in {first.rpartition(', ')[2]}; keep one of the rows"
-            other.report_cells(role, repeated, what)
+        other_ids, ids = other.rows[role], self.rows[role].cat
+        if len(repeated := np.flatnonzero(other_ids.duplicated())):
+            first = other.locate(int((other_ids == other_ids[repeated[0]]).to_numpy().argmax()))
+            problem = f"the same as in {first.rpartition(', ')[2]}; keep one of the rows"
+            other.report_cells(role, repeated, problem)
         other.raise_faults()
         self.report_blanks(role)
         # Ids are unique, so the index of a category is that of its row.
-        row_of = known.cat.categories.get_indexer(ids.categories)
+        row_of_id = other_ids.cat.categories.get_indexer(ids.categories)
         is_blank = [not text.strip() for text in ids.categories]  # already an error line
-        rows = self.find_rows(role, (row_of < 0) & ~np.array(is_blank, bool))
-        instead: Any = ""
+        rows = self.find_rows(role, (row_of_id < 0) & ~np.array(is_blank, bool))
+        placeholder: Any = ""
         if is_optional and 0 < len(rows) < len(self.rows):
-            lost = f"{len(rows)} of {len(self.rows)} rows have a {role} that is not in {other.name}"
-            self.notes.append(f"{self.name}: {lost} and count only for the models' strengths")
+            note = f"{len(rows)} of {len(self.rows)} rows have a {role} that is not in {other.name}"
+            self.notes.append(f"{self.name}: {note} and count only for the models' strengths")
         else:
             self.report_cells(role, rows, f"not found in {other.name}; add or correct the {role}")
-            instead = self.rows[role].astype(object)  # unique, for one error line each
-        chosen = row_of[ids.codes]
-        texts = other.rows.drop(columns=[role, FILE, ROW]).iloc[chosen].set_axis(self.rows.index)
-        for name, column in texts.items() if (chosen < 0).any() else ():
-            cells = column.astype(object).mask(chosen < 0, instead)
-            texts[name] = make_column(*pd.factorize(cells))
-        if "prompt" in self.rows and "prompt" in texts:
-            differ = (self.rows["prompt"].astype(object) != texts["prompt"].astype(object)).sum()
-            if differ:
-                note = f"{differ} prompts differ from those in {self.name} and replace them"
+            placeholder = self.rows[role].astype(object)  # unique, for one error line each
+        matches = row_of_id[ids.codes]
+        joined = other.rows.drop(columns=[role, FILE, ROW]).iloc[matches].set_axis(self.rows.index)
+        for name, column in joined.items() if (matches < 0).any() else ():
+            cells = column.astype(object).mask(matches < 0, placeholder)
+            joined[name] = make_column(*pd.factorize(cells))
+        if "prompt" in self.rows and "prompt" in joined:
+            changed = (self.rows["prompt"].astype(object) != joined["prompt"].astype(object)).sum()
+            if changed:
+                note = f"{changed} prompts differ from those in {self.name} and replace them"
                 self.notes.append(f"{other.name}: {note}")
-        self.rows[texts.columns] = texts
-        if idle := len(known) - len(np.unique(chosen[chosen >= 0])):
-            note = f"skipped {idle} of {len(known)} rows that are not in {self.name}"
+        self.rows[joined.columns] = joined
+        if unused := len(other_ids) - len(np.unique(matches[matches >= 0])):
+            note = f"skipped {unused} of {len(other_ids)} rows that are not in {self.name}"
             self.notes.append(f"{other.name}: {note}")
 
 

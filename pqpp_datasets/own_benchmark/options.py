@@ -38,15 +38,15 @@ class FileKind:
     @property
     def filled_roles(self) -> list[str]:
         """Roles whose cells must not be empty."""
-        about = ("annotator", "model", "image", "image_a", "image_b") if self.blank else ()
-        return [role for role in dict.fromkeys((*self.needed, *about)) if role != self.blank]
+        roles = ("annotator", "model", "image", "image_a", "image_b") if self.blank else ()
+        return [role for role in dict.fromkeys((*self.needed, *roles)) if role != self.blank]
 
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
 """Values of the cells of yes-or-no columns."""
 FILE_KINDS = {
-    kind: FileKind(**about)
-    for kind, about in read_json(Path(__file__).with_name("file_kinds.json")).items()
+    kind: FileKind(**columns)
+    for kind, columns in read_json(Path(__file__).with_name("file_kinds.json")).items()
 }
 """Columns of each kind of file; `--column KIND.ROLE=COLUMN` applies to one kind."""
 
@@ -142,14 +142,14 @@ class BuildOptions:
                 raise BenchmarkError(f"`{name}` must be from {low} to {high}; got {value}")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
-                known = ", ".join(filter(None, allowed))
-                raise BenchmarkError(f"`{name}` must be one of {known}; got {vars(self)[name]!r}")
+                choices = ", ".join(filter(None, allowed))
+                raise BenchmarkError(f"`{name}` must be one of {choices}; got {vars(self)[name]!r}")
         for role in self.columns:
             kind, _, name = role.rpartition(".")
             if name not in ROLES or kind not in ("", *FILE_KINDS):
                 kinds = ", ".join(f"{kind}." for kind in FILE_KINDS)
-                known = f"{', '.join(ROLES)}, alone or after {kinds}"
-                hint = did_you_mean(name, ROLES, f"use one of {known}")
+                choices = f"{', '.join(ROLES)}, alone or after {kinds}"
+                hint = did_you_mean(name, ROLES, f"use one of {choices}")
                 raise BenchmarkError(f"`columns`: unknown role {role!r:.60}; {hint}")
         _refuse_several(scale=self.scale, labels=self.labels)
         _refuse_several(annotators=self.annotators, models=self.models, questions=self.questions)
@@ -157,13 +157,13 @@ class BuildOptions:
         try:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
-            what = f"`model_pattern` {self.model_pattern!r:.60} is not a regular expression"
-            raise BenchmarkError(f"{what} ({error}); correct the pattern") from None
+            problem = f"`model_pattern` {self.model_pattern!r:.60} is not a regular expression"
+            raise BenchmarkError(f"{problem} ({error}); correct the pattern") from None
         try:
             " ".encode(self.encoding)  # also refuses codecs of bytes, such as hex
         except (LookupError, ValueError):
-            known = "use an encoding such as utf-8, latin-1, cp1252, utf-16 or shift_jis"
-            raise BenchmarkError(f"unknown `encoding` {self.encoding!r:.60}; {known}") from None
+            remedy = "use an encoding such as utf-8, latin-1, cp1252, utf-16 or shift_jis"
+            raise BenchmarkError(f"unknown `encoding` {self.encoding!r:.60}; {remedy}") from None
 
     def get_columns(self, kind: str) -> dict[str, str]:
         """Return the user's column names for a kind of file, by role.
@@ -176,12 +176,12 @@ class BuildOptions:
             >>> options.get_columns("runs"), options.get_columns("relevance")
             ({'prompt': 'query'}, {'prompt': 'text'})
         """
-        common = {role: name for role, name in self.columns.items() if "." not in role}
-        here = {r.partition(".")[2]: n for r, n in self.columns.items() if r.startswith(f"{kind}.")}
-        called = common | here
-        if kind == "judgments" and "score" in called:
-            called["label"] = called["score"]
-        return called
+        prefix, items = f"{kind}.", self.columns.items()
+        columns = {role: name for role, name in items if "." not in role}
+        columns |= {r.removeprefix(prefix): name for r, name in items if r.startswith(prefix)}
+        if kind == "judgments" and "score" in columns:
+            columns["label"] = columns["score"]
+        return columns
 
     @property
     def has_scores(self) -> bool:
@@ -201,12 +201,12 @@ class BuildOptions:
 
 
 _CHOICES = {
-    n: get_args(h) for n, h in get_annotations(BuildOptions).items() if get_origin(h) is Literal
+    n: get_args(t) for n, t in get_annotations(BuildOptions).items() if get_origin(t) is Literal
 }
 _CHOICES["from_format"] = (None, *FORMATS)
 
 
-def _refuse_several(**given: object) -> None:
-    came = [f"`{name}`" for name, value in given.items() if value]
-    if len(came) > 1:
-        raise BenchmarkError(f"{' and '.join(came)} exclude each other; set only one")
+def _refuse_several(**options: object) -> None:
+    names = [f"`{name}`" for name, value in options.items() if value]
+    if len(names) > 1:
+        raise BenchmarkError(f"{' and '.join(names)} exclude each other; set only one")

@@ -13,15 +13,15 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.long_table import PROMPT, LongTable
 from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.prompt_text import fold_text, normalise
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import pluralize
 
-_REST = 1e-9
-_KNOWN = ("source", "prompt", "prompt_id", "category")
+_TOLERANCE = 1e-9
+_IDENTITY_ROLES = ("source", "prompt", "prompt_id", "category")
 
 
 def make_identity_table(prompts: pd.DataFrame) -> pa.Table:
@@ -32,13 +32,13 @@ def make_identity_table(prompts: pd.DataFrame) -> pa.Table:
     Raises:
         BenchmarkError: Two prompts have the same id.
     """
-    counted = prompts["source"] + "-" + prompts.groupby("source").cumcount().astype(str)
-    ids = prompts["prompt_id"].where(prompts["prompt_id"] != "", counted)
-    if (repeated := ids.duplicated().to_numpy()).any():
-        twice = ids[repeated.argmax()]
-        first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
-        both = f"the prompts {first!r} and {second!r} have the same prompt_id {twice!r}"
-        raise BenchmarkError(f"{both}; change one of the ids")
+    default_ids = prompts["source"] + "-" + prompts.groupby("source").cumcount().astype(str)
+    ids = prompts["prompt_id"].where(prompts["prompt_id"] != "", default_ids)
+    if (is_duplicate := ids.duplicated().to_numpy()).any():
+        duplicate = ids[is_duplicate.argmax()]
+        first, second = prompts["prompt"][ids == duplicate].str[:40].tolist()[:2]
+        problem = f"the prompts {first!r} and {second!r} have the same prompt_id {duplicate!r}"
+        raise BenchmarkError(f"{problem}; change one of the ids")
     categories = [category or None for category in prompts["category"]]
     values = {**prompts, "prompt_id": ids, "category": categories}
     columns = {name: values.get(name, [None] * len(prompts)) for name in IDENTITIES}
@@ -54,16 +54,16 @@ def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: i
     """
     identities = zip(prompts["prompt_id"], prompts["source"], prompts["prompt"], strict=True)
     keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in identities]
-    spelled = prompts["prompt"].map(normalise)
-    first = prompts.assign(own=keys, spelled=spelled).sort_values(["source", "own"])
-    first = first[first["prompt"] != ""].drop_duplicates("spelled")
-    dealt = split_strata(first["own"].tolist(), first["source"].tolist(), fractions, seed)
-    split_of = spelled.map(dict(zip(first["spelled"], dealt, strict=True)))
+    texts = prompts["prompt"].map(normalise)
+    first = prompts.assign(key=keys, text=texts).sort_values(["source", "key"])
+    first = first[first["prompt"] != ""].drop_duplicates("text")
+    splits = split_strata(first["key"].tolist(), first["source"].tolist(), fractions, seed)
+    split_of = texts.map(dict(zip(first["text"], splits, strict=True)))
     return split_of.where(prompts["prompt"] != "", "").to_numpy()
 
 
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
-    """Number the prompts of all tables, and add the column `NUMBER` to each.
+    """Number the prompts of all tables, and add the column `PROMPT` to each.
 
     Texts that are equal after `fold_text` are one prompt, spelled like the first of them in sort
     order; a note says how many were merged. A row without text is identified by its id. A row
@@ -83,21 +83,21 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         >>> rows = {"prompt": ["A cat.", "A cat."], "source": ["", "coco"]}
         >>> table = LongTable(pd.DataFrame(rows, dtype="category"), "votes.csv")
         >>> prompts = number_prompts([table])
-        >>> table.rows[NUMBER].tolist(), prompts["source"].tolist()
+        >>> table.rows[PROMPT].tolist(), prompts["source"].tolist()
         ([0, 0], ['coco'])
     """
     groups, firsts = [], []
     for index, table in enumerate(tables):
-        there = [role for role in _KNOWN if role in table.rows]
-        groups.append(table.rows.groupby(there, observed=True, sort=False).ngroup().to_numpy())
+        roles = [role for role in _IDENTITY_ROLES if role in table.rows]
+        groups.append(table.rows.groupby(roles, observed=True, sort=False).ngroup().to_numpy())
         first = np.unique(groups[-1], return_index=True)[1]
-        firsts.append(table.rows.loc[first, there].astype(object).assign(table=index, row=first))
+        firsts.append(table.rows.loc[first, roles].astype(object).assign(table=index, row=first))
     rows = pd.concat(firsts, ignore_index=True)
-    rows = rows.reindex(columns=["table", "row", *_KNOWN]).astype(object)
+    rows = rows.reindex(columns=["table", "row", *_IDENTITY_ROLES]).astype(object)
     # Each distinct text is normalised once.
-    spelled = rows["prompt"].map({text: fold_text(text) for text in rows["prompt"].unique()})
-    rows["spelled"] = spelled.where(rows["prompt"] != "", "\0" + rows["prompt_id"].fillna(""))
-    keys = {"source": _fill_empty_cells(rows, "source", "own", tables), "prompt": rows["spelled"]}
+    folded = rows["prompt"].map({text: fold_text(text) for text in rows["prompt"].unique()})
+    rows["folded"] = folded.where(rows["prompt"] != "", "\0" + rows["prompt_id"].fillna(""))
+    keys = {"source": _fill_empty_cells(rows, "source", "own", tables), "prompt": rows["folded"]}
     if same_text:
         keys["prompt_id"] = _fill_empty_cells(rows, "prompt_id", "", tables)
     number = rows.groupby(list(keys.values()), sort=False).ngroup()
@@ -106,34 +106,34 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         differs = rows[role].notna() & (rows[role] != earlier) & (rows["prompt"] != "")
         remedy = ", or set `same_text` to keep" if role == "prompt_id" else ""
         for table, other in rows[differs].groupby("table"):
-            has = f"but an earlier row of the prompt has {earlier[other.index[0]]!r:.60}"
-            tables[table].report_cells(role, other["row"].array, f"{has}; correct either{remedy}")
+            fault = f"but an earlier row of the prompt has {earlier[other.index[0]]!r:.60}"
+            tables[table].report_cells(role, other["row"].array, f"{fault}; correct either{remedy}")
         rows[role] = earlier.fillna("")
     rows["source"] = keys["source"]
     for index, table in enumerate(tables):
-        table.rows[NUMBER] = number[rows["table"] == index].to_numpy()[groups[index]]
+        table.rows[PROMPT] = number[rows["table"] == index].to_numpy()[groups[index]]
     texts = rows["prompt"].groupby(number)
-    if several := int((texts.nunique() > 1).sum()):
-        how = "that differ only in capitals, blanks, composed or invisible characters"
-        note = f"{pluralize(several, 'prompt')} in several spellings {how}; each counts as one"
+    if merged := int((texts.nunique() > 1).sum()):
+        reason = "that differ only in capitals, blanks, composed or invisible characters"
+        note = f"{pluralize(merged, 'prompt')} in several spellings {reason}; each counts as one"
         tables[0].notes.append(f"prompts: {note}, with the first spelling in sort order")
     rows["prompt"] = texts.transform("min")
-    return rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True)
+    return rows.loc[~number.duplicated(), [*_IDENTITY_ROLES]].reset_index(drop=True)
 
 
-def _fill_empty_cells(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
+def _fill_empty_cells(rows: Any, role: str, default: str, tables: Sequence[LongTable]) -> Any:
     """Fill a role's empty cells from rows with the same prompt text, else with `nothing`."""
-    cells, texts = rows[role].fillna(""), rows["spelled"]
-    named = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
-    named = named.sort_values(role).set_index("spelled")[role]
-    several = named.index[named.index.duplicated()]
-    for table, doubtful in rows[(cells == "") & texts.isin(several)].groupby("table"):
-        text = doubtful["spelled"].iloc[0]
-        known = ", ".join(named[[text]])[:100]
-        what = f"{role} of {text!r:.60} is empty, but other rows have {known}; fill in the cell"
-        tables[table].add_fault("prompt", doubtful["row"].to_numpy(), what)
-    only = texts.map(named[~named.index.duplicated()]).astype(object)
-    return cells.where(cells != "", only.fillna(nothing))
+    cells, texts = rows[role].fillna(""), rows["folded"]
+    filled = rows.loc[cells != "", ["folded", role]].drop_duplicates()
+    filled = filled.sort_values(role).set_index("folded")[role]
+    ambiguous = filled.index[filled.index.duplicated()]
+    for table, empty_rows in rows[(cells == "") & texts.isin(ambiguous)].groupby("table"):
+        text = empty_rows["folded"].iloc[0]
+        values = ", ".join(filled[[text]])[:100]
+        fault = f"{role} of {text!r:.60} is empty, but other rows have {values}; fill in the cell"
+        tables[table].add_fault("prompt", empty_rows["row"].to_numpy(), fault)
+    unique_values = texts.map(filled[~filled.index.duplicated()]).astype(object)
+    return cells.where(cells != "", unique_values.fillna(default))
 
 
 def split_strata(
@@ -161,8 +161,8 @@ def split_strata(
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        came = ", ".join(f"{name}={share:g}" for name, share in fractions.items())
-        raise BenchmarkError(f"`fractions` must be from 0 to 1 and sum to 1; got {came}")
+        got = ", ".join(f"{name}={share:g}" for name, share in fractions.items())
+        raise BenchmarkError(f"`fractions` must be from 0 to 1 and sum to 1; got {got}")
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())
@@ -204,21 +204,21 @@ def allocate_prompts(sizes: Sequence[int], shares: Sequence[float]) -> list[list
         >>> allocate_prompts([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
         [[1, 1, 0], [1, 0, 1], [2, 0, 0], [1, 1, 0], [1, 0, 1]]
     """
-    of_strata = []
-    behind = [0.0] * len(shares)
+    counts_of_strata = []
+    deficits = [0.0] * len(shares)
     for number, size in enumerate(sizes):
-        wanted = [size * share for share in shares]
-        behind = [b + w for b, w in zip(behind, wanted, strict=True)]
+        targets = [size * share for share in shares]
+        deficits = [d + target for d, target in zip(deficits, targets, strict=True)]
         if number == 0:
             stops = [round(share * size) for share in itertools.accumulate(shares)]
             counts = [stop - start for start, stop in itertools.pairwise([0, *stops])]
         else:  # 0.2 * 15 is slightly more than 3 in floating point
-            counts = [math.floor(w + _REST) for w in wanted]
-            partial = [n for n, w in enumerate(wanted) if w - counts[n] > _REST]
+            counts = [math.floor(target + _TOLERANCE) for target in targets]
+            splits = [n for n, target in enumerate(targets) if target - counts[n] > _TOLERANCE]
             # Rounding makes equal sums ties.
-            partial.sort(key=lambda n: (-round(behind[n] - counts[n], 6), n))
-            for n in partial[: size - sum(counts)]:
+            splits.sort(key=lambda n: (-round(deficits[n] - counts[n], 6), n))
+            for n in splits[: size - sum(counts)]:
                 counts[n] += 1
-        behind = [b - c for b, c in zip(behind, counts, strict=True)]
-        of_strata.append(counts)
-    return of_strata
+        deficits = [d - count for d, count in zip(deficits, counts, strict=True)]
+        counts_of_strata.append(counts)
+    return counts_of_strata

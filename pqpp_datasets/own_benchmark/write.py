@@ -21,14 +21,14 @@ from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
-from pqpp_datasets.own_benchmark.kept import (
+from pqpp_datasets.own_benchmark.prompts import describe_split
+from pqpp_datasets.own_benchmark.subsets import (
     list_compared_images,
     list_voted_images,
     split_images,
     split_preferences,
     split_votes,
 )
-from pqpp_datasets.own_benchmark.prompts import describe_split
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import reraise
 from pqpp_files.figures import format_tables
@@ -42,8 +42,8 @@ ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", 
 _BINS = 12
 
 _PQPP_NAMES = {value: word for word, value in WORDS["scales"]["pqpp"].items() if word[-1].isalpha()}
-_SHORTEST_KEY = 16
-_ANNOTATORS_SHOWN = 1000  # keeps the page small enough for browsers
+_MIN_KEY_BYTES = 16
+_MAX_ANNOTATORS = 1000  # keeps the page small enough for browsers
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class WriteOptions:
     """The options of `write_benchmark`: what to store besides the scores, and details for the card.
 
     Attributes:
-        images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
+        images: How to store images, one of `pqpp_datasets.own_benchmark.subsets.IMAGES`.
         image_dir: The folder of the images.
         votes: Whether to store the votes.
         keep_annotators: Whether to store annotators' names. Otherwise each gets a random number
@@ -80,7 +80,7 @@ class WriteOptions:
     collection: str | None = None
     plan_width: float = 0.1
     overwrite: bool = True
-    _drawn: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False)
+    _numbers: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
         if self.annotations_creators not in ANNOTATORS:
@@ -101,13 +101,13 @@ class WriteOptions:
         if self.keep_annotators:
             return list(names)
         if self.pseudonym_key is None:
-            drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
-            return self._drawn.setdefault(tuple(names), drawn)
+            shuffled = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
+            return self._numbers.setdefault(tuple(names), shuffled)
         with reraise("`pseudonym_key` cannot be read", "choose another file", BenchmarkError):
             key = expand(self.pseudonym_key).read_bytes()
-        if len(key) < _SHORTEST_KEY:
-            what = f"expected at least {_SHORTEST_KEY} random bytes, got {len(key)}"
-            raise BenchmarkError(f"`pseudonym_key` {self.pseudonym_key}: {what}")
+        if len(key) < _MIN_KEY_BYTES:
+            problem = f"expected at least {_MIN_KEY_BYTES} random bytes, got {len(key)}"
+            raise BenchmarkError(f"`pseudonym_key` {self.pseudonym_key}: {problem}")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
         numbers = {digest: index for index, digest in enumerate(sorted(digests), 1)}
         return [numbers[digest] for digest in digests]
@@ -145,72 +145,66 @@ def write_benchmark(
         FileError: An image name refers to a file outside the folder, or a file is not an image.
     """
     extras = extras or WriteOptions()
-    of_votes, of_choices = (extras.get_public_names(n) for n, _ in built.flagged_annotators)
+    annotators, voters = (extras.get_public_names(n) for n, _ in built.flagged_annotators)
     subsets: dict[str, Mapping[str, Iterable[pa.Table]]] = {
         "default": {split: [table] for split, table in built.splits.items()}
     }
-    how = extras.images, extras.image_dir
+    image_options = extras.images, extras.image_dir
     if built.generation:
-        subsets["images"] = split_images(built, list_voted_images(built), *how)
+        subsets["images"] = split_images(built, list_voted_images(built), *image_options)
         if extras.votes and not built.generation.table.has_scores:
-            subsets["votes"] = split_votes(built, of_votes)
+            subsets["votes"] = split_votes(built, annotators)
     if built.preferences:
         if (compared := list_compared_images(built)) is not None:
-            where = "compared_images" if "images" in subsets else "images"
-            subsets[where] = split_images(built, compared, *how)
+            subset = "compared_images" if "images" in subsets else "images"
+            subsets[subset] = split_images(built, compared, *image_options)
         if extras.votes:
-            subsets["preferences"] = split_preferences(built, of_choices)
+            subsets["preferences"] = split_preferences(built, voters)
     with replace_folder(Path(folder), built.inputs, extras.overwrite) as temp_path:
         files: dict[tuple[str, str], list[Path]] = {}
         for subset, splits in subsets.items():
             data = temp_path / "data" / subset.removeprefix("default")
             for split, tables in splits.items():
                 files[subset, split] = write_split(data, split, tables)
-        targets = {
-            ("default", split): [one.name for one in built.targets] for split in built.splits
-        }
+        names = [target.name for target in built.targets]
+        targets = {("default", split): names for split in built.splits}
         write_eval_yaml(temp_path, targets, name, f"{name}: prompts with their performance.")
-        (temp_path / "README.md").write_text(_render_card(built, files, name, extras), "utf-8")
+        rows: dict[str, dict[str, int]] = {subset: {} for subset, _ in files}
+        for (subset, split), paths in files.items():
+            rows[subset][split] = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
+        card = render_card(
+            "datasets/own_benchmark",
+            title=name,
+            keeping=extras,
+            built=built,
+            subsets=rows,
+            size=get_size_category(sum(rows["default"].values())),
+            targets=[target.as_dict() for target in built.targets],
+            split_rule=describe_split(built.options.fractions, built.options.seed),
+            summaries=[*_describe_reliability(built, extras)],
+            digest=hash_parts(hash_file(path) for paths in files.values() for path in paths)[:16],
+        )
+        (temp_path / "README.md").write_text(card, "utf-8")
         report = render_quality_report(built, name, extras)
         (temp_path / "report.html").write_text(report, "utf-8")
     return Path(folder)
 
 
-def _render_card(
-    built: Outcome, files: Mapping[tuple[str, str], list[Path]], name: str, extras: WriteOptions
-) -> str:
-    rows: dict[str, dict[str, int]] = {subset: {} for subset, _ in files}
-    for (subset, split), paths in files.items():
-        rows[subset][split] = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
-    return render_card(
-        "datasets/own_benchmark",
-        title=name,
-        keeping=extras,
-        built=built,
-        subsets=rows,
-        size=get_size_category(sum(rows["default"].values())),
-        targets=[target.as_dict() for target in built.targets],
-        split_rule=describe_split(built.options.fractions, built.options.seed),
-        told=[*_describe_reliability(built, extras)],
-        digest=hash_parts(hash_file(path) for paths in files.values() for path in paths)[:16],
-    )
-
-
 def _describe_reliability(built: Outcome, extras: WriteOptions) -> Iterator[str]:
     """Yield lines on reliability, then on the flagged annotators of judgments and preferences."""
     yield from built.reliability_summaries
-    for names, people in built.flagged_annotators:
-        shown = dict(zip(names, extras.get_display_names(names), strict=True))
-        listed = ", ".join(
-            shown[name] + " (perhaps with a reversed scale)" * why.endswith("reversed")
-            for name, why in people[:20]
-        )
-        listed += ", ..." * (len(people) > 20)
-        use = "do not count" if built.options.exclude else "count"
-        listed = f": {listed}; their votes {use}" if people else ""
+    use = "do not count" if built.options.exclude else "count"
+    for names, flagged in built.flagged_annotators:
+        display_names = dict(zip(names, extras.get_display_names(names), strict=True))
+        descriptions = []
+        for name, reason in flagged[:20]:
+            remark = " (perhaps with a reversed scale)" if reason.endswith("reversed") else ""
+            descriptions.append(f"{display_names[name]}{remark}")
+        descriptions += ["..."] if len(flagged) > 20 else []
+        details = f": {', '.join(descriptions)}; their votes {use}" if flagged else ""
         if names:
-            verb = "is" if len(people) == 1 else "are"
-            yield f"{len(people)} of {pluralize(len(names), 'annotator')} {verb} flagged{listed}"
+            verb = "is" if len(flagged) == 1 else "are"
+            yield f"{len(flagged)} of {pluralize(len(names), 'annotator')} {verb} flagged{details}"
 
 
 def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> str:
@@ -225,19 +219,19 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
     generation, preferences = built.generation, built.preferences
     # Without hints on options, which do not concern readers of the report.
     notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
-    called, voters = (extras.get_display_names(names) for names, _ in built.flagged_annotators)
-    flagged: list[dict[str, Any]] = []
-    if preferences and (facts := preferences.agreements):
-        flagged = [
-            {"name": voters[index], "place": index, "flag": facts.reasons[index]}
-            for index in np.flatnonzero(facts.votes).tolist()
+    annotators, voters = (extras.get_display_names(names) for names, _ in built.flagged_annotators)
+    voter_rows: list[dict[str, Any]] = []
+    if preferences and (agreements := preferences.agreements):
+        voter_rows = [
+            {"name": voters[index], "index": index, "flag": agreements.reasons[index]}
+            for index in np.flatnonzero(agreements.votes).tolist()
         ]
-        flagged.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
+        voter_rows.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
     return render_page(
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*_describe_reliability(built, extras)],
+        summaries=[*_describe_reliability(built, extras)],
         plan=generation and generation.trust.plan_studies(extras.plan_width),
         notes=notes,
         warnings=built.warnings,
@@ -245,11 +239,11 @@ def render_quality_report(built: Outcome, name: str, extras: WriteOptions) -> st
         generation=generation,
         format_tables=format_tables,
         labels=generation and _format_labels(generation, generation.labels),
-        annotators=generation and _list_annotators(built, generation, called),
-        shown=_ANNOTATORS_SHOWN,
+        annotators=generation and _list_annotators(built, generation, annotators),
+        max_annotators=_MAX_ANNOTATORS,
         retrieval=built.retrieval,
         preferences=preferences,
-        voters=flagged[:_ANNOTATORS_SHOWN],
+        voters=voter_rows[:_MAX_ANNOTATORS],
         histograms=[_draw_histogram(built, target) for target in built.targets],
     )
 
@@ -258,32 +252,33 @@ def _list_annotators(
     built: Outcome, generation: Generation, display_names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return a row per annotator: excluded ones first, then flagged ones, control members last."""
-    facts, votes = generation.agreements, generation.table
-    if facts is None:
+    agreements, votes = generation.agreements, generation.table
+    if agreements is None:
         return []
     names = [*display_names]
     renamed = replace(votes, annotator_names=names)
-    judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
-    commonest = _format_labels(generation, facts.label.tolist())
+    annotators = filter_annotators(renamed, agreements, built.options)
+    filtered = {annotator.name: annotator for annotator in annotators}
+    labels = _format_labels(generation, agreements.label.tolist())
     seconds = pd.Series(votes.seconds, votes.annotator, float)[~votes.reference]
     times = seconds.groupby(level=0).median().reindex(range(len(names)))
     rows = [
         {
-            "judged": judged.get(names[index])
-            or Annotator(names[index], int(facts.votes[index]), {}, None, None, ()),
-            "member": names[index] not in judged,
-            "place": index,
-            "label": commonest[index],
-            "flag": facts.reasons[index],
+            "annotator": filtered.get(names[index])
+            or Annotator(names[index], int(agreements.votes[index]), {}, None, None, ()),
+            "member": names[index] not in filtered,
+            "index": index,
+            "label": labels[index],
+            "flag": agreements.reasons[index],
             "seconds": times[index],
         }
         for index in np.unique(votes.annotator).tolist()
     ]
 
     def get_sort_key(row: dict[str, Any]) -> tuple:
-        person = row["judged"]
-        refused = (row["member"], not person.reasons, not row["flag"], -(person.kappa or 0.0))
-        return (*refused, len(person.name), person.name)  # independent of the original names
+        annotator = row["annotator"]
+        key = (row["member"], not annotator.reasons, not row["flag"], -(annotator.kappa or 0.0))
+        return (*key, len(annotator.name), annotator.name)  # independent of the original names
 
     return sorted(rows, key=get_sort_key)
 

@@ -47,7 +47,7 @@ _SCORES = {
 }
 _MAPS = {"implausibility_map": "artifact_map", "misalignment_map": "misalignment_map"}
 _LABELS = "prompt_misalignment_label"
-_RECORDS_IN_TABLE = 250
+_BATCH_RECORDS = 250
 _INSERT = """INSERT INTO images VALUES (?, ?, nullif(?, x''))
 ON CONFLICT (uid) DO UPDATE SET image = coalesce(images.image, excluded.image)"""
 _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
@@ -60,7 +60,7 @@ def get_features(options: Mapping[str, object]) -> Features:
     """
     from datasets import Features, Image, Sequence, Value
 
-    named = {
+    features = {
         "uid": Value("string"),
         "filename": Value("string"),
         **{name: Value("float32") for name in _SCORES},
@@ -68,13 +68,13 @@ def get_features(options: Mapping[str, object]) -> Features:
         "token_labels": Sequence(Value("int8")),
     }
     if options.get("pickapic_dir"):
-        named |= {
+        features |= {
             "prompt": Value("string"),
             "tokens": Sequence(Value("string")),
             "labels_match": Value("bool"),
             "image": Image(),
         }
-    return Features(named)
+    return Features(features)
 
 
 def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -100,16 +100,16 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
             images = read_pickapic_images(str(options["pickapic_dir"]), uids)
             stack.enter_context(contextlib.closing(images))
         rows = (parse_row(*record) for record in read_records(path))
-        for batch in cut_batches(rows, _RECORDS_IN_TABLE):
-            joined = [row | _find_prompt_image(row, images) for row in batch] if images else batch
-            yield pa.Table.from_pylist(joined, schema=schema)
+        for batch in cut_batches(rows, _BATCH_RECORDS):
+            batch = [row | _find_prompt_image(row, images) for row in batch] if images else batch
+            yield pa.Table.from_pylist(batch, schema=schema)
 
 
 def _find_prompt_image(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
     from pqpp_metrics.functional.keywords import prompt_tokens
 
-    found = images.execute("SELECT prompt, image FROM images WHERE uid = ?", (row["uid"],))
-    prompt, image = found.fetchone() or (None, None)
+    cursor = images.execute("SELECT prompt, image FROM images WHERE uid = ?", (row["uid"],))
+    prompt, image = cursor.fetchone() or (None, None)
     tokens = None if prompt is None else prompt_tokens(prompt)
     return {
         "prompt": prompt,
@@ -132,21 +132,21 @@ def parse_row(where: str, record: bytes) -> dict:
     filename = _get_text(where, example, "filename")
     uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     row: dict[str, Any] = {"uid": uid, "filename": filename}
-    for ours, theirs in _SCORES.items():
-        score = _get_only_value(where, example, theirs, float)
+    for name, feature in _SCORES.items():
+        score = _get_only_value(where, example, feature, float)
         if not 0 <= score <= 1:
-            raise file_error(where, f"{theirs} is {score:g}, expected a number from 0 to 1")
-        row[ours] = score
-    for ours, theirs in _MAPS.items():
-        encoded = _get_only_value(where, example, theirs, bytes)
+            raise file_error(where, f"{feature} is {score:g}, expected a number from 0 to 1")
+        row[name] = score
+    for name, feature in _MAPS.items():
+        encoded = _get_only_value(where, example, feature, bytes)
         try:
             read_header(encoded)
         except FileError:
-            raise file_error(where, f"{theirs} is not an image") from None
-        row[ours] = {"bytes": encoded, "path": None}
+            raise file_error(where, f"{feature} is not an image") from None
+        row[name] = {"bytes": encoded, "path": None}
     labels = _get_text(where, example, _LABELS).split()
-    if odd := [label for label in labels if label not in ("0", "1")]:
-        raise file_error(where, f"{_LABELS} contains {odd[0]!r:.40}, expected only 0 and 1")
+    if invalid := [label for label in labels if label not in ("0", "1")]:
+        raise file_error(where, f"{_LABELS} contains {invalid[0]!r:.40}, expected only 0 and 1")
     return row | {"token_labels": [int(label) for label in labels]}
 
 
@@ -193,24 +193,24 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
     Returns:
         A database whose table `images` has the columns `uid`, `prompt` and `image`.
     """
-    found = sqlite3.connect("")  # noqa: TID251 (a new one, deleted when it is closed)
-    wanted = pa.array(sorted(uids), pa.string())
-    found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
+    database = sqlite3.connect("")  # noqa: TID251 (a new one, deleted when it is closed)
+    uid_array = pa.array(sorted(uids), pa.string())
+    database.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
     for path in find_pickapic_files(folder):
-        found.executemany(_INSERT, _read_rows(path, wanted))
-    return found
+        database.executemany(_INSERT, _read_rows(path, uid_array))
+    return database
 
 
-def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
+def _read_rows(path: Path, uid_array: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
     with reraise(f"{path} is not a Parquet file", "download the file again", BenchmarkError):
         file = pq.ParquetFile(path)
-        if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
-            raise BenchmarkError(f"{path}: missing column {min(lacking)!r}; use Pick-a-Pic v1")
+        if missing := {"caption", *_UIDS}.difference(file.schema_arrow.names):
+            raise BenchmarkError(f"{path}: missing column {min(missing)!r}; use Pick-a-Pic v1")
         for group in range(file.num_row_groups):
-            # Images are nearly all of the bytes, so only those of wanted uids are read.
+            # Images are most of the data, so only the requested ones are read.
             table = file.read_row_group(group, columns=["caption", *_UIDS])
             for uid_name, image_name in zip(_UIDS, _IMAGES, strict=True):
-                rows = pc.indices_nonzero(pc.is_in(table[uid_name], value_set=wanted))
+                rows = pc.indices_nonzero(pc.is_in(table[uid_name], uid_array))
                 if not len(rows):
                     continue
                 images = [None] * len(rows)

@@ -23,7 +23,7 @@ _MASK_DELTA = 0xA282EAD8
 
 
 def read_records(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the place, for errors, and the content of each record, with verified checksums.
+    """Yield the location, for errors, and the content of each record; verify checksums.
 
     Raises:
         BenchmarkError: The file is missing, empty, truncated or damaged.
@@ -36,26 +36,20 @@ def read_records(path: Path) -> Iterator[tuple[str, bytes]]:
             raise BenchmarkError(f"{path} is a Git LFS pointer; run `git lfs pull`")
         number = offset = 0
         while offset < len(view):
-            where = f"{path}, record {number} at offset {offset}"
-            end = _find_record_end(where, view, offset)
+            location = f"{path}, record {number} at offset {offset}"
+            if offset + _HEADER.size > len(view):
+                raise file_error(location, f"the file is truncated at {len(view)} bytes")
+            length, checksum = _HEADER.unpack_from(view, offset)
+            if _compute_masked_crc(view[offset : offset + 8]) != checksum:
+                raise file_error(location, "the length does not match its checksum")
+            end = offset + _HEADER.size + length + _CHECKSUM.size
+            if end > len(view):
+                raise file_error(location, f"the file is truncated at {len(view)} bytes")
             data = view[offset + _HEADER.size : end - _CHECKSUM.size]
             if _compute_masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
-                raise file_error(where, "the data do not match their checksum")
-            yield where, data
+                raise file_error(location, "the data do not match their checksum")
+            yield location, data
             number, offset = number + 1, end
-
-
-def _find_record_end(where: str, view: mmap.mmap, offset: int) -> int:
-    """Verify the length of the record at an offset, and return the offset of its end."""
-    if offset + _HEADER.size > len(view):
-        raise file_error(where, f"the file is truncated at {len(view)} bytes")
-    length, checksum = _HEADER.unpack_from(view, offset)
-    if _compute_masked_crc(view[offset : offset + 8]) != checksum:
-        raise file_error(where, "the length does not match its checksum")
-    end = offset + _HEADER.size + length + _CHECKSUM.size
-    if end > len(view):
-        raise file_error(where, f"the file is truncated at {len(view)} bytes")
-    return end
 
 
 def _compute_masked_crc(data: bytes) -> int:
@@ -93,6 +87,6 @@ def _import_libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
         import google_crc32c
         from google.protobuf import descriptor_pb2, message, message_factory, text_format
     messages = Path(__file__).with_name("example.txt").read_text("utf-8")
-    described = text_format.Parse(messages, descriptor_pb2.FileDescriptorProto())
-    example = message_factory.GetMessages([described])["pqpp.Example"]
+    descriptor = text_format.Parse(messages, descriptor_pb2.FileDescriptorProto())
+    example = message_factory.GetMessages([descriptor])["pqpp.Example"]
     return google_crc32c.value, example, message.DecodeError

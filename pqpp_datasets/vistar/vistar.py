@@ -54,7 +54,7 @@ _SCHEMA = pa.schema(
 
 
 _FIELDS = {"ROLE", "ANGLE", "TEXT", "KEY", "VALUE"}
-_IN_WORDS: dict[str, str] = read_json(Path(__file__).with_name("terminals.json"))
+_TERMINALS: dict[str, str] = read_json(Path(__file__).with_name("terminals.json"))
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,15 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
         raise _make_syntax_error(text, position, allowed, source, line) from None
     except UnexpectedToken as error:
         # At the end of the text, the library reports the position of the last token.
-        ended = error.token.type == "$END"
-        position = len(text) if ended else error.token.start_pos
+        is_at_end = error.token.type == "$END"
+        position = len(text) if is_at_end else error.token.start_pos
         raise _make_syntax_error(text, position, error.expected, source, line) from None
-    role, angle, core, *rest = [
+    role, angle, core, *pairs = [
         # In values, a backslash escapes quotes and backslashes.
         re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "VALUE" else str(token)
         for token in tree.scan_values(lambda token: token.type in _FIELDS)
     ]
-    return StructuredPrompt(role, angle, core, tuple(zip(rest[::2], rest[1::2], strict=True)))
+    return StructuredPrompt(role, angle, core, tuple(zip(pairs[::2], pairs[1::2], strict=True)))
 
 
 @functools.cache
@@ -123,19 +123,19 @@ def _make_syntax_error(
     text: str, position: int | None, allowed: Any, source: str, line: int
 ) -> BenchmarkError:
     assert position is not None
-    *above, before = text[:position].split("\n")
-    where = f"{source} {line + len(above)}, column {len(before) + 1}"
-    came = repr(text[position : position + 12]) if position < len(text) else "the end"
-    terminals = {rule.name: rule.pattern.value for rule in _get_parser().terminals} | _IN_WORDS
+    *lines_before, line_start = text[:position].split("\n")
+    location = f"{source} {line + len(lines_before)}, column {len(line_start) + 1}"
+    got = repr(text[position : position + 12]) if position < len(text) else "the end"
+    terminals = {rule.name: rule.pattern.value for rule in _get_parser().terminals} | _TERMINALS
     names = sorted(terminals[name] for name in allowed if name != "BLANK")
-    return BenchmarkError(f"{where}: got {came}, expected {' or '.join(names)}")
+    return BenchmarkError(f"{location}: got {got}, expected {' or '.join(names)}")
 
 
 def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
     """List the files of a split, with the questionnaires if they exist."""
     questionnaires = f"{split}_questionnaires.jsonl"
-    there = folder is not None and (folder / questionnaires).is_file()
-    return (f"{split}.txt", questionnaires) if there else (f"{split}.txt",)
+    exists = folder is not None and (folder / questionnaires).is_file()
+    return (f"{split}.txt", questionnaires) if exists else (f"{split}.txt",)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
@@ -171,18 +171,18 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
     questionnaires: dict[int, dict] = {}
     for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), 1):
-        where = f"{path}, line {number}"
+        location = f"{path}, line {number}"
         entry = parse_published_json(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
-            raise file_error(where, "expected an object with prompt_index and questionnaire")
+            raise file_error(location, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
             allowed = f"expected an unused index from 0 to {prompts - 1}"
-            raise file_error(where, f"prompt_index is {index!r}, {allowed}")
+            raise file_error(location, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flatten_questions(entry["questionnaire"])
         except BenchmarkError as error:
-            raise BenchmarkError(f"{where}: {error}") from None
+            raise BenchmarkError(f"{location}: {error}") from None
     return questionnaires
 
 
@@ -207,22 +207,22 @@ def validate_questionnaire(questionnaire: Any) -> None:
     from jsonschema.exceptions import best_match
 
     if (error := best_match(_get_validator().iter_errors(questionnaire))) is not None:
-        where = "".join(f"[{part!r}]" for part in error.absolute_path)
+        location = "".join(f"[{part!r}]" for part in error.absolute_path)
         reason = " ".join(error.message.split())[:200]
-        raise BenchmarkError(f"questionnaire{where}: {reason}; see questionnaire.schema.json")
+        raise BenchmarkError(f"questionnaire{location}: {reason}; see questionnaire.schema.json")
     _require_sum("level_weight of L1 to L4", [questionnaire[n]["level_weight"] for n in LEVELS])
     for name in LEVELS:
         pairs = questionnaire[name]["questions"]
         _require_sum(f"question_weight in {name}", [pair["question_weight"] for pair in pairs])
-        node, times = Counter(pair["node"] for pair in pairs).most_common(1)[0]
-        if times > 1:
+        node, count = Counter(pair["node"] for pair in pairs).most_common(1)[0]
+        if count > 1:
             raise BenchmarkError(f"questionnaire[{name!r}]: duplicate node {node!r:.60}")
 
 
-def _require_sum(what: str, weights: list[float]) -> None:
+def _require_sum(name: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
-        raise BenchmarkError(f"questionnaire: {what} must sum to 1; got {total:.9g}")
+        raise BenchmarkError(f"questionnaire: {name} must sum to 1; got {total:.9g}")
 
 
 @functools.cache

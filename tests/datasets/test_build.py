@@ -1,4 +1,4 @@
-"""A benchmark from raw judgments: admission, the best three, aggregation, split, folder, report."""
+"""`build_benchmark`: annotator filtering, aggregation, splits, output folder and report."""
 
 import functools
 import json
@@ -22,13 +22,13 @@ BuildOptions = functools.partial(options.BuildOptions, scale="pqpp")
 
 
 def build_benchmark(judgments=None, runs=None, relevance=None, options=None):
-    """Build from labels of PQPP, whatever a file has of them."""
+    """Build a benchmark from labels on PQPP's scale."""
     return build.build_benchmark(judgments, runs, relevance, options or BuildOptions())
 
 
 HEADER = ["prompt", "image", "model", "annotator", "label", "control"]
-# The control group: two people, four images of which two are references.
-CONTROL = [
+# The votes of each control member, two of them on reference images.
+CONTROL_VOTES = [
     ("A cat.", "1", "sdxl", 2),
     ("A cat.", "2", "glide", 0),
     ("A cat.", "r", "reference", 2),
@@ -37,13 +37,13 @@ CONTROL = [
 ]
 
 
-def good(name, **other):
-    """Agree with the control group but for the images named in `other`."""
-    return [(p, i, m, name, other.get(m, label), False) for p, i, m, label in CONTROL]
+def make_votes(name, **other):
+    """Return votes that agree with the control group, except for the models in `other`."""
+    return [(p, i, m, name, other.get(m, label), False) for p, i, m, label in CONTROL_VOTES]
 
 
-def control_group():
-    return [(*row[:3], name, row[3], True) for name in ("ann", "bob") for row in CONTROL]
+def make_control_votes():
+    return [(*row[:3], name, row[3], True) for name in ("ann", "bob") for row in CONTROL_VOTES]
 
 
 def write(path, rows, header=HEADER):
@@ -57,20 +57,20 @@ def write(path, rows, header=HEADER):
     return path
 
 
-JUDGMENTS = [*control_group(), *good("eve"), *good("joe", glide=1), *good("kim"), *good("lea")]
-JUDGMENTS += good("zoe", sdxl=1, reference=0)
+JUDGMENTS = [*make_control_votes(), *make_votes("eve"), *make_votes("joe", glide=1)]
+JUDGMENTS += make_votes("kim") + make_votes("lea") + make_votes("zoe", sdxl=1, reference=0)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
-def test_admission_best_three_and_scores(tmp_path, suffix):
+def test_counts_votes_of_the_best_three_annotators(tmp_path, suffix):
     built = build_benchmark(write(tmp_path / f"votes{suffix}", JUDGMENTS))
-    found = {annotator.name: annotator for annotator in built.generation.annotators}
-    assert set(found) == {"eve", "joe", "kim", "lea", "zoe"}
-    assert found["eve"].kappas == {"ann": 1.0, "bob": 1.0} and found["eve"].reasons == ()
-    assert found["zoe"].reference_share == 0.0
-    kappa, reference = found["zoe"].reasons[0], found["zoe"].reasons[-1]
+    annotators = {annotator.name: annotator for annotator in built.generation.annotators}
+    assert set(annotators) == {"eve", "joe", "kim", "lea", "zoe"}
+    assert annotators["eve"].kappas == {"ann": 1.0, "bob": 1.0} and annotators["eve"].reasons == ()
+    assert annotators["zoe"].reference_share == 0.0
+    kappa, reference = annotators["zoe"].reasons[0], annotators["zoe"].reasons[-1]
     assert "with ann is below 0.41" in kappa and "0.0% of the reference images" in reference
-    # joe has the fourth best kappa: his vote for the glide image does not count.
+    # joe's vote on the GLIDE image does not count, as his kappa is only the fourth best.
     assert scores(built, "glide_hbpp") == {"A cat.": 0.0, "A dog.": None}
     assert scores(built, "sdxl_hbpp") == {"A cat.": 2.0, "A dog.": -1.0}
     assert scores(built, "mean_hbpp") == {"A cat.": 1.0, "A dog.": None}
@@ -79,7 +79,7 @@ def test_admission_best_three_and_scores(tmp_path, suffix):
     assert built.generation.trust.agreement.figures["Fleiss' kappa"][0] == 1.0
 
 
-def test_admission_and_the_best_three_by_hand(tmp_path):
+def test_annotator_filtering_of_a_worked_example(tmp_path):
     from sklearn.metrics import cohen_kappa_score
 
     generator = np.random.default_rng(0)
@@ -98,23 +98,23 @@ def test_admission_and_the_best_three_by_hand(tmp_path):
         if not np.isnan(votes[image, column])
     ]
     built = build_benchmark(write(tmp_path / "votes.parquet", rows))
-    found = built.generation.annotators
-    kappas = [cohen_kappa_score(labels[:40, one], truth[:40]) for one in range(6)]
-    assert [not a.reasons for a in found] == [kappa >= 0.41 for kappa in kappas]
-    assert [a.kappa for a in found] == pytest.approx(kappas)
-    kept, best = np.full((120, 6), np.nan), np.argsort(kappas)[::-1]
-    best = [one for one in best if kappas[one] >= 0.41]
-    for own in np.split(np.arange(120), 30):
-        for one in [a for a in best if np.isfinite(labels[own, a]).any()][:3]:
-            kept[own, one] = labels[own, one]
-    assert built.generation.counted.size == np.isfinite(kept).sum()
+    annotators = built.generation.annotators
+    kappas = [cohen_kappa_score(labels[:40, column], truth[:40]) for column in range(6)]
+    assert [not a.reasons for a in annotators] == [kappa >= 0.41 for kappa in kappas]
+    assert [a.kappa for a in annotators] == pytest.approx(kappas)
+    counted, best = np.full((120, 6), np.nan), np.argsort(kappas)[::-1]
+    best = [column for column in best if kappas[column] >= 0.41]
+    for images in np.split(np.arange(120), 30):
+        for column in [a for a in best if np.isfinite(labels[images, a]).any()][:3]:
+            counted[images, column] = labels[images, column]
+    assert built.generation.counted.size == np.isfinite(counted).sum()
     from pqpp_metrics.functional import hbpp
 
-    ids, values = hbpp(kept, [f"p{image // 4}" for image in range(120)])
+    ids, values = hbpp(counted, [f"p{image // 4}" for image in range(120)])
     assert scores(built, "sdxl_hbpp") == pytest.approx(dict(zip(ids, values, strict=True)))
 
 
-def test_retrieval_runs(tmp_path):
+def test_scores_retrieval_runs(tmp_path):
     runs = [("A cat.", "clip", f"i{n}", 1 - n / 10) for n in range(4)]
     runs += [("A dog.", "clip", "i9", -3.5), ("A cow.", "clip", "i1", 1.0)]
     runs += [("A cat.", "blip2", "i2", 0.5)]
@@ -123,47 +123,45 @@ def test_retrieval_runs(tmp_path):
     path = write(tmp_path / "runs.csv", runs, ["prompt", "model", "image", "score"])
     relevance = write(tmp_path / "rel.csv", votes, ["prompt", "image", "annotator", "label"])
     built = build_benchmark(runs=path, relevance=relevance)
-    # Not judged: null. Not in the run: null. Judged without a relevant image: 0.
-    nothing = {"A cow.": None, "A hen.": None}
-    assert scores(built, "clip_rr") == {"A cat.": 0.5, "A dog.": 0.0, **nothing}
-    assert scores(built, "clip_p10") == {"A cat.": 0.2, "A dog.": 0.0, **nothing}
-    assert scores(built, "blip2_rr") == {"A cat.": 1.0, "A dog.": None, **nothing}
-    assert scores(built, "mean_rr") == {"A cat.": 0.75, "A dog.": None, **nothing}
+    # Null without votes or results, 0 without a relevant image.
+    others = {"A cow.": None, "A hen.": None}
+    assert scores(built, "clip_rr") == {"A cat.": 0.5, "A dog.": 0.0, **others}
+    assert scores(built, "clip_p10") == {"A cat.": 0.2, "A dog.": 0.0, **others}
+    assert scores(built, "blip2_rr") == {"A cat.": 1.0, "A dog.": None, **others}
+    assert scores(built, "mean_rr") == {"A cat.": 0.75, "A dog.": None, **others}
     strict = BuildOptions(min_relevant_votes=2, k=3)
     assert scores(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
 
 
-SHARES = {"train": 0.6, "validation": 0.2, "test": 0.2}
+FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_small_strata_keep_the_shares(seed):
+def test_small_strata_get_their_share_of_each_split(seed):
     generator = np.random.default_rng(seed)
     sizes = [2] * 100 if seed == 0 else generator.integers(1, 1 + 2**seed, 120).tolist()
     strata = [f"s{n}" for n, size in enumerate(sizes) for _ in range(size)]
     ids = [f"p{n}" for n in range(len(strata))]
-    shares = SHARES if seed < 4 else {"a": 0.5, "b": 0.0, "c": 0.29, "d": 0.21}
-    found = np.array(split_strata(ids, strata, shares))
+    shares = FRACTIONS if seed < 4 else {"a": 0.5, "b": 0.0, "c": 0.29, "d": 0.21}
+    splits = np.array(split_strata(ids, strata, shares))
     for name, share in shares.items():
-        assert abs((found == name).sum() - share * len(ids)) < 2
+        assert abs((splits == name).sum() - share * len(ids)) < 2
         for n, size in enumerate(sizes):
-            assert abs(((found == name) & (np.array(strata) == f"s{n}")).sum() - share * size) <= 1
-    assert "b" not in found
-    assert split_strata(ids, strata, shares, seed=1) != found.tolist()
+            assert abs(((splits == name) & (np.array(strata) == f"s{n}")).sum() - share * size) <= 1
+    assert "b" not in splits
+    assert split_strata(ids, strata, shares, seed=1) != splits.tolist()
     with pytest.raises(BenchmarkError, match="sum to 1"):
         split_strata(ids, strata, {"train": 0.5})
     order = generator.permutation(len(ids))
-    again = split_strata([ids[n] for n in order], [strata[n] for n in order], shares)
-    assert again == found[order].tolist()
+    shuffled = split_strata([ids[n] for n in order], [strata[n] for n in order], shares)
+    assert shuffled == splits[order].tolist()
 
 
-def test_folder_loads_and_reports(tmp_path, cache):
+def test_writes_folder_card_and_report(tmp_path, cache):
     built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
     folder = write_benchmark(built, tmp_path / "out", "Mine & <yours>")
     rows = load_dataset(str(folder))
-    assert {name: part.num_rows for name, part in rows.items()} == {
-        name: table.num_rows for name, table in built.splits.items()
-    }
+    assert rows.num_rows == {name: table.num_rows for name, table in built.splits.items()}
     split = next(iter(rows))
     names = " ".join(rows[split].column_names[:6])
     assert names == "prompt_id source prompt caption_id image_id category"
@@ -175,7 +173,7 @@ def test_folder_loads_and_reports(tmp_path, cache):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "out", "votes.csv"]
 
 
-FAULTS = {
+INVALID_ROWS = {
     "label": ([("A", "1", "m", "a", "3", "")], r"row 2: 'label' is '3', expected one of 2, 1, 0"),
     "control": ([("A", "1", "m", "a", "2", "maybe")], "row 2: 'control' is 'maybe', expected one"),
     "twice": (
@@ -190,36 +188,36 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_bad_rows_are_named(tmp_path, name, suffix=".csv"):
-    rows, expected = FAULTS[name]
-    with pytest.raises(BenchmarkError, match=expected) as caught:
+@pytest.mark.parametrize("name", INVALID_ROWS)
+def test_error_names_invalid_rows(tmp_path, name, suffix=".csv"):
+    rows, expected = INVALID_ROWS[name]
+    with pytest.raises(BenchmarkError, match=expected) as excinfo:
         build_benchmark(write(tmp_path / f"votes{suffix}", rows))
-    assert "\n" not in str(caught.value) and f"votes{suffix}" in str(caught.value)
+    assert "\n" not in str(excinfo.value) and f"votes{suffix}" in str(excinfo.value)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_split_knows_no_order_of_rows_without_ids(tmp_path, suffix):
+def test_splits_without_ids_ignore_row_order(tmp_path, suffix):
     header = [*HEADER[:5], "source", "prompt_id"]
     ids = ["" if n % 4 else f"id{n}" for n in range(60)]
-    rows = [(f"caption {n}", "1", "m", "a", 1, f"s{n % 3}", own) for n, own in enumerate(ids)]
+    rows = [(f"caption {n}", "1", "m", "a", 1, f"s{n % 3}", key) for n, key in enumerate(ids)]
     path = tmp_path / f"votes{suffix}"
 
-    def split_of():
+    def get_splits():
         splits = build_benchmark(path).splits
-        return {one: name for name, rows in splits.items() for one in rows["prompt"].to_pylist()}
+        return {text: name for name, rows in splits.items() for text in rows["prompt"].to_pylist()}
 
     write(path, rows, header)
-    first = split_of()
+    first = get_splits()
     write(path, [rows[n] for n in np.random.default_rng(0).permutation(60)], header)
-    assert split_of() == first and len(first) == 60
-    # An id of one's own is what counts: with it another text falls where this one fell.
+    assert get_splits() == first and len(first) == 60
+    # Prompts with an id stay in their split if the text changes.
     write(path, [(r[0].upper() if r[-1] else r[0], *r[1:]) for r in rows], header)
-    own = {text for text in first if rows[int(text.split()[1])][-1]}
-    assert split_of() == {t.upper() if t in own else t: name for t, name in first.items()}
+    with_id = {text for text in first if rows[int(text.split()[1])][-1]}
+    assert get_splits() == {t.upper() if t in with_id else t: name for t, name in first.items()}
 
 
-def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
+def test_keeps_foreign_files_in_output_folder(tmp_path):
     path = write(tmp_path / "votes.csv", JUDGMENTS)
     folder = write_benchmark(build_benchmark(path), tmp_path / "mine")
     (folder / "votes.csv").write_bytes(path.read_bytes())
@@ -227,7 +225,7 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
         write_benchmark(build_benchmark(folder / "votes.csv"), folder)
     with pytest.raises(BenchmarkError, match=r"contains other files, such as 'votes\.csv'"):
         write_benchmark(build_benchmark(path), folder)
-    listed = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
+    content = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
     names = [f"{name}-00000-of-00001.parquet" for name in sorted(build_benchmark(path).splits)]
     data = [f"data/{subset}{name}" for subset in ("images/", "", "votes/") for name in names]
-    assert listed.split() == ["README.md", *data, "eval.yaml", "report.html"]
+    assert content.split() == ["README.md", *data, "eval.yaml", "report.html"]

@@ -1,4 +1,4 @@
-"""Downloads: verified, resumed, retried; nothing wrong is ever kept."""
+"""Downloads: verification, resuming, retries and the cache."""
 
 import hashlib
 import multiprocessing
@@ -23,82 +23,82 @@ DIGEST, SIZE = hashlib.sha256(BODY).hexdigest(), len(BODY)
 def server(monkeypatch):
     monkeypatch.setattr(pull.time, "sleep", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100)
-    monkeypatch.setattr(pull, "REACHED_SECONDS", 60.0)  # it is there, however busy the machine
+    monkeypatch.setattr(pull, "REACHED_SECONDS", 60.0)  # the local server always answers
     with serve() as state:
         state.files["/a.csv"] = BODY
         yield state
 
 
-def release_of(server, sha256=DIGEST, size=SIZE, name="a.csv"):
+def make_release(server, sha256=DIGEST, size=SIZE, name="a.csv"):
     source = PublishedFile(name, f"{server.url}/{name}", size, sha256)
     return Release("pqpp/test", "0" * 40, (source,))
 
 
-def bring(server, folder, force=False, **options):
-    return download_release(release_of(server, **options), ["a.csv"], folder, force) / "a.csv"
+def fetch(server, folder, force=False, **options):
+    return download_release(make_release(server, **options), ["a.csv"], folder, force) / "a.csv"
 
 
-def test_file_comes_once(server, tmp_path):
-    assert bring(server, tmp_path).read_bytes() == BODY
-    bring(server, tmp_path)
+def test_downloads_a_file_once(server, tmp_path):
+    assert fetch(server, tmp_path).read_bytes() == BODY
+    fetch(server, tmp_path)
     assert len(server.requests) == 1
-    bring(server, tmp_path, force=True)
+    fetch(server, tmp_path, force=True)
     assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("size", [len(BODY), None])
-def test_cut_connection_is_resumed(server, tmp_path, size):
+def test_resumes_after_a_lost_connection(server, tmp_path, size):
     server.faults = ["cut", "cut"]
-    assert bring(server, tmp_path, size=size).read_bytes() == BODY
+    assert fetch(server, tmp_path, size=size).read_bytes() == BODY
     half = len(BODY) // 2
-    assert [wanted for _, wanted in server.requests] == [
+    assert [byte_range for _, byte_range in server.requests] == [
         None,
         f"bytes={half}-",
         f"bytes={half + half // 2}-",
     ]
 
 
-def test_passing_faults_are_waited_out(server, tmp_path):
+def test_retries_temporary_errors(server, tmp_path):
     server.faults = [503, 500, 429]
-    assert bring(server, tmp_path).read_bytes() == BODY
+    assert fetch(server, tmp_path).read_bytes() == BODY
 
 
-def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
+def test_rejects_and_deletes_wrong_bytes(server, tmp_path):
     server.files["/a.csv"] = BODY[:-1] + b"?"
     with pytest.raises(BenchmarkError, match=r"expected SHA-256 \w+ \(published"):
-        bring(server, tmp_path)
+        fetch(server, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"]
     server.files["/a.csv"] = BODY
-    assert bring(server, tmp_path).read_bytes() == BODY
+    assert fetch(server, tmp_path).read_bytes() == BODY
 
 
-def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
-    path = bring(server, tmp_path, sha256=None, size=None)
+def test_pins_hash_of_first_download(server, tmp_path):
+    path = fetch(server, tmp_path, sha256=None, size=None)
     assert hashlib.sha256(BODY).hexdigest() in (path.parent / "lock.json").read_text()
-    bring(server, tmp_path, sha256=None, size=None)
+    fetch(server, tmp_path, sha256=None, size=None)
     assert len(server.requests) == 1
     server.files["/a.csv"] = b"another file"
     with pytest.raises(BenchmarkError, match="of the first download, in"):
-        bring(server, tmp_path, sha256=None, size=None, force=True)
+        fetch(server, tmp_path, sha256=None, size=None, force=True)
     assert path.read_bytes() == BODY
 
 
-def _bring_in_a_process(url, folder, results):
-    results.put(bring(SimpleNamespace(url=url), folder).read_bytes() == BODY)
+def _fetch_in_process(url, folder, results):
+    results.put(fetch(SimpleNamespace(url=url), folder).read_bytes() == BODY)
 
 
-def test_concurrent_downloads_fetch_once(server, tmp_path):
+def test_concurrent_processes_download_once(server, tmp_path):
     context = multiprocessing.get_context("fork")
     results = context.Queue()
-    runs = [
-        context.Process(target=_bring_in_a_process, args=(server.url, tmp_path, results))
+    processes = [
+        context.Process(target=_fetch_in_process, args=(server.url, tmp_path, results))
         for _ in range(4)
     ]
-    for run in runs:
-        run.start()
-    assert [results.get(timeout=300) for _ in runs] == [True] * 4
-    for run in runs:
-        run.join()
+    for process in processes:
+        process.start()
+    assert [results.get(timeout=300) for _ in processes] == [True] * 4
+    for process in processes:
+        process.join()
     assert len(server.requests) == 1
 
 
@@ -112,8 +112,8 @@ def test_load_dataset_downloads_verifies_and_caches(server, tmp_path, cache, mon
         sources.append(
             PublishedFile(f"dataset/{split}.csv", f"{server.url}/{split}.csv", len(body), digest)
         )
-    pinned = Release("pqpp/v1.0", "1" * 40, tuple(sources))
-    monkeypatch.setattr(builder, "get_release", lambda _: pinned)
+    release = Release("pqpp/v1.0", "1" * 40, tuple(sources))
+    monkeypatch.setattr(builder, "get_release", lambda _: release)
     assert load_dataset("pqpp", "pqpp-v1.0")["test"].num_rows == 3
     assert len(server.requests) == 3
     load_dataset("pqpp", "pqpp-v1.0")
@@ -122,17 +122,17 @@ def test_load_dataset_downloads_verifies_and_caches(server, tmp_path, cache, mon
 
 
 @pytest.mark.realdata
-def test_pinned_hashes_are_those_of_the_published_files(real_data):
+def test_pinned_hashes_match_published_files(real_data):
     for path in ("dataset/train.csv", "dataset/validation.csv"):
         source = get_release("pqpp/v1.0").find_file(path)
         body = (real_data / "pqpp" / "v1.0" / path).read_bytes()
         assert (len(body), hashlib.sha256(body).hexdigest()) == (source.bytes, source.sha256)
 
 
-def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
+def test_offline_mode_downloads_nothing(server, tmp_path, monkeypatch):
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     with pytest.raises(BenchmarkError, match="offline mode"):
-        bring(server, tmp_path)
+        fetch(server, tmp_path)
     assert server.requests == []

@@ -1,4 +1,4 @@
-"""Exported folders: plain `load_dataset` gives the same rows, cards hold true."""
+"""Exported folders: rows, card and failed exports."""
 
 import re
 
@@ -28,42 +28,42 @@ EXPORTS = {
 
 
 @pytest.fixture(params=EXPORTS)
-def exported(request, tmp_path):
+def export_result(request, tmp_path):
     configs, write = EXPORTS[request.param]
     data = write(tmp_path / "data")
     rows = export(configs, tmp_path / "out", data and str(data))
     return request.param, tmp_path / "out", data, rows
 
 
-def undecoded(rows):
+def undecode(rows):
     for name, feature in rows.features.items():
         if isinstance(feature, Image):
             rows = rows.cast_column(name, Image(decode=False))
     return list(rows)
 
 
-def test_plain_load_gives_the_same_rows(exported):
-    _, folder, data, rows = exported
+def test_plain_load_dataset_returns_same_rows(export_result):
+    _, folder, data, rows = export_result
     for config in {config for config, _ in rows}:
-        ours = load_dataset("pqpp", config, data_dir=data and str(data))
-        plain = load_dataset(str(folder), config)
-        assert set(plain) == set(ours)
-        for split, part in ours.items():
-            assert plain[split].features == part.features
-            assert len(part) == rows[config, split]
+        direct = load_dataset("pqpp", config, data_dir=data and str(data))
+        loaded = load_dataset(str(folder), config)
+        assert set(loaded) == set(direct)
+        for split, dataset in direct.items():
+            assert loaded[split].features == dataset.features
+            assert len(dataset) == rows[config, split]
             streamed = load_dataset(str(folder), config, split=split, streaming=True)
-            assert undecoded(plain[split]) == undecoded(part) == undecoded(streamed)
+            assert undecode(loaded[split]) == undecode(dataset) == undecode(streamed)
 
 
-def test_card(exported):
-    family, folder, _, rows = exported
+def test_card_describes_the_files(export_result):
+    family, folder, _, rows = export_result
     text = (folder / "README.md").read_text()
     metadata = yaml.safe_load(text.split("---")[1])
     assert metadata["license"] and metadata["pretty_name"]
     assert metadata["size_categories"] == ["n<1K"] and metadata["task_categories"]
     assert metadata["annotations_creators"]
-    named = [(c["config_name"], f["split"]) for c in metadata["configs"] for f in c["data_files"]]
-    assert named == list(rows)
+    splits = [(c["config_name"], f["split"]) for c in metadata["configs"] for f in c["data_files"]]
+    assert splits == list(rows)
     for config, split in rows:
         assert f"| `{config}` | {BENCHMARKS[config].version} | `{split}` | " in text
         for column in BENCHMARKS[config].features({}):
@@ -73,12 +73,12 @@ def test_card(exported):
     assert citation in text and (citation or family == "sample")
 
 
-def test_failed_export_leaves_the_old_one(tmp_path):
+def test_failed_export_keeps_the_older_one(tmp_path):
     data = write_conqa(tmp_path / "data")
     export(["conqa"], tmp_path / "out", str(data))
     (data / "mturk.json").write_text("{")
-    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    contents = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
     with pytest.raises(BenchmarkError):
         export(["conqa"], tmp_path / "out", str(data), overwrite=True)
-    assert before == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert contents == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "data", "out"]

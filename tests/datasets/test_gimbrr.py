@@ -1,4 +1,4 @@
-"""GIMBRR: prompts with their labels, annotations one split a model, quirks kept."""
+"""GIMBRR: prompts, annotations and automated verdicts."""
 
 import pytest
 from datasets import load_dataset
@@ -11,7 +11,7 @@ def load(folder, name="gimbrr", **options):
     return load_dataset("pqpp", name, data_dir=str(folder), **options)
 
 
-def test_prompts(tmp_path):
+def test_reads_prompts(tmp_path):
     rows = load(write_gimbrr(tmp_path), split="test")
     assert rows[0] == {
         "prompt_id": 1,
@@ -28,20 +28,15 @@ def test_prompts(tmp_path):
         "common": None,
         "num_objects": None,
     }
-    assert rows[1]["prompt"] == "Cow, unicycle "  # published so
+    assert rows[1]["prompt"] == "Cow, unicycle "  # as published
     assert rows[1]["representations"] == ["cow", "unicycle"]
     assert rows["linked_prompts"][:] == [[3], [3, 4], [], []]
     assert rows["img2img_instructions"][3] == "a.jpeg on b.jpeg" and rows["common"][1] is True
 
 
-def test_annotations_are_joined_and_quirks_kept(tmp_path):
+def test_joins_annotations_with_prompts(tmp_path):
     rows = load(write_gimbrr(tmp_path, place="annotations"), "gimbrr-annotations")
-    assert {name: len(part) for name, part in rows.items()} == {
-        "dalle2": 2,
-        "midjourney": 1,
-        "sd2.1": 1,
-        "sd1.5": 2,
-    }
+    assert rows.num_rows == {"dalle2": 2, "midjourney": 1, "sd2.1": 1, "sd1.5": 2}
     assert rows["sd1.5"]["matched"][:] == [True, False]
     assert rows["sd1.5"]["duplicated"][:] == [True, True]
     second = rows["dalle2"][1]
@@ -51,7 +46,7 @@ def test_annotations_are_joined_and_quirks_kept(tmp_path):
     assert (second["prompt_no"], second["task_backup"]) == (2, "Multiple objects (old)")
 
 
-PINNED = {
+RECORDS = {
     "dalle2": [(1701, True, "a book"), (1707, True, "a remote"), (1443, False, None)],
     "midjourney": [
         (1813, True, "toothbrush"),
@@ -61,10 +56,10 @@ PINNED = {
     "sd2.1": [(1710, True, "a surfboard"), (1707, True, "a remote"), (1500, False, None)],
     "sd1.5": [(1811, True, "lamp"), (1758, True, "an umbrella"), (1498, False, None)],
 }
-# Overall rates without the `Controlled` tasks, as the authors' repository has them.
+# Overall rates without the `Controlled` tasks, from the authors' repository.
 RATES = {"dalle2": 0.5474, "midjourney": 0.4644, "sd2.1": 0.3433, "sd1.5": 0.3508}
-# Of the texts that changed in the directory, as annotated and as they are now.
-CHANGED = {
+# The last annotated text of a model, if the directory has another text for it now.
+CHANGED_TEXTS = {
     "dalle2": ("three hats and six shoes", "two hats and eight shoes"),
     "sd2.1": ("three surfboards and six cows", "eight surfboards and two cows"),
     "sd1.5": ("three birds and six umbrellas", "eight birds and two umbrellas"),
@@ -74,16 +69,16 @@ CHANGED = {
 @pytest.mark.realdata
 def test_real_annotations(real_data):
     splits = load(real_data / "gimbrr", "gimbrr-annotations")
-    assert list(splits) == list(PINNED)
+    assert list(splits) == list(RECORDS)
     for name, rows in splits.items():
         assert len(rows) == 2102
-        for index, (prompt_id, matched, prompt) in zip((0, 9, -1), PINNED[name], strict=True):
+        for index, (prompt_id, matched, prompt) in zip((0, 9, -1), RECORDS[name], strict=True):
             row = rows[index]
             assert (row["prompt_id"], row["matched"]) == (prompt_id, matched)
             texts = (row["annotated_prompt"], row["prompt"])
-            assert texts == ((prompt, prompt) if prompt else CHANGED[name])
-        rated = [r["matched"] for r in rows if not r["task"].startswith("Controlled")]
-        assert sum(rated) / len(rated) == pytest.approx(RATES[name], abs=5e-5)
+            assert texts == ((prompt, prompt) if prompt else CHANGED_TEXTS[name])
+        matches = [r["matched"] for r in rows if not r["task"].startswith("Controlled")]
+        assert sum(matches) / len(matches) == pytest.approx(RATES[name], abs=5e-5)
         assert rows["prompt_no"][:] == rows["prompt_id"][:]
         assert sum(task == "Single object" for task in rows["task_backup"]) == 502
         assert sum(rows["duplicated"]) == (32 if name == "sd1.5" else 0)
@@ -91,7 +86,7 @@ def test_real_annotations(real_data):
     assert sum(differ) == 392
 
 
-PINNED_VERDICTS = {
+VERDICTS = {
     "dalle2": [(2047, True), (107, False), (1300, True)],
     "midjourney": [(2047, True), (1814, True), (1300, False)],
     "sd2.1": [(2047, False), (1814, True), (1300, False)],
@@ -104,8 +99,8 @@ def test_real_verdicts(real_data):
     splits = load(real_data / "gimbrr", "gimbrr-automated")
     for name, rows in splits.items():
         assert len(rows) == len(set(rows["prompt_id"])) == 965
-        found = [(rows[at]["prompt_id"], rows[at]["verdict"]) for at in (0, 9, -1)]
-        assert found == PINNED_VERDICTS[name]
+        verdicts = [(rows[index]["prompt_id"], rows[index]["verdict"]) for index in (0, 9, -1)]
+        assert verdicts == VERDICTS[name]
         assert rows["file_name"][0] == "p2047_1_v0.0.5_pd230208.png"
         assert len(set(rows["task"])) == 6
 

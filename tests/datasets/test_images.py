@@ -1,4 +1,4 @@
-"""The image columns: found by the published names, decoded when a row is read."""
+"""PQPP's image columns."""
 
 import pytest
 from datasets import load_dataset
@@ -8,20 +8,20 @@ from support.pqpp_folders import write_v1_0, write_v1_1
 pytestmark = pytest.mark.usefixtures("cache")
 
 
-def paint(folder, numbers, shade):
+def write_images(folder, numbers, shade):
     folder.mkdir(parents=True)
     for number in numbers:
         Image.new("L", (4, 4), shade + number).save(folder / f"image_{number}.png")
 
 
-def shades(images):
+def get_shades(images):
     return [image.getpixel((0, 0)) for image in images]
 
 
-def test_mscoco_images(tmp_path):
+def test_reads_mscoco_images(tmp_path):
     root = tmp_path / "archive"
-    paint(root / "images" / "101", range(4, 9), 100)
-    paint(root / "images" / "102", (4, 7), 50)
+    write_images(root / "images" / "101", range(4, 9), 100)
+    write_images(root / "images" / "102", (4, 7), 50)
     rows = load_dataset(
         "pqpp",
         "pqpp-v1.0",
@@ -29,18 +29,18 @@ def test_mscoco_images(tmp_path):
         image_dir=str(root),
         split="train",
     )
-    assert shades(rows[0]["sdxl_images"]) == [104, 105]
-    assert shades(rows[0]["glide_images"]) == [107, 108]
+    assert get_shades(rows[0]["sdxl_images"]) == [104, 105]
+    assert get_shades(rows[0]["glide_images"]) == [107, 108]
     assert rows[0]["reference_image"].getpixel((0, 0)) == 106
     assert (len(rows[1]["sdxl_images"]), len(rows[1]["glide_images"])) == (1, 1)
     assert rows[1]["reference_image"] is None and rows[2]["sdxl_images"] == []
 
 
-@pytest.mark.parametrize("drawn", ["drawbench/5", "5"])
-def test_drawbench_images_have_other_numbers(tmp_path, drawn):
+@pytest.mark.parametrize("folder", ["drawbench/5", "5"])
+def test_reads_drawbench_images(tmp_path, folder):
     root = tmp_path / "images"
-    paint(root / "10", range(4, 9), 100)
-    paint(root / drawn, range(4, 8), 0)
+    write_images(root / "10", range(4, 9), 100)
+    write_images(root / folder, range(4, 8), 0)
     rows = load_dataset(
         "pqpp",
         data_dir=str(write_v1_1(tmp_path / "data")),
@@ -49,5 +49,5 @@ def test_drawbench_images_have_other_numbers(tmp_path, drawn):
         streaming=True,
     )
     car = next(row for row in rows if row["prompt_id"] == "drawbench-5")
-    assert shades(car["sdxl_images"]) == [4, 5] and shades(car["glide_images"]) == [6, 7]
+    assert get_shades(car["sdxl_images"]) == [4, 5] and get_shades(car["glide_images"]) == [6, 7]
     assert car["reference_image"] is None

@@ -1,4 +1,4 @@
-"""Files of votes as they lie: columns of models, names that tell the model, encodings, repeats."""
+"""Layouts of votes: columns of models, models in image names, spellings of prompts."""
 
 import gzip
 import re
@@ -11,7 +11,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.options import BuildOptions
 
 
-def test_a_column_a_model(tmp_path):
+def test_reads_one_column_per_model(tmp_path):
     lines = ("A,ann,5,1", "A,bob,4,2", "B,ann,3,")
     path = write(tmp_path / "v.csv", *lines, header="prompt,annotator,sdxl,Flux 2")
     built = build(path, models=["sdxl", "Flux 2"], scale="likert5", blank="drop")
@@ -25,7 +25,7 @@ def test_a_column_a_model(tmp_path):
         BuildOptions(models=["sdxl"], model="m")
 
 
-def test_rows_in_errors_are_those_of_a_spreadsheet(tmp_path):
+def test_errors_count_rows_like_a_spreadsheet(tmp_path):
     lines = ['"A\ncat.",1,m,a,5', "", "", "B.,2,m,a,5", "", "C.,3,m,a,9"]
     path = write(tmp_path / "v.csv", *lines)
     (tmp_path / "v.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
@@ -40,7 +40,7 @@ def test_rows_in_errors_are_those_of_a_spreadsheet(tmp_path):
                 build(files, scale="likert5")
 
 
-def test_the_model_in_the_name_of_an_image(tmp_path):
+def test_reads_model_from_image_name(tmp_path):
     lines = [
         f"A,out/{m}_{n}.png,a,{v}" for m, n, v in (("sd 1.5", 0, 2), ("sd 1.5", 1, 4), ("x", 0, 5))
     ]
@@ -53,25 +53,25 @@ def test_the_model_in_the_name_of_an_image(tmp_path):
         build(path, model_pattern="(", scale="likert5")
 
 
-def test_one_prompt_however_it_is_typed_is_in_one_split(tmp_path):
+def test_spellings_of_a_prompt_share_a_split(tmp_path):
     spellings = ("A dog number {}.", "a dog  number {}", "A DOG number {}!")
     lines = [f"{s.format(n)},{n}{k},m,a,5" for n in range(40) for k, s in enumerate(spellings)]
     built = build(write(tmp_path / "v.csv", *lines), scale="likert5")
-    where: dict[int, set[str]] = {}
+    splits_by_number: dict[int, set[str]] = {}
     for split, table in built.splits.items():
         for prompt in table["prompt"].to_pylist():
-            where.setdefault(int("".join(filter(str.isdigit, prompt))), set()).add(split)
-    assert len(where) == 40 and all(len(splits) == 1 for splits in where.values())
+            splits_by_number.setdefault(int("".join(filter(str.isdigit, prompt))), set()).add(split)
+    assert len(splits_by_number) == 40 and set(map(len, splits_by_number.values())) == {1}
     assert [table.num_rows for table in built.splits.values()] == [72, 24, 24]
 
 
-@pytest.mark.parametrize("odd", ["P9.,3.png,m,c,2", "P1.,3.png,x,c,2"])
-def test_an_image_with_two_prompts_or_models_is_named(tmp_path, odd):
+@pytest.mark.parametrize("vote", ["P9.,3.png,m,c,2", "P1.,3.png,x,c,2"])
+def test_notes_images_with_two_prompts_or_models(tmp_path, vote):
     lines = [f"P{n // 2}.,{n}.png,m,{who},{n % 5 + 1}" for n in range(24) for who in "ab"]
     expected = re.compile(
         r"several .*: 1, such as '3\.png': .* row 8 and (prompt 'P9|model 'x).* 50;"
     )
-    built = build(write(tmp_path / "v.csv", *lines, odd), scale="likert5")
+    built = build(write(tmp_path / "v.csv", *lines, vote), scale="likert5")
     assert any(map(expected.search, built.notes))
     lines = [f"P{n // 2}.,{n % 2}.png,m,a,5" for n in range(24)]  # names that are not unique
     assert build(write(tmp_path / "v.csv", *lines), scale="likert5").prompts.num_rows == 12

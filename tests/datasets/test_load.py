@@ -1,4 +1,4 @@
-"""`load_benchmark` takes a listed name, a folder and what `save_to_disk` wrote."""
+"""`load_benchmark`: names, folders, saved datasets and refused inputs."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from pqpp_files.errors import MissingExtraError, PqppError
 ROWS = {"prompt": ["a cat", "a dog"], "flux_hbpp": [1.0, 2.0]}
 
 
-def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
+def test_loads_folders_and_saved_datasets(tmp_path, cache, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = Dataset.from_dict(ROWS)
     rows.to_parquet(tmp_path / "mine" / "train.parquet")
@@ -42,8 +42,8 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
     state.write_text(state.read_text().replace("data-", "../saved/train/data-"))
     with pytest.raises(PqppError, match="copy the file into this folder"):
         load_benchmark("plain")
-    for damaged in ("{}", '{"_data_files": [{"filename": 3}]}', "["):
-        state.write_text(damaged)
+    for content in ("{}", '{"_data_files": [{"filename": 3}]}', "["):
+        state.write_text(content)
         with pytest.raises(PqppError, match=r"^plain.*; .* again"):
             load_benchmark("plain")
     Path("saved/dataset_dict.json").write_text('{"splits": ["train", "../plain"]}')
@@ -51,17 +51,17 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
         load_benchmark("saved")
 
 
-@pytest.mark.parametrize("place", ["mine.png", "http://127.0.0.1/mine.png"])
-def test_rows_name_no_images_outside_their_folder(tmp_path, cache, monkeypatch, place):
+@pytest.mark.parametrize("path", ["mine.png", "http://127.0.0.1/mine.png"])
+def test_rejects_images_outside_the_folder(tmp_path, cache, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     cell = {"bytes": datasets.Value("binary"), "path": datasets.Value("string")}
-    named = {"images": [[{"bytes": None, "path": place}]]}
-    rows = Dataset.from_dict(named, datasets.Features({"images": [cell]}))
-    listed = datasets.Features({"images": [datasets.Image()]})
+    cells = {"images": [[{"bytes": None, "path": path}]]}
+    rows = Dataset.from_dict(cells, datasets.Features({"images": [cell]}))
+    features = datasets.Features({"images": [datasets.Image()]})
     rows.to_parquet(tmp_path / "files" / "train.parquet")
     rows.save_to_disk("saved")
-    about = Path("saved/dataset_info.json")
-    about.write_text(json.dumps(json.loads(about.read_text()) | {"features": listed.to_dict()}))
+    info = Path("saved/dataset_info.json")
+    info.write_text(json.dumps(json.loads(info.read_text()) | {"features": features.to_dict()}))
     for name in ("files", "saved"):
         with pytest.raises(PqppError, match=f"is outside .*{name}; copy the file"):
             load_benchmark(name)
@@ -77,27 +77,27 @@ def test_rows_name_no_images_outside_their_folder(tmp_path, cache, monkeypatch, 
         ("nobody/nothing", {}),
     ],
 )
-def test_what_names_no_dataset_is_an_error_of_ours(tmp_path, cache, monkeypatch, name, options):
+def test_rejects_names_of_no_dataset(tmp_path, cache, monkeypatch, name, options):
     monkeypatch.chdir(tmp_path)
     Dataset.from_dict(ROWS).to_parquet(tmp_path / "mine" / "train.parquet")
     with pytest.raises(BenchmarkError):
         load_benchmark(name, **options)
 
 
-def test_an_error_of_ours_has_a_short_traceback(cache, tmp_path):
+def test_errors_have_a_short_traceback(cache, tmp_path):
     with pytest.raises(BenchmarkError, match=r"not found; set data_dir=") as caught:
         datasets.load_dataset("pqpp", data_dir=str(tmp_path))
     assert len(traceback.format_exception(caught.value)) < 10
 
 
-def test_the_missing_file_of_a_split_is_named(cache, tmp_path):
+def test_error_names_missing_file_of_split(cache, tmp_path):
     write_v1_0(tmp_path)
     for split in ("test", "train+test[:1]"):
         with pytest.raises(BenchmarkError, match=r"test\.csv not found; set data_dir="):
             datasets.load_dataset("pqpp", "pqpp-v1.0", split=split, data_dir=str(tmp_path))
 
 
-def test_a_missing_extra_is_named(cache, tmp_path, monkeypatch):
+def test_error_names_missing_extra(cache, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lark", None)
     vistar._get_parser.cache_clear()
     with pytest.raises(MissingExtraError, match=r"needs lark; run: pip install"):
@@ -105,54 +105,53 @@ def test_a_missing_extra_is_named(cache, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "place",
+    "setting",
     [
         *("data_files: ../secret.csv", "data_files: /etc/passwd", "data_dir: ..", "a: '*'*"),
         *("data_files: link.csv", "data_files: http://127.0.0.1:9/a.csv", "features: {a: 1}"),
     ],
 )
-def test_a_folder_reads_no_file_outside_of_it(tmp_path, cache, capsys, monkeypatch, place):
-    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("it was followed"))
+def test_rejects_cards_that_list_outside_files(tmp_path, cache, capsys, monkeypatch, setting):
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the link was followed"))
     secret, folder = tmp_path / "secret.csv", tmp_path / "theirs"
     secret.write_text("prompt\nmy password\n")
     folder.mkdir()
     (folder / "link.csv").symlink_to(secret)
-    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {place}\n---\n")
+    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {setting}\n---\n")
     assert main(["predict", "--dataset", str(folder), "--split", "train"]) == 2
-    said = capsys.readouterr()
-    assert "password" not in said.out + said.err and said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert "password" not in output.out + output.err and output.err.count("\n") == 1
 
 
-def test_a_folder_is_read_as_it_is_now(tmp_path, cache, monkeypatch):
-    """Not as another one of its name was, and not as it was before it was written anew."""
+def test_rereads_a_changed_folder(tmp_path, cache, monkeypatch):
     from support.votes import build, write
 
     from pqpp_datasets.own_benchmark.write import write_benchmark
 
-    for place, prompt in (("one", "A"), ("two", "B"), ("two", "C")):
-        (tmp_path / place).mkdir(exist_ok=True)
-        monkeypatch.chdir(tmp_path / place)
+    for folder, prompt in (("one", "A"), ("two", "B"), ("two", "C")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
         built = build(write(tmp_path / "v.csv", f"{prompt},i,m,a,5"), scale="likert5")
         write_benchmark(built, "mine")
         assert load_benchmark("mine", split="train")["prompt"][:] == [prompt]
         assert datasets.load_dataset("mine", split="train")["prompt"][:] == [prompt]
     card = Path("mine/README.md").read_text("utf-8")
     Path("mine/README.md").write_text(re.sub("description:.*", "", card), "utf-8")
-    for prompt in ("D", "E"):  # a card of anybody's, which tells no digest
+    for prompt in ("D", "E"):  # without a digest in the card
         files = {"prompt": [prompt], "m_rating": [5.0]}
         datasets.Dataset.from_dict(files).to_parquet("mine/data/train-00000-of-00001.parquet")
         assert load_benchmark("mine", split="train")["prompt"][:] == [prompt]
 
 
 @pytest.mark.parametrize("name", [".huggingface.yaml", "more.csv", "state.json"])
-def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path, cache, capsys, name):
+def test_rejects_pipes_without_waiting(tmp_path, cache, capsys, name):
     (tmp_path / "a.csv").write_text("prompt,mean_hbpp\na cat,1\n")
     os.mkfifo(tmp_path / name)
     assert main(["predict", "--dataset", str(tmp_path), "--predictor", "n_words"]) == 2
     assert "is a pipe or a device; remove it" in capsys.readouterr().err
 
 
-def test_a_saved_dataset_has_no_links_to_other_files(tmp_path, cache):
+def test_rejects_saved_datasets_with_outside_links(tmp_path, cache):
     info = tmp_path / "mine" / "dataset_info.json"
     datasets.Dataset.from_dict({"prompt": ["a cat"]}).save_to_disk(info.parent)
     info.rename(tmp_path / "theirs")

@@ -1,4 +1,4 @@
-"""The PQPP configurations: rows as published, from either release."""
+"""PQPP: rows of both releases, damaged files and pinned records."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.pqpp import SCHEMA, TARGETS
 
-ORDER = ["prompt_id", "source", "prompt", "caption_id", "image_id", "category", *TARGETS]
+COLUMNS = ["prompt_id", "source", "prompt", "caption_id", "image_id", "category", *TARGETS]
 
 
 def load(*arguments, **options):
@@ -23,9 +23,9 @@ def load(*arguments, **options):
 pytestmark = pytest.mark.usefixtures("cache")
 
 
-def test_v1_0_rows_are_those_of_the_file(tmp_path):
+def test_reads_v1_0_rows(tmp_path):
     rows = load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path)), split="train")
-    assert ORDER == SCHEMA.names == rows.column_names
+    assert COLUMNS == SCHEMA.names == rows.column_names
     assert rows[1] == {
         "prompt_id": "mscoco-12",
         "source": "mscoco",
@@ -46,7 +46,7 @@ def test_v1_0_rows_are_those_of_the_file(tmp_path):
     assert rows["prompt"][2] == 'A sign that says "go"'
 
 
-def test_v1_1_joins_both_tasks_on_text_and_source(tmp_path):
+def test_v1_1_joins_tasks_on_text_and_source(tmp_path):
     rows = load(data_dir=str(write_v1_1(tmp_path)), split="validation")
     assert rows["prompt_id"][:] == [
         "mscoco-1001",
@@ -57,44 +57,44 @@ def test_v1_1_joins_both_tasks_on_text_and_source(tmp_path):
     ]
     assert rows["image_id"][:] == [10, None, 20, 30, None]
     assert rows["category"][:] == [None, "Colors", None, None, None]
-    assert rows["glide_hbpp"][:] == [0.5, -1.0, 1.0, 2.0, None]  # its file runs the other way
+    assert rows["glide_hbpp"][:] == [0.5, -1.0, 1.0, 2.0, None]  # its file has the reverse order
     assert rows["clip_p10"][:] == [0.3, None, 0.1, None, 0.2]
     assert rows["mean_rr"][:] == [0.5, None, 0.75, None, 0.5]
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_a_split_that_is_not_in_a_copy_is_refused(tmp_path, streaming):
+def test_rejects_a_split_without_files(tmp_path, streaming):
     folder = str(write_v1_0(tmp_path))
     assert set(load("pqpp-v1.0", data_dir=folder)) == {"train", "validation"}
     with pytest.raises(BenchmarkError, match="test"):
         load_benchmark("pqpp-v1.0", split="test", data_dir=folder, streaming=streaming)
 
 
-def damaged(tmp_path, change):
+def write_damaged(tmp_path, change):
     folder = write_v1_0(tmp_path / "damaged")
     path = folder / "dataset" / "train.csv"
     path.write_bytes(change(path.read_bytes()))
     return folder
 
 
-DAMAGES = {
+DAMAGED_FILES = {
     "cut inside a quoted cell": (lambda b: b[: b.index(b"in the rain")], r"train\.csv, line [34]"),
     "out of range": (lambda b: b.replace(b"0.75", b"1.75"), r"line 2.*'1\.75'.*from 0 to 1"),
     "not UTF-8": (lambda b: b.replace(b"go", b"\xff"), r"line 5: not UTF-8"),
-    "an id twice": (lambda b: b.replace(b"\n12,", b"\n11,"), r"duplicate id 11"),
+    "duplicate id": (lambda b: b.replace(b"\n12,", b"\n11,"), r"duplicate id 11"),
 }
 
 
-@pytest.mark.parametrize("name", DAMAGES)
-def test_damaged_file_gives_one_line_with_place_and_remedy(tmp_path, name):
-    change, expected = DAMAGES[name]
-    folder = damaged(tmp_path, change)
-    with pytest.raises(BenchmarkError, match=expected) as caught:
+@pytest.mark.parametrize("name", DAMAGED_FILES)
+def test_error_names_place_and_remedy(tmp_path, name):
+    change, expected = DAMAGED_FILES[name]
+    folder = write_damaged(tmp_path, change)
+    with pytest.raises(BenchmarkError, match=expected) as excinfo:
         load("pqpp-v1.0", data_dir=str(folder), split="train")
-    assert "\n" not in str(caught.value) and "restore" in str(caught.value)
+    assert "\n" not in str(excinfo.value) and "restore" in str(excinfo.value)
 
 
-def test_same_text_twice_keeps_both_rows(tmp_path):
+def test_keeps_both_rows_of_a_repeated_text(tmp_path):
     folder = write_v1_1(tmp_path)
     for path in (folder / "dataset/generative/ground_truth").glob("*/*_train.csv"):
         header, *rows = path.read_text().splitlines(keepends=True)
@@ -104,35 +104,36 @@ def test_same_text_twice_keeps_both_rows(tmp_path):
     assert [(row["image_id"], row["clip_p10"]) for row in cats] == [(10, 0.3), (77, None)]
 
 
-def test_changed_data_is_read_anew_and_equal_data_is_not(tmp_path, cache):
+def test_rereads_changed_data_only(tmp_path, cache):
     folder = write_v1_0(tmp_path / "one")
     first = load("pqpp-v1.0", data_dir=str(folder))
-    moved = load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path / "two")))
-    assert first["train"].cache_files == moved["train"].cache_files
+    copied = load("pqpp-v1.0", data_dir=str(write_v1_0(tmp_path / "two")))
+    assert first["train"].cache_files == copied["train"].cache_files
     write_v1_0(folder, splits=("train", "validation", "test"))
     assert "test" in load("pqpp-v1.0", data_dir=str(folder))
 
 
-def test_means_of_equal_parts_are_equal(tmp_path):
-    noisy = [
-        # rr and P@10 of BLIP-2, of CLIP, and the mean as float arithmetic gives it
+def test_rounds_means_so_that_equal_ones_tie(tmp_path):
+    rows = [
+        # RR and P@10 of BLIP-2 and CLIP, and their mean in floating point
         (11, 101, "A", 0.5, 1.0, 0.75, 0.4, 0.2, (0.4 + 0.2) / 2, 0.5, 1.5, 1.0),
         (12, 102, "B", 0.5, 1.0, 0.75, 0.3, 0.3, 0.3, 0.5, 1.5, 1.0),
     ]
-    assert noisy[0][8] != noisy[1][8]
-    folder = write_v1_0(tmp_path, rows=noisy)
+    assert rows[0][8] != rows[1][8]
+    folder = write_v1_0(tmp_path, rows=rows)
     assert load("pqpp-v1.0", data_dir=str(folder), split="train")["mean_p10"][:] == [0.3, 0.3]
 
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("lines", [500, 5999])
-def test_published_file_cut_at_a_line_is_refused_at_every_load(real_data, tmp_path, lines):
+def test_rejects_truncated_published_file_at_each_load(real_data, tmp_path, lines):
     folder = tmp_path / "cut"
     (folder / "dataset").mkdir(parents=True)
     for name in ("train.csv", "validation.csv"):
-        whole = (real_data / "pqpp" / "v1.0" / "dataset" / name).read_bytes()
-        kept = whole if name == "validation.csv" else b"".join(whole.splitlines(True)[:lines])
-        (folder / "dataset" / name).write_bytes(kept)
+        content = (real_data / "pqpp" / "v1.0" / "dataset" / name).read_bytes()
+        if name == "train.csv":
+            content = b"".join(content.splitlines(True)[:lines])
+        (folder / "dataset" / name).write_bytes(content)
     for _ in range(2):
         with pytest.raises(
             BenchmarkError, match=r"train\.csv: truncated file: expected \d+ bytes, got"
@@ -140,17 +141,17 @@ def test_published_file_cut_at_a_line_is_refused_at_every_load(real_data, tmp_pa
             load("pqpp-v1.0", data_dir=str(folder))
 
 
-# First, tenth and last row of each split: its identity, and one value of each task.
-PINNED = json.loads(Path(__file__).with_name("pinned_pqpp.json").read_text("utf-8"))
+# First, tenth and last row of each split: id, prompt, and one score of each task.
+RECORDS = json.loads(Path(__file__).with_name("pinned_pqpp.json").read_text("utf-8"))
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize("name", PINNED)
+@pytest.mark.parametrize("name", RECORDS)
 def test_pinned_records(real_data, name):
     config, split = name.split()
     release = "v1.1" if config == "pqpp" else "v1.0"
     rows = load(config, data_dir=str(real_data / "pqpp" / release), split=split)
-    for index, (prompt_id, prompt, mean_hbpp, clip_rr) in PINNED[name].items():
+    for index, (prompt_id, prompt, mean_hbpp, clip_rr) in RECORDS[name].items():
         row = rows[int(index)]
         assert (row["prompt_id"], row["prompt"]) == (prompt_id, prompt)
         assert row["mean_hbpp"] == pytest.approx(mean_hbpp, abs=1e-9)
@@ -162,9 +163,8 @@ def test_pinned_records(real_data, name):
 def test_real_counts_and_values(real_data, config):
     release = "v1.1" if config == "pqpp" else "v1.0"
     rows = load(config, data_dir=str(real_data / "pqpp" / release))
-    counts = {name: split.num_rows for name, split in rows.items()}
-    drawn = 0 if config == "pqpp-v1.0" else 80
-    assert counts == {"train": 6000 + drawn, "validation": 2000 + drawn // 2}
+    extra = 0 if config == "pqpp-v1.0" else 80  # prompts of DrawBench
+    assert rows.num_rows == {"train": 6000 + extra, "validation": 2000 + extra // 2}
     for split in rows.values():
         table = split.data.table
         assert len(set(split["prompt_id"])) == len(split)
@@ -180,9 +180,9 @@ def test_real_counts_and_values(real_data, config):
 @pytest.mark.realdata
 def test_real_categories(real_data):
     rows = load(data_dir=str(real_data / "pqpp" / "v1.1"))
-    drawn = [row for part in rows.values() for row in part if row["source"] == "drawbench"]
-    assert len(drawn) == 120
-    categories = {row["prompt_id"]: row["category"] for row in drawn}
+    drawbench = [row for split in rows.values() for row in split if row["source"] == "drawbench"]
+    assert len(drawbench) == 120
+    categories = {row["prompt_id"]: row["category"] for row in drawbench}
     with (real_data / "prompts" / "drawbench.csv").open(newline="") as file:
         for index, row in enumerate(csv.DictReader(file)):
             if (prompt_id := f"drawbench-{index}") in categories:
@@ -196,8 +196,7 @@ def published_rows(real_data, name):
 
 
 @pytest.mark.realdata
-def test_rows_of_the_published_v1_1(real_data, tmp_path):
-    """The scores of the published val files, in the layout of these files."""
+def test_reads_published_v1_1_rows(real_data, tmp_path):
     generated = published_rows(real_data, "generative_val.csv")
     published = real_data / "pqpp" / "v1.1" / "dataset" / "retrieval"
     ignore = shutil.ignore_patterns("*_train*")
@@ -207,7 +206,7 @@ def test_rows_of_the_published_v1_1(real_data, tmp_path):
     scores = {
         "average": [row["average"] for row in generated],
         "glide": [row["glide"] for row in generated],
-        # The rows name no score of SDXL's: it is what the average and GLIDE's leave.
+        # SDXL's score is not published: it follows from the average and GLIDE's score.
         "sdxl": [min(2 * row["average"] - row["glide"], 2.0) for row in generated],
     }
     for name, values in scores.items():
@@ -221,25 +220,24 @@ def test_rows_of_the_published_v1_1(real_data, tmp_path):
     by_prompt = {row["prompt"]: row for row in rows}
     assert (len(generated), len(rows)) == (50, 2050)
     for row in generated:
-        found = by_prompt[f"image {int(row['image_id'])}"]
-        assert found["mean_hbpp"] == pytest.approx(row["average"], abs=1e-11)
-        assert found["glide_hbpp"] == row["glide"]
-        assert found["prompt_id"] == f"mscoco-image-{int(row['image_id'])}"
+        loaded = by_prompt[f"image {int(row['image_id'])}"]
+        assert loaded["mean_hbpp"] == pytest.approx(row["average"], abs=1e-11)
+        assert loaded["glide_hbpp"] == row["glide"]
+        assert loaded["prompt_id"] == f"mscoco-image-{int(row['image_id'])}"
 
 
 @pytest.mark.realdata
-def test_retrieval_scores_are_those_of_the_published_v1_1(real_data):
-    """The copy's retrieval files are the published ones, so its rows are pinned directly."""
+def test_retrieval_scores_match_published_v1_1(real_data):
     rows = load(data_dir=str(real_data / "pqpp" / "v1.1"), split="validation")
     by_id = {row["prompt_id"]: row for row in rows}
-    pinned = published_rows(real_data, "retrieval_val.csv")
-    assert len(pinned) == 19
-    for row in pinned:
-        found = by_id[f"mscoco-{int(row['caption_id'])}"]
-        assert found["mean_p10"] == pytest.approx(row["average_precision_at_10"], abs=1e-11)
-        assert found["mean_rr"] == pytest.approx(row["average_reciprocal_rank"], abs=1e-11)
-        assert found["clip_p10"] == pytest.approx(row["clip_precision_at_10"], abs=1e-11)
-        assert found["clip_rr"] == pytest.approx(row["clip_reciprocal_rank"], abs=1e-11)
+    published = published_rows(real_data, "retrieval_val.csv")
+    assert len(published) == 19
+    for row in published:
+        loaded = by_id[f"mscoco-{int(row['caption_id'])}"]
+        assert loaded["mean_p10"] == pytest.approx(row["average_precision_at_10"], abs=1e-11)
+        assert loaded["mean_rr"] == pytest.approx(row["average_reciprocal_rank"], abs=1e-11)
+        assert loaded["clip_p10"] == pytest.approx(row["clip_precision_at_10"], abs=1e-11)
+        assert loaded["clip_rr"] == pytest.approx(row["clip_reciprocal_rank"], abs=1e-11)
 
 
 @pytest.mark.realdata
@@ -247,11 +245,11 @@ def test_releases_share_prompts_and_retrieval_scores(real_data):
     # Generation scores of MS COCO differ between the published releases and are not compared.
     old = load("pqpp-v1.0", data_dir=str(real_data / "pqpp" / "v1.0"), split="validation")
     new = load(data_dir=str(real_data / "pqpp" / "v1.1"), split="validation")
-    theirs = {row["prompt_id"]: row for row in old}
-    shared = [row for row in new if row["prompt_id"] in theirs]
+    old_rows = {row["prompt_id"]: row for row in old}
+    shared = [row for row in new if row["prompt_id"] in old_rows]
     assert len(shared) == 2000
     for row in shared:
-        other = theirs[row["prompt_id"]]
-        assert row["image_id"] == other["image_id"] and row["prompt"] == other["prompt"]
+        expected = old_rows[row["prompt_id"]]
+        assert row["image_id"] == expected["image_id"] and row["prompt"] == expected["prompt"]
         for target in TARGETS[3:]:
-            assert row[target] == pytest.approx(other[target], abs=1e-9)
+            assert row[target] == pytest.approx(expected[target], abs=1e-9)

@@ -1,4 +1,4 @@
-"""Preferences to strengths: against other ways of finding them, and what is refused."""
+"""Preferences: strengths of models, agreement of voters and refused inputs."""
 
 import re
 
@@ -16,19 +16,19 @@ from pqpp_metrics.functional import bradley_terry
 HEADER = "prompt,model_a,model_b,choice,annotator"
 
 
-def drawn(seed, models=5, most=12):
-    """Wins of each model over each other one, with ties as halves and pairs never compared."""
+def make_wins(seed, models=5, most=12):
+    """Return random wins of each model over each other, with ties as halves and gaps."""
     wins = np.random.default_rng(seed).integers(0, 2 * most, (models, models)) / 2
     for gap in range(2, models - 1):
         wins[0, gap] = wins[gap, 0] = 0
     return wins * (1 - np.eye(models))
 
 
-def by_minorisation(wins):
-    """Strengths by the fixed point of Hunter (2004), which knows no derivative."""
-    number, strength = wins + wins.T, np.ones(len(wins))
+def fit_by_minorization(wins):
+    """Fit strengths by the minorization-maximization algorithm of Hunter (2004)."""
+    counts, strength = wins + wins.T, np.ones(len(wins))
     for _ in range(100_000):
-        new = wins.sum(axis=1) / (number / (strength[:, None] + strength)).sum(axis=1)
+        new = wins.sum(axis=1) / (counts / (strength[:, None] + strength)).sum(axis=1)
         new /= np.exp(np.log(new).mean())
         if np.abs(np.log(new / strength)).max() < 1e-14:
             break
@@ -36,38 +36,39 @@ def by_minorisation(wins):
     return np.log(new)
 
 
-def errors_by_a_fixed_model(wins, strength):
-    """Standard errors of centred strengths, from the logistic regression with the last at 0."""
+def compute_standard_errors(wins, strength):
+    """Compute standard errors of centred strengths by logistic regression."""
     size = len(wins)
     pairs = [(i, j) for i in range(size) for j in range(i)]
     design = np.zeros((len(pairs), size))
     for row, (i, j) in enumerate(pairs):
         design[row, i], design[row, j] = 1, -1
-    chance = stats.logistic.cdf(design @ strength)
-    number = np.array([wins[i, j] + wins[j, i] for i, j in pairs])
-    fixed = design[:, :-1]
+    probability = stats.logistic.cdf(design @ strength)
+    counts = np.array([wins[i, j] + wins[j, i] for i, j in pairs])
+    free_columns = design[:, :-1]
     covariance = np.zeros((size, size))
-    covariance[:-1, :-1] = np.linalg.inv((fixed.T * (number * chance * (1 - chance))) @ fixed)
+    weights = counts * probability * (1 - probability)
+    covariance[:-1, :-1] = np.linalg.inv((free_columns.T * weights) @ free_columns)
     centre = np.eye(size) - 1 / size
     return np.sqrt(np.diagonal(centre @ covariance @ centre.T))
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_strengths_and_errors_found_in_other_ways(seed):
-    wins = drawn(seed)
-    found = bradley_terry(wins, confidence=0.9)
-    assert found["strength"] == pytest.approx(by_minorisation(wins), abs=1e-9)
-    errors = errors_by_a_fixed_model(wins, found["strength"])
-    assert found["standard_error"] == pytest.approx(errors, rel=1e-9)
-    half = stats.norm.ppf(0.95) * errors
-    assert found["high"] - found["strength"] == pytest.approx(half, rel=1e-9)
-    assert found["strength"] - found["low"] == pytest.approx(half, rel=1e-9)
-    prior = bradley_terry(wins, prior_wins=0.5)["strength"]
-    assert prior == pytest.approx(by_minorisation(wins + 0.5 * (1 - np.eye(5))), abs=1e-9)
+def test_strengths_and_errors_match_other_estimators(seed):
+    wins = make_wins(seed)
+    result = bradley_terry(wins, confidence=0.9)
+    assert result["strength"] == pytest.approx(fit_by_minorization(wins), abs=1e-9)
+    errors = compute_standard_errors(wins, result["strength"])
+    assert result["standard_error"] == pytest.approx(errors, rel=1e-9)
+    margin = stats.norm.ppf(0.95) * errors
+    assert result["high"] - result["strength"] == pytest.approx(margin, rel=1e-9)
+    assert result["strength"] - result["low"] == pytest.approx(margin, rel=1e-9)
+    with_prior = bradley_terry(wins, prior_wins=0.5)["strength"]
+    assert with_prior == pytest.approx(fit_by_minorization(wins + 0.5 * (1 - np.eye(5))), abs=1e-9)
 
 
-def test_strengths_of_choix():
-    """Values of choix 0.4.1, ilsr_pairwise with tol=1e-13, the mean taken off."""
+def test_strengths_match_choix():
+    """The values are from choix 0.4.1: ilsr_pairwise with tol=1e-13, minus their mean."""
     wins = [[0, 7, 6, 3, 3], [0, 0, 0, 2, 9], [7, 10, 0, 7, 11], [8, 7, 6, 0, 11], [3, 9, 8, 0, 0]]
     assert bradley_terry(wins)["strength"] == pytest.approx(
         [
@@ -78,10 +79,10 @@ def test_strengths_of_choix():
     )
 
 
-def test_no_one_best_set_is_refused():
-    parted = np.zeros((4, 4))
-    parted[0, 1] = parted[1, 0] = parted[2, 3] = parted[3, 2] = 3
-    for wins in ([[0, 2], [0, 0]], parted):
+def test_rejects_undefined_strengths():
+    disconnected = np.zeros((4, 4))
+    disconnected[0, 1] = disconnected[1, 0] = disconnected[2, 3] = disconnected[3, 2] = 3
+    for wins in ([[0, 2], [0, 0]], disconnected):
         with pytest.raises(MetricInputError, match="has no chain of wins from model"):
             bradley_terry(wins)
         assert np.isfinite(bradley_terry(wins, prior_wins=0.5)["high"]).all()
@@ -90,26 +91,26 @@ def test_no_one_best_set_is_refused():
 ROWS = ["A,m,n,a,x", "A,n,m,a,y", "A,m,n,Tie,z", "B,m,n,model_a,x", "B,o,n,b,x", "B,o,m,right,x"]
 
 
-def test_a_benchmark_of_preferences(tmp_path):
+def test_builds_a_benchmark_of_preferences(tmp_path):
     path = write(tmp_path / "v.csv", *ROWS, "C,o,n,left,x", "C,n,m,tie,x", header=HEADER)
     built = build(preferences=path)
     wins = np.array([[0, 3, 1], [2, 0, 1], [0, 1, 0]])
-    found = built.preferences
-    assert found.models == ["m", "n", "o"] and (found.rows, found.ties) == (8, 2)
-    assert found.strength == pytest.approx(by_minorisation(wins), abs=1e-9)
-    assert found.comparisons.tolist() == [6, 7, 3]
-    assert found.win_share == pytest.approx([4 / 6, 3 / 7, 1 / 3])
+    preferences = built.preferences
+    assert preferences.models == ["m", "n", "o"] and (preferences.rows, preferences.ties) == (8, 2)
+    assert preferences.strength == pytest.approx(fit_by_minorization(wins), abs=1e-9)
+    assert preferences.comparisons.tolist() == [6, 7, 3]
+    assert preferences.win_share == pytest.approx([4 / 6, 3 / 7, 1 / 3])
     assert scores(built, "m_rate") == {"A": 0.5, "B": 1.0, "C": 0.5}
     assert scores(built, "o_rate") == {"A": None, "B": 0.0, "C": 1.0}
     assert [target.name for target in built.targets] == ["m_rate", "n_rate", "o_rate"]
     assert all("of comparisons won" in get_measure(t.name).about for t in built.targets)
-    assert found.describe_models()[0].startswith("m: strength 0.")
+    assert preferences.describe_models()[0].startswith("m: strength 0.")
     write(path, "A,m,n,a,x", "A,n,m,b,x", "B,m,n,b,y", header=HEADER)  # sides changed, one model
-    again = build(preferences=path, repeats="mean").preferences
-    assert again.win_share.tolist() == [0.5, 0.5] and again.ties == 0
+    averaged = build(preferences=path, repeats="mean").preferences
+    assert averaged.win_share.tolist() == [0.5, 0.5] and averaged.ties == 0
 
 
-def test_what_is_refused_of_preferences(tmp_path):
+def test_rejects_invalid_preferences(tmp_path):
     path = tmp_path / "v.csv"
     for rows, options, expected in (
         (["A,m,m,a,x"], {}, r"row 2: 'model_b' is 'm', the same as model_a"),
@@ -129,14 +130,14 @@ def test_what_is_refused_of_preferences(tmp_path):
     assert build(preferences=path, prior_wins=0.5).preferences.strength.shape == (3,)
     write(path, "A,m,n,good,x", "B,m,n,bad,x", header=HEADER)
     (tmp_path / "map.yaml").write_text("labels: {good: 1, bad: -1, same: 0}")
-    found = build(preferences=path, labels=str(tmp_path / "map.yaml")).preferences
-    assert found.strength == pytest.approx([0, 0], abs=1e-12)
+    preferences = build(preferences=path, labels=str(tmp_path / "map.yaml")).preferences
+    assert preferences.strength == pytest.approx([0, 0], abs=1e-12)
     (tmp_path / "map.yaml").write_text("labels: {good: 2, bad: -1}")
     with pytest.raises(BenchmarkError, match=r"a tie.*, got 2"):
         build(preferences=path, labels=str(tmp_path / "map.yaml"))
 
 
-def test_the_chosen_model_may_be_named(tmp_path):
+def test_choice_may_be_a_model_name(tmp_path):
     rows = ["A,m,n,{},x", "A,n,m,{},y", "B,m,n,{},x", "B,n,o,{},x", "C,o,m,{},x"]
     by_side = [row.format(c) for row, c in zip(rows, ["a", "a", "tie", "a", "a"], strict=True)]
     by_name = [row.format(c) for row, c in zip(rows, ["m", "n ", "tie", "n", "o"], strict=True)]
@@ -147,97 +148,95 @@ def test_the_chosen_model_may_be_named(tmp_path):
     path = write(tmp_path / "v.csv", "A,m,n,m,x", "A,n,o,m,x", header=HEADER)
     with pytest.raises(BenchmarkError, match=r"row 3: 'choice' is 'm', expected one of a"):
         build(preferences=path)
-    # A word of the scale keeps its meaning where a model has it for a name.
+    # A word of the scale keeps its meaning if a model has the same name.
     path = write(tmp_path / "v.csv", "A,m,a,a,x", "A,m,a,b,y", "B,m,a,m,x", header=HEADER)
     assert scores(build(preferences=path), "m_rate") == {"A": 0.5, "B": 1.0}
 
 
-def voted(seed=0, prompts=60, people=5, planted=None, random_sides=True):
-    """Choices of honest people between two models' images, and of one who is planted."""
+def simulate_votes(seed=0, prompts=60, people=5, bias=None, random_sides=True):
+    """Simulate choices of honest voters and, optionally, of a biased one, `who<people>`."""
     rng = np.random.default_rng(seed)
     lines = []
     for n in range(prompts):
-        better = rng.random() < 0.6  # the first model's image, for most
-        for who in range(people + (planted is not None)):
+        better = rng.random() < 0.6  # usually the first model's image
+        for who in range(people + (bias is not None)):
             swapped = random_sides and rng.random() < 0.5
-            left = better if rng.random() < 0.85 else not better
-            left = left != swapped
+            chooses_left = better if rng.random() < 0.85 else not better
+            chooses_left = chooses_left != swapped
             if who == people:
-                left = {"left": True, "right": False, "random": rng.random() < 0.5}[planted]
+                chooses_left = {"left": True, "right": False, "random": rng.random() < 0.5}[bias]
             tie = who < people and rng.random() < 0.1
             a, b = ("n", "m") if swapped else ("m", "n")
-            word = "tie" if tie else "a" if left else "b"
+            word = "tie" if tie else "a" if chooses_left else "b"
             lines.append(f"P{n},{a},{b},{n}_{a}.png,{n}_{b}.png,who{who},{word},{n % 7}")
     return lines
 
 
-WIDE = "prompt,model_a,model_b,image_a,image_b,annotator,choice,seconds"
+IMAGE_HEADER = "prompt,model_a,model_b,image_a,image_b,annotator,choice,seconds"
 
 
 @pytest.mark.daily
-@pytest.mark.parametrize("planted", ["left", "right", "random"])
+@pytest.mark.parametrize("bias", ["left", "right", "random"])
 @pytest.mark.parametrize("random_sides", [True, False])
-def test_planted_voters_on_pairs_are_flagged_and_honest_ones_are_not(
-    tmp_path, planted, random_sides
-):
-    flagged, honest = 0, 0
+def test_flags_voters_who_ignore_the_images(tmp_path, bias, random_sides):
+    hits, false_flags = 0, 0
     for seed in range(20):
-        lines = voted(seed, 150, planted=planted, random_sides=random_sides)
-        built = build(preferences=write(tmp_path / "v.csv", *lines, header=WIDE))
+        lines = simulate_votes(seed, 150, bias=bias, random_sides=random_sides)
+        built = build(preferences=write(tmp_path / "v.csv", *lines, header=IMAGE_HEADER))
         names = [name for name, _ in built.preferences.flagged_voters]
-        flagged += "who5" in names
-        honest += len(set(names) - {"who5"})
-    assert flagged >= 19 and honest <= 5  # of 20, and of 100
+        hits += "who5" in names
+        false_flags += len(set(names) - {"who5"})
+    assert hits >= 19 and false_flags <= 5  # of 20 biased and 100 honest voters
 
 
-def test_agreement_of_pairs_is_that_of_scikit_learn(tmp_path):
+def test_agreement_on_pairs_matches_scikit_learn(tmp_path):
     from sklearn.metrics import cohen_kappa_score
 
-    lines = voted(people=2)
-    built = build(preferences=write(tmp_path / "v.csv", *lines, header=WIDE))
+    lines = simulate_votes(people=2)
+    built = build(preferences=write(tmp_path / "v.csv", *lines, header=IMAGE_HEADER))
     choice = {"a": 1, "b": -1, "tie": 0}
-    said: dict[str, list[int]] = {"who0": [], "who1": []}
+    choices: dict[str, list[int]] = {"who0": [], "who1": []}
     for line in lines:
         _, a, _, _, _, who, word, _ = line.split(",")
-        said[who].append(choice[word] * (1 if a == "m" else -1))
-    facts = built.preferences.agreements
-    kappa = cohen_kappa_score(said["who0"], said["who1"], weights="quadratic")
-    assert facts.agreement == pytest.approx([kappa, kappa], abs=1e-9)
-    ties = [np.mean(np.array(own) == 0) for own in said.values()]
-    assert facts.ties == pytest.approx(ties)
+        choices[who].append(choice[word] * (1 if a == "m" else -1))
+    agreements = built.preferences.agreements
+    kappa = cohen_kappa_score(choices["who0"], choices["who1"], weights="quadratic")
+    assert agreements.agreement == pytest.approx([kappa, kappa], abs=1e-9)
+    ties = [np.mean(np.array(own_choices) == 0) for own_choices in choices.values()]
+    assert agreements.ties == pytest.approx(ties)
     firsts = [line.split(",")[6] for line in lines if ",who0," in line]
-    assert facts.first[0] == firsts.count("a") / (firsts.count("a") + firsts.count("b"))
+    assert agreements.first[0] == firsts.count("a") / (firsts.count("a") + firsts.count("b"))
 
 
-def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys):
+def test_excludes_flagged_voters_but_stores_their_votes(tmp_path, capsys):
     from pqpp_cli.main import main
 
-    path = write(tmp_path / "v.csv", *voted(1, 100, planted="left"), header=WIDE)
-    words = ["build", "--preferences", str(path), "--output", str(tmp_path / "b")]
-    assert main([*words, "--exclude", "flagged"]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"flagged: who5 \(annotator \d+ .* chose the first image in 100% of", said)
-    assert "annotators flagged; left out" in said
+    path = write(tmp_path / "v.csv", *simulate_votes(1, 100, bias="left"), header=IMAGE_HEADER)
+    command = ["build", "--preferences", str(path), "--output", str(tmp_path / "b")]
+    assert main([*command, "--exclude", "flagged"]) == 0
+    output = capsys.readouterr().out
+    assert re.search(r"flagged: who5 \(annotator \d+ .* chose the first image in 100% of", output)
+    assert "annotators flagged; left out" in output
     votes = pq.read_table(tmp_path / "b/data/preferences").to_pylist()
-    assert len(votes) == 600 and sum(one["counts"] for one in votes) == 500
-    assert {one["annotator"] for one in votes} == {1, 2, 3, 4, 5, 6}
-    first = next(one for one in votes if one["prompt"] == "P3")
+    assert len(votes) == 600 and sum(vote["counts"] for vote in votes) == 500
+    assert {vote["annotator"] for vote in votes} == {1, 2, 3, 4, 5, 6}
+    first = next(vote for vote in votes if vote["prompt"] == "P3")
     assert first["image_a"] == f"3_{first['model_a']}.png" and first["seconds"] == 3.0
     page = (tmp_path / "b/report.html").read_text("utf-8")
     assert "chose the first" in page and "who5" not in page and "annotator " in page
     images = pq.read_table(tmp_path / "b/data/images").to_pylist()
-    assert len(images) == 200 and {one["votes"] for one in images} == {5}
-    both = [one["score"] for one in images if one["prompt"] == "P3"]
-    assert sum(both) == pytest.approx(1.0)
-    kept = [one for one in votes if one["prompt"] == "P3" and one["counts"]]
-    won = {"a": "model_a", "b": "model_b"}
-    wins = np.mean([0.5 if k["choice"] == "tie" else k[won[k["choice"]]] == "m" for k in kept])
-    (score,) = [o["score"] for o in images if o["prompt"] == "P3" and o["model"] == "m"]
+    assert len(images) == 200 and {row["votes"] for row in images} == {5}
+    shares = [row["score"] for row in images if row["prompt"] == "P3"]
+    assert sum(shares) == pytest.approx(1.0)
+    counted = [vote for vote in votes if vote["prompt"] == "P3" and vote["counts"]]
+    winners = [vote.get(f"model_{vote['choice']}", "tie") for vote in counted]
+    wins = np.mean([0.5 if winner == "tie" else winner == "m" for winner in winners])
+    (score,) = [row["score"] for row in images if row["prompt"] == "P3" and row["model"] == "m"]
     assert score == pytest.approx(wins)
 
 
-NUMBERS = [
-    # Pick-a-Pic writes the share of the first image, the others count places.
+NUMERIC_CHOICES = [
+    # Pick-a-Pic has the share of the first image; other files have its index or position.
     ("share", "label_0", ["1", "0", "0.5", "1.0"]),
     (None, "label_0", ["1", "0", "0.5", "1.0"]),
     ("index", "choice", ["0", "1", "tie", "0.0"]),
@@ -247,8 +246,8 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("scale", "column", "numbers"), NUMBERS)
-def test_numbers_say_who_won_as_the_file_or_the_user_has_them(tmp_path, scale, column, numbers):
+@pytest.mark.parametrize(("scale", "column", "numbers"), NUMERIC_CHOICES)
+def test_reads_numeric_choices(tmp_path, scale, column, numbers):
     header = f"prompt,model_a,model_b,{column},annotator"
     rows = [f"P{n},m,n,{number},x" for n, number in enumerate(numbers)]
     path = write(tmp_path / "v.csv", *rows, header=header)

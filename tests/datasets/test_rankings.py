@@ -1,4 +1,4 @@
-"""Rankings: read as preferences, 1 the best, and never as votes."""
+"""Rankings: conversion to preferences and refused inputs."""
 
 import itertools
 import random
@@ -11,8 +11,8 @@ from pqpp_datasets.errors import BenchmarkError
 HEADER = "prompt,model,annotator,rank"
 
 
-def ranked(seed, models="mnop", prompts=12, people=("x", "y")):
-    """Rows of rankings with ties and left-out models, and the choices that they say."""
+def make_rankings(seed, models="mnop", prompts=12, people=("x", "y")):
+    """Return rankings with ties and missing models, and the equivalent choices."""
     rng = random.Random(seed)
     rows, choices = [], []
     for prompt, person in itertools.product(range(prompts), people):
@@ -26,8 +26,8 @@ def ranked(seed, models="mnop", prompts=12, people=("x", "y")):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_ranking_is_all_its_preferences(tmp_path, seed):
-    rows, choices = ranked(seed)
+def test_converts_rankings_to_preferences(tmp_path, seed):
+    rows, choices = make_rankings(seed)
     ranks = build(rankings=write(tmp_path / "r.csv", *rows, header=HEADER))
     header = "prompt,model_a,model_b,choice,annotator"
     pairs = build(preferences=write(tmp_path / "p.csv", *choices, header=header))
@@ -35,16 +35,16 @@ def test_a_ranking_is_all_its_preferences(tmp_path, seed):
         name = f"{model}_rate"
         expected = {p: s for p, s in scores(pairs, name).items() if s is not None}
         assert {p: s for p, s in scores(ranks, name).items() if s is not None} == expected
-    by_model = [
+    strengths = [
         dict(zip(b.preferences.models, b.preferences.strength.tolist(), strict=True))
         for b in (ranks, pairs)
     ]
-    assert by_model[0] == pytest.approx(by_model[1], abs=1e-9)
+    assert strengths[0] == pytest.approx(strengths[1], abs=1e-9)
     assert ranks.preferences.rows == pairs.preferences.rows == len(choices)
     assert any("read as" in note and "preferences" in note for note in ranks.notes)
 
 
-def test_the_best_is_first_and_a_model_may_have_a_column(tmp_path):
+def test_reads_one_column_of_ranks_per_model(tmp_path):
     long = write(tmp_path / "r.csv", "A,m,x,1", "A,n,x,2", "A,o,x,2", "A,p,x,9", header=HEADER)
     expected = {"m_rate": 1.0, "n_rate": 0.5, "o_rate": 0.5, "p_rate": 0.0}
     wide = write(tmp_path / "w.csv", "A,x,1,2,2,9", header="prompt,annotator,m,n,o,p")
@@ -56,7 +56,7 @@ def test_the_best_is_first_and_a_model_may_have_a_column(tmp_path):
 
 
 @pytest.mark.parametrize(("rows", "fault"), [(501, "501 models"), (201, "201 rows, more than 200")])
-def test_rankings_of_too_many_are_refused(tmp_path, rows, fault):
+def test_rejects_invalid_rankings(tmp_path, rows, fault):
     path = write(tmp_path / "r.csv", *(f"P,m{n},x,1" for n in range(rows)), header=HEADER)
     with pytest.raises(BenchmarkError, match=fault):
         build(rankings=path)

@@ -1,4 +1,4 @@
-"""AGIQA-3K, TIA2, GenAI-Bench and T2V: rows as they stand in the files, damage refused."""
+"""AGIQA-3K, TIA2, GenAI-Bench and T2V: rows and damaged files."""
 
 import csv
 import math
@@ -20,7 +20,7 @@ def load(folder, name, **options):
     return load_dataset("pqpp", name, data_dir=str(folder), **options)
 
 
-def test_an_answer_that_was_not_given_counts_nowhere(tmp_path):
+def test_rate_ignores_missing_answers(tmp_path):
     splits = load(WRITERS["tia2"](tmp_path), "tia2")
     assert list(splits) == ["composition", "counting"]
     assert splits["composition"][0] == {
@@ -32,7 +32,7 @@ def test_an_answer_that_was_not_given_counts_nowhere(tmp_path):
     assert splits["counting"]["mean_rate"][:] == [pytest.approx(2 / 3), None]
 
 
-def test_a_rating_beyond_the_scale_stays_and_counts_in_no_mean(tmp_path):
+def test_means_ignore_ratings_outside_the_scale(tmp_path):
     first, second = load(WRITERS["genai"](tmp_path), "genai", split="train")
     assert first["ratings"]["midjourney_6"] == [4, 4, 5]
     assert first["midjourney_6_rating"] == pytest.approx(13 / 3)
@@ -41,77 +41,75 @@ def test_a_rating_beyond_the_scale_stays_and_counts_in_no_mean(tmp_path):
     )
     assert (second["prompt_id"], second["ratings"]["sdxl_base"]) == ("00002", [41, 3, 4])
     assert (second["sdxl_base_rating"], second["dalle_3_rating"]) == (3.5, 2.0)
-    # A mean over the models: each counts the same, however many of its ratings are slips.
+    # All models have the same weight in the mean, whatever the number of their ratings.
     assert second["mean_rating"] == pytest.approx((5 * 2 + 3.5) / 6)
 
 
-DAMAGES = {
-    "score beyond 5": ("agiqa", "1.25", "12.5", r"data\.csv, line 2: .*'mos_quality' is '12.5'"),
+DAMAGED_FILES = {
+    "score above 5": ("agiqa", "1.25", "12.5", r"data\.csv, line 2: .*'mos_quality' is '12.5'"),
     "two answers": ("tia2", "[0, -1, 1]", "[0, 1]", "composition.json, image_0_0_0.jpg"),
     "two ratings": ("genai", "[2, 4, 5]", "[4, 5]", r"00001, models, \w+"),
-    "a rating beyond 5": ("t2v", "[4.5]", "[45]", r"1, models, \w+, 0: .* got 45"),
+    "rating above 5": ("t2v", "[4.5]", "[45]", r"1, models, \w+, 0: .* got 45"),
     "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column 'Algorithm' is 'XX'"),
     "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", r"\.csv: prompt 77 not found in"),
-    "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 links to 9, which"),
+    "invalid link": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 links to 9, which"),
 }
 
 
-@pytest.mark.parametrize("name", DAMAGES)
-def test_damage_gives_file_and_place(tmp_path, name):
-    config, before, after, expected = DAMAGES[name]
-    changed = 0
+@pytest.mark.parametrize("name", DAMAGED_FILES)
+def test_error_names_file_and_place(tmp_path, name):
+    config, old, new, expected = DAMAGED_FILES[name]
+    changes = 0
     for path in WRITERS.get(config, write_gimbrr)(tmp_path).rglob("*.*"):
         text = path.read_text()
-        changed += before in text
-        path.write_text(text.replace(before, after, 1))
-    assert changed
-    with pytest.raises(BenchmarkError, match=expected) as caught:
+        changes += old in text
+        path.write_text(text.replace(old, new, 1))
+    assert changes
+    with pytest.raises(BenchmarkError, match=expected) as excinfo:
         load(tmp_path, config)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(excinfo.value)
 
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("config", WRITERS)
-def test_published_files_are_those_that_are_pinned(real_data, config):
+def test_published_files_match_pinned_hashes(real_data, config):
     for source in get_release(config).files:
         path = real_data / config / source.path
         assert (path.stat().st_size, hash_file(path)) == (source.bytes, source.sha256)
 
 
-def table(real_data, name):
+def read_ratings(real_data, name):
     with (real_data / "ratings" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_every_value_is_that_of_the_tables_made_from_the_same_files(real_data):
+def test_values_match_independently_built_tables(real_data):
     images = load(real_data / "agiqa", "agiqa", split="train")
-    for mine, row in zip(images, table(real_data, "agiqa3k"), strict=True):
-        texts = [mine[name] or "" for name in ("file_name", "model", "prompt", "adj1", "style")]
+    for loaded, row in zip(images, read_ratings(real_data, "agiqa3k"), strict=True):
+        texts = [loaded[name] or "" for name in ("file_name", "model", "prompt", "adj1", "style")]
         assert texts == [row[name] for name in ("name", "model", "prompt", "adj1", "style")]
         for name in ("mos_align", "std_align", "mos_quality", "std_quality"):
-            assert mine[name] == float(row[name])
+            assert loaded[name] == float(row[name])
     for split, images in load(real_data / "tia2", "tia2").items():
-        for mine, row in zip(images, table(real_data, f"tia2_{split}"), strict=True):
-            assert (mine["file_name"], mine["prompt"]) == (row["image"], row["caption"])
-            assert mine["labels"] == [int(row[f"label_{rater}"]) for rater in (1, 2, 3)]
-    rated = {row["prompt_id"]: row for row in load(real_data / "genai", "genai", split="train")}
-    for row in table(real_data, "genai_bench_527"):
+        for loaded, row in zip(images, read_ratings(real_data, f"tia2_{split}"), strict=True):
+            assert (loaded["file_name"], loaded["prompt"]) == (row["image"], row["caption"])
+            assert loaded["labels"] == [int(row[f"label_{rater}"]) for rater in (1, 2, 3)]
+    rows_by_id = {row["prompt_id"]: row for row in load(real_data / "genai", "genai")["train"]}
+    model_names = {published: name for name, published in GENAI_MODELS.items()}
+    for row in read_ratings(real_data, "genai_bench_527"):
         ratings = [int(row[f"rating_{rater}"]) for rater in (1, 2, 3)]
-        mine = rated[row["prompt_id"]]
-        assert (mine["prompt"], mine["ratings"][ours(row["model"])]) == (row["prompt"], ratings)
-    rated = {row["prompt_id"]: row for row in load(real_data / "t2v", "t2v", split="train")}
-    rows = table(real_data, "t2v_alignment")
+        loaded = rows_by_id[row["prompt_id"]]
+        assert loaded["prompt"] == row["prompt"]
+        assert loaded["ratings"][model_names[row["model"]]] == ratings
+    rows_by_id = {row["prompt_id"]: row for row in load(real_data / "t2v", "t2v")["train"]}
+    rows = read_ratings(real_data, "t2v_alignment")
     for row in rows:
-        mine = rated[row["prompt_id"]]
-        assert mine["prompt"] == row["prompt"]
-        assert mine[f"{row['model']}_rating"] == float(row["alignment"])
-    assert set(rated) - {row["prompt_id"] for row in rows} == {"47", "195", "197", "225"}
-
-
-def ours(model):
-    return {theirs: name for name, theirs in GENAI_MODELS.items()}[model]
+        loaded = rows_by_id[row["prompt_id"]]
+        assert loaded["prompt"] == row["prompt"]
+        assert loaded[f"{row['model']}_rating"] == float(row["alignment"])
+    assert set(rows_by_id) - {row["prompt_id"] for row in rows} == {"47", "195", "197", "225"}
 
 
 @pytest.mark.realdata
@@ -170,15 +168,15 @@ def test_real_genai(real_data):
     assert first["prompt"] == "A baker pulling freshly baked bread out of an oven in a bakery."
     assert (first["ratings"]["sdxl_turbo"], first["sdxl_turbo_rating"]) == ([2, 4, 3], 3.0)
     assert first["mean_rating"] == pytest.approx(58 / 18)
-    slip = rows[231]
-    assert (slip["prompt_id"], round(slip["mean_rating"], 3)) == ("00232", 1.639)
+    row = rows[231]  # with a typing error
+    assert (row["prompt_id"], round(row["mean_rating"], 3)) == ("00232", 1.639)
     assert tenth["prompt"].startswith("A sorcerer's hat casting shadows over a cluttered")
     assert (tenth["prompt_id"], tenth["ratings"]["deepfloyd"]) == ("00010", [1, 2, 1])
     assert (last["prompt_id"], last["prompt"]) == ("00527", "Five stones by the river.")
     assert all(last[f"{name}_rating"] == pytest.approx(8 / 3) for name in GENAI_MODELS)
-    assert sum(one is None for one in rows["chinese_prompt"]) == 258
-    odd = [(row["prompt_id"], max(map(max, row["ratings"].values()))) for row in rows]
-    assert [one for one in odd if one[1] > 5] == [("00232", 41), ("00253", 33)]
+    assert sum(text is None for text in rows["chinese_prompt"]) == 258
+    maxima = [(row["prompt_id"], max(map(max, row["ratings"].values()))) for row in rows]
+    assert [pair for pair in maxima if pair[1] > 5] == [("00232", 41), ("00253", 33)]
     assert max(rows["mean_rating"]) <= 5
 
 
@@ -192,5 +190,5 @@ def test_real_t2v(real_data):
     assert (tenth["floor33_rating"], tenth["mean_rating"]) == (4.5, 3.22)
     assert last["prompt"] == "camera rotate clockwise, several lily pads without frogs"
     assert (last["prompt_id"], last["zeroscope_rating"]) == ("511", 2.3)
-    assert sum(one is None for one in rows["gen2_rating"]) == 17
+    assert sum(rating is None for rating in rows["gen2_rating"]) == 17
     assert math.isclose(sum(rows["mean_rating"]) / 512, 2.59298828125, rel_tol=1e-9)

@@ -1,7 +1,6 @@
-"""`load_dataset("pqpp")` after an install: no import of ours, in every way of loading.
+"""`load_dataset("pqpp")` without an import of pqpp.
 
-What depends on the order of imports runs in fresh interpreters outside the checkout, as a user's
-script does; all else runs here, where `datasets` was imported before anything of ours.
+Tests that depend on the order of imports run in new interpreters, outside the checkout.
 """
 
 import shutil
@@ -18,21 +17,21 @@ import pqpp_datasets
 LOAD = "from datasets import load_dataset\n"
 
 
-def said(code, tmp_path, runs=run_warm, **environment):
+def run_code(code, tmp_path, runs=run_warm, **environment):
     environment = {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", **environment}
-    done = runs(code, tmp_path, **environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip().splitlines()
+    process = runs(code, tmp_path, **environment)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip().splitlines()
 
 
-def test_without_an_import_of_ours(tmp_path):
+def test_load_dataset_needs_no_import(tmp_path):
     code = LOAD + 'ds = load_dataset("pqpp", "sample")\nprint({k: len(v) for k, v in ds.items()})'
-    assert said(code, tmp_path)[-1] == "{'train': 240, 'validation': 80, 'test': 80}"
+    assert run_code(code, tmp_path)[-1] == "{'train': 240, 'validation': 80, 'test': 80}"
 
 
 @pytest.fixture
-def own_folders(tmp_path, monkeypatch):
-    """Folders in the working directory that are called as datasets are, ours among them."""
+def local_folders(tmp_path, monkeypatch):
+    """Write folders with names of datasets, such as `pqpp`, to the working directory."""
     for name in ("pqpp", "genai", "mine"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "train.csv").write_text("a\n1\n2\n")
@@ -44,28 +43,28 @@ def own_folders(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("arguments", "rows"),
-    # `genai` is a listed name: a folder of one's own wins.
+    # Only `pqpp` takes precedence over a local folder; `genai` is a configuration of it.
     [(["pqpp", "sample"], 240), (["mine"], 2), (["./mine"], 2), (["genai"], 2)],
 )
-def test_our_name_wins_over_a_local_folder_and_others_are_left_alone(own_folders, arguments, rows):
+def test_pqpp_overrides_a_local_folder_of_that_name(local_folders, arguments, rows):
     assert load_dataset(*arguments, split="train").num_rows == rows
 
 
-def test_streaming_num_proc_and_cache(tmp_path, own_folders):
+def test_streaming_num_proc_and_cache(tmp_path, local_folders):
     options = {"data_dir": str(write_v1_1(tmp_path / "data"))}
-    by_processes = load_dataset("pqpp", num_proc=2, **options)["train"]
-    by_one = load_dataset("pqpp", **options)["train"]
+    parallel = load_dataset("pqpp", num_proc=2, **options)["train"]
+    sequential = load_dataset("pqpp", **options)["train"]
     streamed = load_dataset("pqpp", streaming=True, **options)["train"]
-    assert by_processes.cache_files == by_one.cache_files and list(streamed) == list(by_processes)
-    lengths = by_processes.map(lambda row: {"n": len(row["prompt"])}, num_proc=2)
+    assert parallel.cache_files == sequential.cache_files and list(streamed) == list(parallel)
+    lengths = parallel.map(lambda row: {"n": len(row["prompt"])}, num_proc=2)
     assert lengths["n"][:] == [6, 10, 9, 8, 15]
 
 
-def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):
-    here = Path(pqpp_datasets.__file__).parents[1]
+def test_cache_key_depends_on_the_parsers(tmp_path):
+    root = Path(pqpp_datasets.__file__).parents[1]
     for package in ("pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_metrics"):
-        shutil.copytree(here / package, tmp_path / package)
-    shutil.copy(here / "pqpp_autoload.py", tmp_path)
+        shutil.copytree(root / package, tmp_path / package)
+    shutil.copy(root / "pqpp_autoload.py", tmp_path)
     paths = ["datasets/conqa.py", "files/table_formats.py"]
     paths += ["metrics/functional/aggregation.py"]
     code = (
@@ -74,7 +73,7 @@ def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):
         "    open('pqpp_' + path, 'a').write('\\n# corrected\\n')\n"
         "    r.get_data_version.cache_clear()\n    print(r.get_data_version())"
     )
-    done = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path))
-    place, *versions = done.stdout.split()
-    assert place.startswith(str(tmp_path))
-    assert len(set(versions)) == 4, done.stderr
+    process = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path))
+    path, *versions = process.stdout.split()
+    assert path.startswith(str(tmp_path))
+    assert len(set(versions)) == 4, process.stderr

@@ -1,4 +1,4 @@
-"""The relevance judgments, from either release; and pickles that must not be trusted."""
+"""PQPP's relevance judgments, and hostile pickles."""
 
 import pickle
 import subprocess
@@ -29,7 +29,7 @@ def write_pickle(path, value, protocol=pickle.DEFAULT_PROTOCOL):
     return path
 
 
-def test_v1_1_records(tmp_path):
+def test_reads_v1_1_records(tmp_path):
     rows = load(write_relevance(tmp_path))["validation"]
     assert rows[:] == {"prompt_id": ["mscoco-1001", "drawbench-5"], "image_ids": [[7, 3], []]}
 
@@ -44,7 +44,7 @@ def test_v1_1_records(tmp_path):
     ],
     ids=["lists", "numbered", "arrays", "sets"],
 )
-def test_v1_0_pickle_counts_queries_over_the_splits(tmp_path, value):
+def test_v1_0_numbers_queries_across_splits(tmp_path, value):
     write_v1_0(tmp_path)
     write_pickle(tmp_path / "dataset/retrieval_groundtruth.pickle", value)
     rows = load(tmp_path)
@@ -52,25 +52,25 @@ def test_v1_0_pickle_counts_queries_over_the_splits(tmp_path, value):
     assert rows["validation"]["image_ids"][2] == [6, 7]
 
 
-def test_v1_0_parquet_in_any_order(tmp_path):
+def test_sorts_rows_of_v1_0_parquet(tmp_path):
     write_v1_0(tmp_path)
     table = pa.table({"query_index": [5, 4, 3, 2, 1, 0], "image_ids": [[n] for n in range(6)]})
     pa.parquet.write_table(table, tmp_path / "dataset/retrieval_groundtruth.part.parquet")
     assert load(tmp_path)["train"]["image_ids"][:] == [[5], [4], [3]]
 
 
-BAD_RECORDS = {
-    "no list": {"gt": []},
-    "a key is lost": [{"source": "mscoco", "gt": [], "prompt": ""}],
-    "a negative id": relevance_records([{**relevance_records()[0], "gt": [-1]}]),
-    "an unknown prompt": relevance_records([{**relevance_records()[1], "prompt": "A blue car."}]),
+INVALID_RECORDS = {
+    "not a list": {"gt": []},
+    "missing key": [{"source": "mscoco", "gt": [], "prompt": ""}],
+    "negative id": relevance_records([{**relevance_records()[0], "gt": [-1]}]),
+    "unknown prompt": relevance_records([{**relevance_records()[1], "prompt": "A blue car."}]),
 }
 
 
-@pytest.mark.parametrize("name", BAD_RECORDS)
-def test_foreign_records(tmp_path, name):
+@pytest.mark.parametrize("name", INVALID_RECORDS)
+def test_rejects_invalid_records(tmp_path, name):
     with pytest.raises(BenchmarkError, match=r"retrieval_train_gt\.pickle"):
-        load(write_relevance(tmp_path, BAD_RECORDS[name]))
+        load(write_relevance(tmp_path, INVALID_RECORDS[name]))
 
 
 class Evil:
@@ -82,7 +82,7 @@ class Evil:
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_nothing_in_a_pickle_is_executed(tmp_path, protocol):
+def test_pickles_execute_nothing(tmp_path, protocol):
     import os
 
     canary = tmp_path / "executed"
@@ -93,21 +93,21 @@ def test_nothing_in_a_pickle_is_executed(tmp_path, protocol):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_plain_values_come_back(tmp_path, protocol):
+def test_reads_plain_values(tmp_path, protocol):
     value = [{"a": [1, 2.5, "é", None, True], "b": {3}, "c": (4,)}, np.arange(3), np.int64(7)]
-    found = read_pickle(write_pickle(tmp_path / "plain.pickle", value, protocol))
-    assert found == [value[0], [0, 1, 2], 7]
+    loaded = read_pickle(write_pickle(tmp_path / "plain.pickle", value, protocol))
+    assert loaded == [value[0], [0, 1, 2], 7]
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("dtype", ["<i8", ">i4", "f4", "u2", "?"])
-def test_arrays_come_back_as_lists(tmp_path, protocol, dtype):
+def test_reads_arrays_as_lists(tmp_path, protocol, dtype):
     value = np.array([[0, 1], [1, 0]]).astype(dtype)
     assert read_pickle(write_pickle(tmp_path / "a.pickle", value, protocol)) == value.tolist()
 
 
 class ForgedDtype:
-    """A dtype whose state is what an attacker chose."""
+    """A dtype with a forged state."""
 
     def __init__(self, state):
         self.state = state
@@ -128,21 +128,21 @@ class ForgedDtype:
     ],
     ids=["objects", "texts", "structured", "forged fields", "forged order", "method"],
 )
-def test_numpy_never_sees_a_forged_state(tmp_path, value):
+def test_rejects_forged_numpy_state(tmp_path, value):
     try:
-        found = read_pickle(write_pickle(tmp_path / "evil.pickle", value))
+        loaded = read_pickle(write_pickle(tmp_path / "evil.pickle", value))
     except BenchmarkError:
         return
-    assert isinstance(found, int) or "Dtype" in type(found).__name__  # ours, not numpy's
+    assert isinstance(loaded, int) or "Dtype" in type(loaded).__name__  # not numpy's
 
 
-def doubled(times):
-    """Return what makes a tuple of the last thing twice, so many times."""
+def make_nested_tuple(times):
+    """Return opcodes that replace the last value by a pair of it, repeatedly."""
     return b"N" + times * b"2\x86"
 
 
-def nested(times):
-    """Return the same by the list of what was read, without a `DUP`."""
+def make_nested_memo(times):
+    """Return opcodes with the same effect that use the memo instead of `DUP`."""
     steps = (bytes([i]).join((b"h", b"h", b"\x86q")) + bytes([i + 1]) for i in range(times))
     return b"Nq\0" + b"".join(steps)
 
@@ -152,23 +152,23 @@ BOMBS = {
     "bytearray": b"\x96" + (2 << 30).to_bytes(8, "little"),
     "long_binput": b"Nr" + (1 << 27).to_bytes(4, "little") + b".",
     "put": b"Np134217728\n.",
-    "doubled": b"cbuiltins\nstr\n" + doubled(24) + b"\x85R.",
-    "nested": nested(24) + b"cbuiltins\nstr\nh\x18\x85R.",
+    "doubled": b"cbuiltins\nstr\n" + make_nested_tuple(24) + b"\x85R.",
+    "nested": make_nested_memo(24) + b"cbuiltins\nstr\nh\x18\x85R.",
 }
-DAILY = {"bytearray", "put", "nested"}
+DAILY_BOMBS = {"bytearray", "put", "nested"}
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param(content, id=name, marks=[pytest.mark.daily] if name in DAILY else [])
+        pytest.param(content, id=name, marks=[pytest.mark.daily] if name in DAILY_BOMBS else [])
         for name, content in BOMBS.items()
     ],
 )
-def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
+def test_rejects_pickle_bombs(tmp_path, content):
     path = tmp_path / "bomb.pickle"
     path.write_bytes(content)
-    read = (
+    script = (
         "import pathlib, resource, sys\n"
         "from pqpp_datasets.restricted_pickle import read_pickle\n"
         "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
@@ -178,13 +178,13 @@ def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
         "try: read_pickle(pathlib.Path(sys.argv[1]))\n"
         "except ValueError as error: print(type(error).__name__, size() - before, sep='\\n')\n"
     )
-    done = subprocess.run([sys.executable, "-c", read, path], capture_output=True, timeout=900)
-    kind, taken = done.stdout.decode().split()
-    assert kind == "BenchmarkError" and int(taken) < 50_000_000
+    process = subprocess.run([sys.executable, "-c", script, path], capture_output=True, timeout=900)
+    error, memory = process.stdout.decode().split()
+    assert error == "BenchmarkError" and int(memory) < 50_000_000
 
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40])
-def test_cut_pickle(tmp_path, keep):
+def test_rejects_truncated_pickles(tmp_path, keep):
     path = write_pickle(tmp_path / "cut.pickle", relevance_records())
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(BenchmarkError, match=r"cut\.pickle, byte \d+"):
@@ -194,17 +194,14 @@ def test_cut_pickle(tmp_path, keep):
 @pytest.mark.realdata
 def test_real_judgments(real_data):
     rows = load(real_data / "pqpp" / "v1.0")
-    assert {name: split.num_rows for name, split in rows.items()} == {
-        "train": 6000,
-        "validation": 2000,
-    }
-    pinned = {
+    assert rows.num_rows == {"train": 6000, "validation": 2000}
+    expected_records = {
         "train": [("mscoco-319365", 1), ("mscoco-310536", 43), ("mscoco-733632", 10)],
         "validation": [("mscoco-518276", 2), ("mscoco-81715", 3), ("mscoco-784032", 3)],
     }
-    for name, expected in pinned.items():
-        found = [rows[name][index] for index in (0, 9, -1)]
-        assert [(row["prompt_id"], len(row["image_ids"])) for row in found] == expected
+    for name, expected in expected_records.items():
+        records = [rows[name][index] for index in (0, 9, -1)]
+        assert [(row["prompt_id"], len(row["image_ids"])) for row in records] == expected
     assert rows["train"][0]["image_ids"] == [363951]
     assert rows["validation"][-1]["image_ids"] == [320014, 399009, 419327]
     sizes = [len(ids) for split in rows.values() for ids in split["image_ids"]]

@@ -1,4 +1,4 @@
-"""RichHF-18K: records in the published format, with and without Pick-a-Pic."""
+"""RichHF-18K: records, damaged files, and prompts and images of Pick-a-Pic."""
 
 import io
 
@@ -20,7 +20,7 @@ def load(folder, **options):
     return load_dataset("pqpp", "richhf", data_dir=str(folder), **options)
 
 
-def test_row(tmp_path):
+def test_reads_a_row(tmp_path):
     rows = load(write_richhf(tmp_path))
     assert [len(rows[split]) for split in ("train", "validation", "test")] == [4, 4, 4]
     row = rows["validation"][1]
@@ -40,7 +40,7 @@ def open_image(encoded):
     return Pillow.open(io.BytesIO(encoded))
 
 
-def test_nothing_of_a_record_is_lost(tmp_path):
+def test_keeps_all_features_of_a_record(tmp_path):
     path = write_richhf(tmp_path / "first", count=7) / "train.tfrecord"
     rows = load(path.parent, split="train")
     for name in ("implausibility_map", "misalignment_map"):
@@ -49,7 +49,7 @@ def test_nothing_of_a_record_is_lost(tmp_path):
     assert (tmp_path / "again.tfrecord").read_bytes() == path.read_bytes()
 
 
-def rewritten(folder, change):
+def write_changed(folder, change):
     row = richhf_rows(3)
     features = parse_example(record_of(row[1]))
     change(features)
@@ -58,29 +58,29 @@ def rewritten(folder, change):
     return folder, len(records[0]) + 16
 
 
-WRONG = {
-    "a wrong key": (
+INVALID_RECORDS = {
+    "wrong key": (
         lambda f: f.__setitem__("plaus", f.pop("artifact_score")),
         "missing feature artif",
     ),
     "score too high": (lambda f: f["overall_score"].__setitem__(0, 1.5), "overall_score is 1.5"),
-    "a label 2": (lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]), "contains '2'"),
+    "label 2": (lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]), "contains '2'"),
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_record_gives_number_and_offset(tmp_path, name):
-    change, expected = WRONG[name]
-    folder, offset = rewritten(tmp_path, change)
-    with pytest.raises(BenchmarkError, match=rf"record 1 at offset {offset}.*{expected}") as caught:
+@pytest.mark.parametrize("name", INVALID_RECORDS)
+def test_error_names_record_and_offset(tmp_path, name):
+    change, expected = INVALID_RECORDS[name]
+    folder, offset = write_changed(tmp_path, change)
+    with pytest.raises(BenchmarkError, match=rf"record 1 at offset {offset}.*{expected}") as info:
         list(load(folder, split="train"))
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(info.value)
 
 
-def test_a_file_that_is_cut_between_two_records_is_warned_of(tmp_path, caplog):
+def test_warns_of_a_file_cut_between_records(tmp_path, caplog):
     path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
-    *_, (where, _) = read_records(path)
-    path.write_bytes(path.read_bytes()[: int(where.rpartition(" ")[2])])
+    *_, (location, _) = read_records(path)
+    path.write_bytes(path.read_bytes()[: int(location.rpartition(" ")[2])])
     assert len(load(tmp_path, split="train")) == 3
     assert "train.tfrecord is not the published file" in caplog.text
 
@@ -98,12 +98,12 @@ def write_pickapic(folder, images=True):
     return folder
 
 
-def test_prompts_and_images_by_uid(tmp_path):
+def test_joins_prompts_and_images_by_uid(tmp_path):
     pickapic = write_pickapic(tmp_path / "pick")
     rows = load(write_richhf(tmp_path / "rich"), pickapic_dir=str(pickapic), split="train")
     assert rows["prompt"][:] == [None, "a cat, alone\n ", "two words", None]
     assert rows["tokens"][1:3] == [["a", "cat", "alone\n"], ["two", "words"]]
     assert rows["token_labels"][1:3] == [[1, 0], [1, 0, 1]]
-    assert rows["labels_match"][:] == [None, False, False, None]  # kept, and flagged
+    assert rows["labels_match"][:] == [None, False, False, None]  # flagged, not dropped
     assert np.array_equal(np.asarray(rows[2]["image"]), np.asarray(open_image(heatmap(22))))
     assert rows[0]["image"] is None

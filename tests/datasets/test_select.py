@@ -1,4 +1,4 @@
-"""Choosing distinct captions: the nearest one to the middle of each cluster."""
+"""`select_captions`: nearest captions, seeds and duplicates."""
 
 import numpy as np
 import pytest
@@ -9,24 +9,24 @@ from pqpp_datasets.select import select_captions
 pytest.importorskip("faiss")
 
 
-def clusters(count=20, each=30, dimensions=8, seed=0):
+def make_clusters(count=20, each=30, dimensions=8, seed=0):
     generator = np.random.default_rng(seed)
-    middles = generator.normal(size=(count, dimensions)) * 500
-    points = np.repeat(middles, each, axis=0) + generator.normal(size=(count * each, dimensions))
+    centres = generator.normal(size=(count, dimensions)) * 500
+    points = np.repeat(centres, each, axis=0) + generator.normal(size=(count * each, dimensions))
     return points, np.repeat(np.arange(count), each)
 
 
-def test_one_of_each_cluster_and_nearest_to_its_middle():
-    points, cluster = clusters()
-    chosen = select_captions(points, 20)
-    assert cluster[chosen].tolist() == list(range(20))
-    for row in chosen:
-        own = points[cluster == cluster[row]]
-        distance = np.linalg.norm(points[row] - own.mean(axis=0))
-        assert distance == pytest.approx(np.linalg.norm(own - own.mean(axis=0), axis=1).min())
+def test_selects_nearest_caption_of_each_cluster():
+    points, cluster = make_clusters()
+    selected = select_captions(points, 20)
+    assert cluster[selected].tolist() == list(range(20))
+    for row in selected:
+        members = points[cluster == cluster[row]]
+        distances = np.linalg.norm(members - members.mean(axis=0), axis=1)
+        assert distances.min() == pytest.approx(np.linalg.norm(points[row] - members.mean(axis=0)))
 
 
-def test_seeded_and_distinct():
+def test_selection_is_seeded_and_distinct():
     points = np.random.default_rng(1).normal(size=(500, 16))
     first = select_captions(points, 200, seed=3)
     assert first.tolist() == select_captions(points, 200, seed=3).tolist()
@@ -34,9 +34,9 @@ def test_seeded_and_distinct():
     assert len(set(first)) == 200 and first.tolist() == sorted(first)
 
 
-def test_duplicates():
+def test_selects_distinct_captions_among_duplicates():
     points = np.repeat(np.eye(5), 4, axis=0)
-    chosen = select_captions(points, 5)
-    assert len(set(chosen // 4)) == 5
+    selected = select_captions(points, 5)
+    assert len(set(selected // 4)) == 5
     with pytest.raises(BenchmarkError, match=r"at most 5 \(distinct embeddings\)"):
         select_captions(points, 6)

@@ -1,4 +1,4 @@
-"""Files of judgments in the shapes that people keep: each against pandas, the second try pasted."""
+"""Layouts of judgments that need an option, which the first error suggests."""
 
 import functools
 import json
@@ -20,28 +20,28 @@ ROWS = pd.DataFrame(
 ).assign(quality=RNG.integers(1, 6, 120), fit=RNG.integers(1, 6, 120))
 
 
-def held(built, column, expected):
-    """Hold a target against a series by prompt."""
-    found = pd.Series(scores(built, column)).sort_index()
-    pd.testing.assert_series_equal(found, expected.sort_index(), check_names=False)
+def assert_scores(built, column, expected):
+    """Compare a target with a series by prompt."""
+    computed = pd.Series(scores(built, column)).sort_index()
+    pd.testing.assert_series_equal(computed, expected.sort_index(), check_names=False)
 
 
 TABLE = ROWS.drop(columns="fit").rename(columns={"prompt": "Prompt", "quality": "label"})
 LISTS = TABLE.groupby(["Prompt", "image", "model"])["label"].agg(list).reset_index()
-WORDS = TABLE["label"].map(dict(enumerate(["Bad", "Poor", "Fair", "Good", "Excellent"], 1)))
-NUMBERED = [f"{n} - {word}" for n, word in zip(TABLE["label"], WORDS, strict=True)]
+LABEL_WORDS = TABLE["label"].map(dict(enumerate(["Bad", "Poor", "Fair", "Good", "Excellent"], 1)))
+NUMBERED_WORDS = [f"{n} - {word}" for n, word in zip(TABLE["label"], LABEL_WORDS, strict=True)]
 WIDE = LISTS.join(pd.DataFrame(LISTS.pop("label").tolist(), columns=["r1", "r2", "r3"]))
 NESTED = LISTS.assign(label=WIDE[["r1", "r2", "r3"]].to_numpy().tolist())
 
 
-HALF = TABLE.assign(label=TABLE["label"] / 2)
+HALVES = TABLE.assign(label=TABLE["label"] / 2)
 STARS = TABLE.assign(stars=[f'[{{"rating":{n}}}]' for n in TABLE["label"]], id=0, lead_time=3.5)
 STARS = STARS.assign(annotation_id=0)
 STARS = STARS[["Prompt", "model", "id", "stars", "annotator", "annotation_id", "lead_time"]]
 FRAMES = {
     "capitals.csv": TABLE.rename(columns=str.upper),
-    "words.csv": TABLE.assign(label=WORDS),
-    "numbered.csv --labels": TABLE.assign(label=NUMBERED),
+    "words.csv": TABLE.assign(label=LABEL_WORDS),
+    "numbered.csv --labels": TABLE.assign(label=NUMBERED_WORDS),
     "cells.csv": NESTED,
     "questions.csv --question-columns": ROWS,
     "wide.csv --annotator-columns": WIDE,
@@ -52,29 +52,29 @@ FRAMES = {
 }
 
 
-def qualtrics(path):
+def write_qualtrics(path):
     lines = WIDE.assign(ResponseId="R").to_csv(index=False).splitlines(True)
     names = lines[0].strip().split(",")
-    marks = ",".join(f'"{{""ImportId"":""{name}""}}"' for name in names)
-    path.write_text("".join([lines[0], lines[0], marks + "\n", *lines[1:]]))
+    import_ids = ",".join(f'"{{""ImportId"":""{name}""}}"' for name in names)
+    path.write_text("".join([lines[0], lines[0], import_ids + "\n", *lines[1:]]))
 
 
-def sheets(path):
+def write_sheets(path):
     with pd.ExcelWriter(path) as book:
         pd.DataFrame({"note": ["read me"]}).to_excel(book, sheet_name="about", index=False)
         TABLE.to_excel(book, sheet_name="votes", index=False, startrow=2)
         book.sheets["votes"]["A1"] = "Votes, May 2024"
 
 
-SHAPES = {  # file, and option that its first try prints: what writes it
-    "semicolon.csv --scale": lambda path: HALF.to_csv(path, sep=";", decimal=",", index=False),
+LAYOUTS = {  # writer by file name and, if the first build fails, the option that the error suggests
+    "semicolon.csv --scale": lambda path: HALVES.to_csv(path, sep=";", decimal=",", index=False),
     "europe.csv --encoding": lambda path: TABLE.to_csv(
         path, sep=";", index=False, encoding="cp1252"
     ),
     "tabs.tsv": lambda path: TABLE.to_csv(path, sep="\t", index=False),
     "tabs.txt": lambda path: TABLE.to_csv(path, sep="\t", index=False),
     "sheet.xlsx": lambda path: TABLE.to_excel(path, index=False),
-    "sheets.xlsx": sheets,
+    "sheets.xlsx": write_sheets,
     "marked.csv": lambda path: path.write_text("sep=;\n" + TABLE.to_csv(sep=";", index=False)),
     "blank.csv": lambda path: path.write_text(TABLE.to_csv(index=False) + ",,,,\n" * 3),
     "utf16.csv": lambda path: TABLE.to_csv(path, index=False, encoding="utf-16"),
@@ -85,80 +85,80 @@ SHAPES = {  # file, and option that its first try prints: what writes it
     "columns.json": lambda path: path.write_text(json.dumps(TABLE.to_dict("list"))),
     "pandas.json": lambda path: TABLE.to_json(path),
     "stata.dta": lambda path: TABLE.to_stata(path, write_index=False),
-    "qualtrics.csv --annotator-columns": qualtrics,
+    "qualtrics.csv --annotator-columns": write_qualtrics,
 }
-SHAPES |= {name: functools.partial(frame.to_csv, index=False) for name, frame in FRAMES.items()}
+LAYOUTS |= {name: functools.partial(frame.to_csv, index=False) for name, frame in FRAMES.items()}
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_every_shape_of_a_table_builds_in_two_tries(tmp_path, capsys, name):
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_suggested_option_builds_each_layout(tmp_path, capsys, name):
     file, *option = name.split()
-    SHAPES[name](tmp_path / file)
-    words = ["build", str(tmp_path / file), "--output", str(tmp_path / "mine")]
+    LAYOUTS[name](tmp_path / file)
+    command = ["build", str(tmp_path / file), "--output", str(tmp_path / "mine")]
     if option:
-        assert main(words) == 2
-        pasted = rf"{option[0]}[ =]('.*?'|(?!ROLE)\S*[^\s,;?])"
-        words += shlex.split(re.search(pasted, capsys.readouterr().err)[0])
-    assert main(words) == 0
+        assert main(command) == 2
+        pattern = rf"{option[0]}[ =]('.*?'|(?!ROLE)\S*[^\s,;?])"
+        command += shlex.split(re.search(pattern, capsys.readouterr().err)[0])
+    assert main(command) == 0
     rows = pd.concat(pd.read_parquet(part) for part in (tmp_path / "mine/data").glob("*.parquet"))
-    found = rows.set_index("prompt").filter(regex="^(?!mean).*_rating$").iloc[:, 0].sort_index()
+    means = rows.set_index("prompt").filter(regex="^(?!mean).*_rating$").iloc[:, 0].sort_index()
     expected = ROWS.groupby("prompt")["quality"].mean()
     factor = {"semicolon.csv": 0.5, "scale.csv": 10}.get(file, 1)
-    pd.testing.assert_series_equal(found, factor * expected.sort_index(), check_names=False)
+    pd.testing.assert_series_equal(means, factor * expected.sort_index(), check_names=False)
 
 
-def test_several_questions_a_row_are_targets_of_their_own(tmp_path):
+def test_each_question_becomes_a_target(tmp_path):
     ROWS.to_csv(path := tmp_path / "votes.csv", index=False)
     built = build(path, questions=("quality", "fit"), scale="likert5")
     with pytest.raises(BenchmarkError, match=r"^`questions`: list each column once"):
         build(path, questions=("fit", "fit"), scale="likert5")
     for question in ("quality", "fit"):
-        held(built, f"sd-{question}_rating", ROWS.groupby("prompt")[question].mean())
+        assert_scores(built, f"sd-{question}_rating", ROWS.groupby("prompt")[question].mean())
 
 
-def test_a_file_a_rater(tmp_path):
+def test_each_file_is_one_annotator(tmp_path):
     files = []
     for who, rows in ROWS.rename(columns={"quality": "label"}).groupby("annotator"):
         rows.drop(columns=["annotator", "fit"]).to_csv(tmp_path / f"{who}.csv", index=False)
         files.append(tmp_path / f"{who}.csv")
     built = build(files, scale="likert5")
     assert built.generation.table.annotator_names == ["ann", "bob", "cy"]
-    held(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
-    # Halves of one study are nobody's files.
-    for place, part in enumerate((ROWS[:60], ROWS[60:])):
+    assert_scores(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
+    # Two halves of a study are not two annotators.
+    for number, part in enumerate((ROWS[:60], ROWS[60:])):
         part = part.drop_duplicates("prompt").rename(columns={"quality": "label"})
-        part.drop(columns="annotator").to_csv(tmp_path / f"{place}.csv", index=False)
+        part.drop(columns="annotator").to_csv(tmp_path / f"{number}.csv", index=False)
     parts = build([tmp_path / "0.csv", tmp_path / "1.csv"], scale="likert5")
     assert not parts.generation.table.has_annotators
 
 
-def test_a_prompts_file_that_repeats_itself(tmp_path):
+def test_prompts_table_may_repeat_rows(tmp_path):
     rows = TABLE.assign(prompt_id=TABLE["Prompt"])
     rows.drop(columns="Prompt").to_csv(path := tmp_path / "votes.csv", index=False)
     texts = rows[["prompt_id", "Prompt"]]
     texts.to_csv(tmp_path / "prompts.csv", index=False)
     built = build(path, prompts=str(tmp_path / "prompts.csv"))
-    held(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
+    assert_scores(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
     pd.concat([texts, texts[:1].assign(Prompt="x")]).to_csv(tmp_path / "prompts.csv", index=False)
     with pytest.raises(BenchmarkError, match=r"row 122: .* the same as in row 2"):
         build(path, prompts=str(tmp_path / "prompts.csv"))
 
 
-def test_choices_in_words_take_a_second_try_that_the_first_prints(tmp_path, capsys):
+def test_error_suggests_values_of_unknown_choices(tmp_path, capsys):
     rows = [(f"P{n}", "x", "y", RNG.choice(4)) for n in range(100)]
-    said = ["A is better", "B is better", "same", "Both are bad, it's a tie"]
+    choices = ["A is better", "B is better", "same", "Both are bad, it's a tie"]
     table = pd.DataFrame(rows, columns=["prompt", "model_a", "model_b", "choice"])
-    table["choice"] = [said[n] for n in table["choice"]]
+    table["choice"] = [choices[n] for n in table["choice"]]
     table.to_csv(path := tmp_path / "pairs.csv", index=False)
-    words = ["build", "--preferences", str(path), "--output", str(tmp_path / "mine")]
-    assert main(words) == 2
-    pasted = re.search(r"--labels .*\}'", capsys.readouterr().err)[0]
-    assert main([*words, *shlex.split(pasted)]) == 0
-    won = table["choice"].map(dict(zip(said, (1, 0, 0.5, 0.5), strict=True))).mean()
-    assert f"{won:.1%} won" in capsys.readouterr().out
+    command = ["build", "--preferences", str(path), "--output", str(tmp_path / "mine")]
+    assert main(command) == 2
+    suggestion = re.search(r"--labels .*\}'", capsys.readouterr().err)[0]
+    assert main([*command, *shlex.split(suggestion)]) == 0
+    share = table["choice"].map(dict(zip(choices, (1, 0, 0.5, 0.5), strict=True))).mean()
+    assert f"{share:.1%} won" in capsys.readouterr().out
 
 
-def test_a_pair_without_its_prompt_counts_for_the_strengths_alone(tmp_path):
+def test_pairs_without_prompt_count_for_strengths_only(tmp_path):
     rows = pd.DataFrame({"prompt_id": RNG.permutation(100), "model_a": "x", "model_b": "y"})
     rows["choice"] = RNG.choice(["a", "b"], 100)
     rows.to_csv(path := tmp_path / "pairs.csv", index=False)
@@ -166,39 +166,39 @@ def test_a_pair_without_its_prompt_counts_for_the_strengths_alone(tmp_path):
     texts.to_csv(tmp_path / "prompts.csv", index=False)
     built = build(preferences=path, prompts=str(tmp_path / "prompts.csv"))
     assert built.preferences.win_share[0] == pytest.approx((rows["choice"] == "a").mean())
-    won = rows[rows["prompt_id"] < 60].set_index("prompt_id")["choice"].eq("a").astype(float)
-    held(built, "x_rate", won.rename(lambda n: f"Prompt {n}"))
+    wins = rows[rows["prompt_id"] < 60].set_index("prompt_id")["choice"].eq("a").astype(float)
+    assert_scores(built, "x_rate", wins.rename(lambda n: f"Prompt {n}"))
     assert sum("40 of 100 rows have a prompt_id" in note for note in built.notes) == 1
     texts[:0].assign(prompt_id=["x"], prompt="x").to_csv(tmp_path / "prompts.csv", index=False)
     with pytest.raises(BenchmarkError, match=r"'[0-9]+', not found in "):
         build(preferences=path, prompts=str(tmp_path / "prompts.csv"))
 
 
-def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
+def test_reports_missing_columns_and_invalid_cells_together(tmp_path, capsys):
     votes = ROWS.rename(columns={"quality": "label", "prompt": "caption", "model": "system"})
     votes.loc[7, ["label", "annotator"]] = 9, ""
     votes.to_csv(path := tmp_path / "votes.csv", index=False)
-    words = ["build", str(path), "--scale", "likert5", "--output", str(tmp_path / "mine")]
-    assert main(words) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 3 and "missing column 'model' (columns" in said
-    assert "row 9: 'annotator' is empty" in said and "row 9: 'label' is '9'" in said
-    marks = re.search(r"--missing-labels=\S+", said)[0]
+    command = ["build", str(path), "--scale", "likert5", "--output", str(tmp_path / "mine")]
+    assert main(command) == 2
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 3 and "missing column 'model' (columns" in errors
+    assert "row 9: 'annotator' is empty" in errors and "row 9: 'label' is '9'" in errors
+    option = re.search(r"--missing-labels=\S+", errors)[0]
     votes = votes.assign(annotator=ROWS["annotator"]).rename(columns={"label": "score"})
     votes.replace({"score": {9: 5}}).drop(columns="fit").to_csv(path, index=False)
-    assert main([*words, marks]) == 2
+    assert main([*command, option]) == 2
     remedy = re.search(r"--columns \S+=score\S*(?=\?)", capsys.readouterr().err)[0]
-    assert main([*words, marks, *remedy.split()]) == 0
+    assert main([*command, option, *remedy.split()]) == 0
 
 
-def test_spellings_of_prompts_are_told_of_retrieval_alone(tmp_path):
+def test_notes_merged_spellings_of_retrieval_prompts(tmp_path):
     header = "prompt,model,image,score"
     runs = write(tmp_path / "run.csv", "a cat,m,1,2", "A cat,m,2,1", header=header)
     votes = write(tmp_path / "qrels.csv", "a cat,1,1", header="prompt,image,label")
     assert any("in several spellings" in note for note in build(None, runs, votes).notes)
 
 
-def test_a_ranking_of_one_models_images_has_no_strengths(tmp_path):
+def test_rejects_rankings_of_one_model(tmp_path):
     path = tmp_path / "ranked.json"
     record = {"prompt": "a cat", "generations": ["1.png", "2.png"], "ranking": [1, 2]}
     path.write_text(json.dumps([record]))

@@ -1,4 +1,4 @@
-"""TFRecord files: read bit for bit as they were written, every fault named with its offset."""
+"""TFRecord files: valid, damaged and arbitrary bytes."""
 
 import contextlib
 import struct
@@ -20,18 +20,18 @@ def path(tmp_path):
     return tmp_path / "some.tfrecord"
 
 
-def test_round_trip(path):
-    places, contents = zip(*read_records(path), strict=True)
+def test_reads_written_records(path):
+    locations, contents = zip(*read_records(path), strict=True)
     assert list(contents) == CONTENTS
-    assert places[3] == f"{path}, record 3 at offset 5051"
+    assert locations[3] == f"{path}, record 3 at offset 5051"
 
 
-def test_bytes_of_the_format(tmp_path):
-    # A record as TensorFlow 2 writes it: io.TFRecordWriter(path).write(b"abc").
+def test_reads_records_of_the_published_format(tmp_path):
+    # The layout is that of io.TFRecordWriter(path).write(b"abc") of TensorFlow 2.
     write_records(tmp_path / "abc", [b"abc"])
-    written = (tmp_path / "abc").read_bytes()
-    assert written[:8] == struct.pack("<Q", 3) and written[12:15] == b"abc" and len(written) == 19
-    # CRC-32C of "123456789" is 0xE3069283 (RFC 3720's polynomial); masked as the format says.
+    content = (tmp_path / "abc").read_bytes()
+    assert content[:8] == struct.pack("<Q", 3) and content[12:15] == b"abc" and len(content) == 19
+    # CRC-32C of "123456789" is 0xE3069283 (RFC 3720's polynomial); it is masked.
     write_records(tmp_path / "digits", [b"123456789"])
     crc = 0xE3069283
     masked = (((crc >> 15) | (crc << 17)) + 0xA282EAD8) % 2**32
@@ -39,7 +39,7 @@ def test_bytes_of_the_format(tmp_path):
 
 
 @pytest.mark.parametrize("offset", [0, 9, 20, 36, 47, 60, 5050, 5052, 5063, 5066])
-def test_flipped_bit_anywhere(path, offset):
+def test_rejects_a_flipped_bit(path, offset):
     data = bytearray(path.read_bytes())
     data[offset] ^= 16
     path.write_bytes(data)
@@ -49,11 +49,11 @@ def test_flipped_bit_anywhere(path, offset):
         list(read_records(path))
 
 
-@pytest.mark.parametrize(("kept", "record"), [(5, 0), (18, 0), (25, 1), (5000, 2), (5068, 3)])
-def test_cut_file(path, kept, record):
-    path.write_bytes(path.read_bytes()[:kept])
+@pytest.mark.parametrize(("size", "record"), [(5, 0), (18, 0), (25, 1), (5000, 2), (5068, 3)])
+def test_rejects_truncated_files(path, size, record):
+    path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(
-        BenchmarkError, match=rf"record {record} at offset .*truncated at {kept} bytes"
+        BenchmarkError, match=rf"record {record} at offset .*truncated at {size} bytes"
     ):
         list(read_records(path))
 
@@ -67,12 +67,12 @@ VALUES = st.one_of(
 
 
 @given(st.dictionaries(st.text(max_size=10), VALUES, max_size=6))
-def test_example_round_trip(features):
+def test_parses_serialized_examples(features):
     encoded = encode_example(features)
     assert parse_example(encoded) == features and encode_example(parse_example(encoded)) == encoded
 
 
 @given(st.binary(max_size=200))
-def test_other_bytes_are_refused_or_read_but_never_crash(data):
+def test_arbitrary_bytes_raise_value_errors_only(data):
     with contextlib.suppress(ValueError):
         parse_example(data)

@@ -1,4 +1,4 @@
-"""Whom to trust: agreement as an outside library has it, planted voters found, honest ones left."""
+"""Agreement, flags and reliability of annotators, against other libraries and simulations."""
 
 import html
 import math
@@ -15,8 +15,8 @@ from pqpp_datasets.own_benchmark.trust.figures import compute_alpha, measure_agr
 from pqpp_datasets.own_benchmark.write import write_benchmark
 
 
-def crowd(seed, images=60, people=5, labels=5):
-    """Votes of people on some of the images each, as arrays."""
+def simulate_votes(seed, images=60, people=5, labels=5):
+    """Simulate votes; each annotator rates about 70% of the images."""
     rng = np.random.default_rng(seed)
     item, who = np.nonzero(rng.random((images, people)) < 0.7)
     truth = rng.integers(0, labels, images)
@@ -25,87 +25,88 @@ def crowd(seed, images=60, people=5, labels=5):
     return who[order], item[order], value[order].astype(float)
 
 
-def others_of(who, item, value, one):
-    """Pairs of one annotator's vote with each of the others' on the image, and their weights."""
+def pair_with_others(who, item, value, annotator):
+    """Return pairs of an annotator's vote and another vote on the image, with their weights."""
     pairs = []
-    for row in np.flatnonzero(who == one):
-        others = value[(item == item[row]) & (who != one)]
+    for row in np.flatnonzero(who == annotator):
+        others = value[(item == item[row]) & (who != annotator)]
         pairs += [(value[row], other, 1 / len(others)) for other in others]
     return np.array(pairs).T
 
 
 @pytest.mark.parametrize(("level", "weights"), [("nominal", None), ("ordinal", "quadratic")])
-def test_kappa_with_the_others_is_that_of_scikit_learn(level, weights):
+def test_kappa_matches_scikit_learn(level, weights):
     metrics = pytest.importorskip("sklearn.metrics")
-    who, item, value = crowd(0)
-    found = compare_annotators(who, item, item, value, level, 5)
-    for one in range(5):
-        mine, theirs, weight = others_of(who, item, value, one)
-        both = mine.astype(int), theirs.astype(int)
-        expected = metrics.cohen_kappa_score(*both, weights=weights, sample_weight=weight)
-        assert found.agreement[one] == pytest.approx(expected, abs=1e-9)
-    assert found.measure == ("kappa" if weights is None else "weighted kappa")
+    who, item, value = simulate_votes(0)
+    agreements = compare_annotators(who, item, item, value, level, 5)
+    for annotator in range(5):
+        own, others, weight = pair_with_others(who, item, value, annotator)
+        labels = own.astype(int), others.astype(int)
+        expected = metrics.cohen_kappa_score(*labels, weights=weights, sample_weight=weight)
+        assert agreements.agreement[annotator] == pytest.approx(expected, abs=1e-9)
+    assert agreements.measure == ("kappa" if weights is None else "weighted kappa")
 
 
-def test_correlation_leaves_the_annotator_out():
-    who, item, value = crowd(1)
-    found = compare_annotators(who, item, item, value, "interval", 5)
-    for one in range(5):
-        rows = [r for r in np.flatnonzero(who == one) if (item == item[r]).sum() > 1]
-        others = [value[(item == item[r]) & (who != one)].mean() for r in rows]
+def test_correlation_excludes_own_votes():
+    who, item, value = simulate_votes(1)
+    agreements = compare_annotators(who, item, item, value, "interval", 5)
+    for annotator in range(5):
+        rows = [r for r in np.flatnonzero(who == annotator) if (item == item[r]).sum() > 1]
+        others = [value[(item == item[r]) & (who != annotator)].mean() for r in rows]
         expected = np.corrcoef(value[rows], others)[0, 1]
-        assert found.agreement[one] == pytest.approx(expected, abs=1e-9)
-        assert found.votes[one] == (who == one).sum() and found.shared[one] == len(rows)
-    assert found.measure == "correlation"
+        assert agreements.agreement[annotator] == pytest.approx(expected, abs=1e-9)
+        assert agreements.votes[annotator] == (who == annotator).sum()
+        assert agreements.shared[annotator] == len(rows)
+    assert agreements.measure == "correlation"
 
 
-def test_the_error_is_that_of_repeated_studies():
-    # Votes on 400 prompts by a panel that errs on its own: the spread of kappa over 200 studies.
+def test_standard_error_matches_repeated_studies():
+    # The errors of the annotators are independent, on 400 prompts in each of 200 studies.
     rng = np.random.default_rng(0)
     item, who = np.repeat(np.arange(400), 3), np.tile(np.arange(3), 400)
     kappas, errors = [], []
     for _ in range(200):
         truth = rng.integers(0, 2, 400)[item]
         value = np.where(rng.random(1200) < 0.8, truth, 1 - truth).astype(float)
-        found = compare_annotators(who, item, item, value, "nominal", 3)
-        kappas.append(found.agreement[0])
-        errors.append(found.error[0])
+        agreements = compare_annotators(who, item, item, value, "nominal", 3)
+        kappas.append(agreements.agreement[0])
+        errors.append(agreements.error[0])
     assert np.mean(errors) == pytest.approx(np.std(kappas), rel=0.15)
 
 
 @pytest.mark.parametrize(("kind", "bad"), [("random", 10), ("constant", 6), ("reversed", 6)])
-def test_bad_ones_are_flagged_where_many_are_bad(kind, bad):
+def test_flags_bad_annotators_among_many(kind, bad):
     rng = np.random.default_rng(0)
     truth, item = rng.normal(size=1040), np.repeat(np.arange(1040), 5)
     who = np.concatenate([rng.permutation(20) for _ in range(260)])
-    seen = truth[item] + rng.normal(size=len(item))
-    value = np.searchsorted(np.quantile(seen, [0.2, 0.4, 0.6, 0.8]), seen) + 1.0
-    other = {"constant": rng.integers(1, 6, 20)[who], "reversed": 6 - value}
-    value = np.where(who < bad, other.get(kind, rng.integers(1, 6, len(item))), value)
+    noisy = truth[item] + rng.normal(size=len(item))
+    value = np.searchsorted(np.quantile(noisy, [0.2, 0.4, 0.6, 0.8]), noisy) + 1.0
+    biased = {"constant": rng.integers(1, 6, 20)[who], "reversed": 6 - value}
+    value = np.where(who < bad, biased.get(kind, rng.integers(1, 6, len(item))), value)
     reasons = compare_annotators(who, item, item, value, "ordinal", 20).reasons
     assert [bool(reason) for reason in reasons] == [True] * bad + [False] * (20 - bad)
     assert ("the scale was reversed" in reasons[0]) == (kind == "reversed")
 
 
-# The figures of benchmarks/planted_voters.md, with fewer plantings.
+# As in benchmarks/planted_voters.md, with fewer repetitions.
 @pytest.mark.realdata
 @pytest.mark.parametrize("task", [pytest.param("composition", marks=pytest.mark.daily), "counting"])
-def test_voters_planted_into_tia2_are_flagged_and_honest_ones_are_not(real_data, task):
+def test_flags_only_simulated_annotators_in_tia2(real_data, task):
     planted = load_script("planted_voters", "benchmarks")
     votes = planted.read_tia2(real_data, task)
     for kind in planted.KINDS:
-        found = planted.rates(votes, kind, 5)
-        assert found.flagged == 1 and found.honest == 0
-    crowd = planted.deal_votes(votes, 200, seed=0)
+        rates = planted.rates(votes, kind, 5)
+        assert rates.flagged == 1 and rates.honest == 0
+    large_crowd = planted.deal_votes(votes, 200, seed=0)
     for kind in planted.KINDS:
-        found = planted.rates(crowd, kind, 10, size=200)
-        assert found.flagged >= 0.9 and found.honest <= 0.05
+        rates = planted.rates(large_crowd, kind, 10, size=200)
+        assert rates.flagged >= 0.9 and rates.honest <= 0.05
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_alpha_of_votes_in_a_row_is_that_of_the_table(level):
+def test_alpha_matches_krippendorff(level):
     krippendorff = pytest.importorskip("krippendorff")
-    who, item, value = crowd(2)
+    who, item, value = simulate_votes(2)
     table = np.full((5, 60), np.nan)
     table[who, item] = value
     expected = krippendorff.alpha(table, level_of_measurement=level)
@@ -113,31 +114,31 @@ def test_alpha_of_votes_in_a_row_is_that_of_the_table(level):
     assert math.isnan(compute_alpha(np.arange(3), np.arange(3), np.arange(3.0), level)[0])
 
 
-def test_fleiss_takes_the_images_with_the_commonest_number_of_votes():
+def test_fleiss_kappa_uses_most_common_vote_count():
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
     item = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 4])
     value = np.array([1.0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1])
     counts = [[1, 2], [3, 0], [2, 1]]
-    found = measure_agreement(item, 0 * item, item, np.arange(12), value, "nominal").figures
-    assert found["Fleiss' kappa"][0] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12)
+    figures = measure_agreement(item, 0 * item, item, np.arange(12), value, "nominal").figures
+    assert figures["Fleiss' kappa"][0] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12)
 
 
-def test_reliability_is_that_of_the_model_that_made_the_votes():
-    # A prompt's true score has variance 1, an annotator's error 2: of 4 annotators 1 / (1 + 2 / 4).
-    values, inside = [], 0
+def test_recovers_true_reliability():
+    # Scores have variance 1 and errors 2, so 4 annotators have a reliability of 1 / (1 + 2 / 4).
+    values, covered = [], 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         prompt, who = np.repeat(np.arange(300), 4), rng.random((300, 30)).argsort(1)[:, :4].ravel()
         value = rng.normal(size=300)[prompt] + math.sqrt(2) * rng.normal(size=1200)
-        found = measure_agreement(prompt, 0 * prompt, np.arange(1200), who, value, "interval")
-        value, low, high = found.compute_reliability(found.size)
+        agreement = measure_agreement(prompt, 0 * prompt, np.arange(1200), who, value, "interval")
+        value, low, high = agreement.compute_reliability(agreement.size)
         values.append(value)
-        inside += low <= 2 / 3 <= high
-        assert found.size[0] == pytest.approx(4) and found.prompts == 300
-    assert np.mean(values) == pytest.approx(2 / 3, abs=0.02) and inside >= 35
+        covered += low <= 2 / 3 <= high
+        assert agreement.size[0] == pytest.approx(4) and agreement.prompts == 300
+    assert np.mean(values) == pytest.approx(2 / 3, abs=0.02) and covered >= 35
 
 
-def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
+def test_panel_reliability_ignores_strictness():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(50, 1)) + rng.normal(size=(50, 2))
     prompt, who = np.repeat(np.arange(50), 2), np.tile([0, 1], 50)
@@ -147,23 +148,21 @@ def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
     expected = 1 - rest / (2 * mean.var(ddof=1))
     model = prompt % 2
     for value in (scores.ravel(), scores.ravel() + 5.0 * who):
-        found = measure_agreement(prompt, 0 * prompt, prompt, who, value, "interval")
-        assert found.compute_reliability(found.size)[0] == pytest.approx(expected, abs=1e-9)
-        assert found.needed_annotators == math.ceil(8 * (1 - expected) / expected)
-        planned = {row["annotators"]: row["reliability"] for row in found.plan_studies(0.1)[0].rows}
-        assert planned[str(found.needed_annotators)][0] >= 0.8
-    models = [
+        agreement = measure_agreement(prompt, 0 * prompt, prompt, who, value, "interval")
+        assert agreement.compute_reliability(agreement.size)[0] == pytest.approx(expected, abs=1e-9)
+        assert agreement.needed_annotators == math.ceil(8 * (1 - expected) / expected)
+        plan = agreement.plan_studies(0.1)[0].rows
+        reliability_by_size = {row["annotators"]: row["reliability"] for row in plan}
+        assert reliability_by_size[str(agreement.needed_annotators)][0] >= 0.8
+    agreements = [
         measure_agreement(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
         for n in (0, 9)
     ]
-    assert models[0].variances == pytest.approx(models[1].variances, abs=1e-9)
+    assert agreements[0].variances == pytest.approx(agreements[1].variances, abs=1e-9)
 
 
-SCALES = {"ada": 0.05, "bob": 1, "cleo": 1, "strict": 0.6}
-
-
-def rated_by(path, prompts, people, spread):
-    """Votes of some people that scatter by so much, of two who are opposed for 0."""
+def write_votes(path, prompts, people, spread):
+    """Write votes with errors up to `spread`; 0 makes two annotators who contradict each other."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 101, prompts)
     votes = {a: truth + rng.integers(-spread, spread + 1, prompts) for a in range(people)}
@@ -174,7 +173,7 @@ def rated_by(path, prompts, people, spread):
 
 
 @pytest.mark.parametrize(
-    ("prompts", "people", "spread", "begins"),
+    ("prompts", "people", "spread", "start"),
     [
         (60, 2, 0, "Annotators contradict one another"),
         (3, 3, 5, "Too few votes to estimate"),
@@ -183,56 +182,58 @@ def rated_by(path, prompts, people, spread):
         (300, 2, 90, "Unreliable"),
     ],
 )
-def test_reliability_is_told_first_everywhere(tmp_path, capsys, prompts, people, spread, begins):
-    path = rated_by(tmp_path / "votes.csv", prompts, people, spread)
-    words = ["build", str(path), "--scale=-90..190", "--output", str(tmp_path / "mine")]
-    assert main(words) == 0
-    line = capsys.readouterr().out.splitlines()[0]
-    assert line.startswith(begins) and "inf" not in line and "nan" not in line
-    assert line in (tmp_path / "mine" / "README.md").read_text()
-    assert line in html.unescape((tmp_path / "mine" / "report.html").read_text())
+def test_reliability_is_the_first_line(tmp_path, capsys, prompts, people, spread, start):
+    path = write_votes(tmp_path / "votes.csv", prompts, people, spread)
+    command = ["build", str(path), "--scale=-90..190", "--output", str(tmp_path / "mine")]
+    assert main(command) == 0
+    summary = capsys.readouterr().out.splitlines()[0]
+    assert summary.startswith(start) and "inf" not in summary and "nan" not in summary
+    assert summary in (tmp_path / "mine" / "README.md").read_text()
+    assert summary in html.unescape((tmp_path / "mine" / "report.html").read_text())
 
 
-def test_votes_of_nobody_known_are_dealt_out_by_image(tmp_path):
+def test_reliability_of_anonymous_votes(tmp_path):
     rng = np.random.default_rng(0)
-    score = rng.normal(size=(100, 1, 1)) + 0.5 * rng.normal(size=(100, 4, 1))  # prompts, images
-    score = score + 0.8 * rng.normal(size=(1, 1, 5)) + rng.normal(size=(100, 4, 5))
-    rows = [f"P{p}.,{p}-{i}.png,sdxl,{score[p, i, a]:.6f}" for p, i, a in np.ndindex(100, 4, 5)]
+    scores = rng.normal(size=(100, 1, 1)) + 0.5 * rng.normal(size=(100, 4, 1))  # prompts, images
+    scores = scores + 0.8 * rng.normal(size=(1, 1, 5)) + rng.normal(size=(100, 4, 5))
+    rows = [f"P{p}.,{p}-{i}.png,sdxl,{scores[p, i, a]:.6f}" for p, i, a in np.ndindex(100, 4, 5)]
     path = write(tmp_path / "votes.csv", *rows, header="prompt,image,model,label")
-    found = build(path, scale="-9..9").generation.trust
-    assert found.among == "votes"
-    assert found.reliability[0] == pytest.approx(pg_icc(score.mean(axis=2)), abs=1e-5)
-    assert found.agreement.size == pytest.approx((20, 4, 20))
+    trust = build(path, scale="-9..9").generation.trust
+    assert trust.among == "votes"
+    assert trust.reliability[0] == pytest.approx(compute_icc(scores.mean(axis=2)), abs=1e-5)
+    assert trust.agreement.size == pytest.approx((20, 4, 20))
 
 
-def pg_icc(table):
-    """ICC(1, k), of the mean of the columns, by the mean squares of one-way variance analysis."""
+def compute_icc(table):
+    """Compute ICC(1, k) of the mean of the columns by one-way analysis of variance."""
     between = table.shape[1] * table.mean(axis=1).var(ddof=1)
     return 1 - table.var(axis=1, ddof=1).mean() / between
 
 
-def test_a_rater_on_another_scale_is_said(tmp_path):
+def test_flags_annotator_on_another_scale(tmp_path):
     rng = np.random.default_rng(0)
     truth = rng.integers(20, 101, 60)
-    rows = [f"P{n}.,{n},m,{who},{truth[n] * by:g}" for n in range(60) for who, by in SCALES.items()]
+    factors = {"ada": 0.05, "bob": 1, "cleo": 1, "strict": 0.6}.items()
+    rows = [f"P{n}.,{n},m,{who},{truth[n] * by:g}" for n in range(60) for who, by in factors]
     built = build(write(tmp_path / "votes.csv", *rows), scale="0..100")
-    assert [one.name for one in built.generation.annotators if "scale" in one.flag] == ["ada"]
-    assert not any("ada" in note for note in built.notes)  # they stand in the report, too
+    assert [a.name for a in built.generation.annotators if "scale" in a.flag] == ["ada"]
+    assert not any("ada" in note for note in built.notes)  # notes are also in the report
 
 
-def test_one_person_under_two_names_and_one_name_in_two_files(tmp_path):
+def test_merges_spellings_of_annotator_names(tmp_path):
     names = ["ANNA", "anna ", "bob", "bob"]
-    one, other = ([f"P{n}.,{n},m,{names[n % 2 + 2 * k]},5" for n in range(6)] for k in (0, 1))
-    first = write(tmp_path / "1.csv", *one)
-    second = write(tmp_path / "2.csv", *(row.replace("P", "Q") for row in [*other, *one]))
+    annas, bobs = ([f"P{n}.,{n},m,{names[n % 2 + 2 * k]},5" for n in range(6)] for k in (0, 1))
+    first = write(tmp_path / "1.csv", *annas)
+    second = write(tmp_path / "2.csv", *(row.replace("P", "Q") for row in [*bobs, *annas]))
     built = build([first, second], scale="likert5")
     assert built.generation.table.annotator_names == ["ANNA", "bob"]
-    said = [note for note in built.notes if note.startswith("annotators: ")]
-    assert said[0].startswith("annotators: 1 name ") and "1 of 2 names occur in several" in said[1]
+    notes = [note for note in built.notes if note.startswith("annotators: ")]
+    assert notes[0].startswith("annotators: 1 name ")
+    assert "1 of 2 names occur in several" in notes[1]
 
 
-def planted_votes(path):
-    """Four honest people, one at random and one who always says 3, on 150 images of 50 prompts."""
+def write_flawed_votes(path):
+    """Write votes of four honest annotators, a random one and a constant one."""
     rng = np.random.default_rng(0)
     truth = rng.integers(1, 6, 150)
     lines = ["prompt,image,model,annotator,label,seconds"]
@@ -242,16 +243,16 @@ def planted_votes(path):
             answers = rng.integers(1, 6, 150)
         elif name == "constant":
             answers = np.full(150, 3)
-        about = f"sdxl,{name}"
-        lines += [f"Prompt {n // 3}.,{n}.png,{about},{vote},8" for n, vote in enumerate(answers)]
+        suffix = f"sdxl,{name}"
+        lines += [f"Prompt {n // 3}.,{n}.png,{suffix},{vote},8" for n, vote in enumerate(answers)]
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
-def test_flagged_annotators_are_left_out_by_choice(tmp_path):
-    path = planted_votes(tmp_path / "votes.csv")
+def test_excludes_flagged_annotators(tmp_path):
+    path = write_flawed_votes(tmp_path / "votes.csv")
     built = build_benchmark(path, options=BuildOptions(scale="likert5", exclude="flagged"))
-    flagged = {one.name for one in built.generation.annotators if one.flag and one.reasons}
+    flagged = {a.name for a in built.generation.annotators if a.flag and a.reasons}
     assert flagged == {"random", "constant"}
     lines = path.read_text().splitlines(True)
     path.write_text("".join(n for n in lines if ",random," not in n and ",constant," not in n))
@@ -259,7 +260,7 @@ def test_flagged_annotators_are_left_out_by_choice(tmp_path):
     assert built.splits == expected.splits
 
 
-def test_headline_and_plan_leave_out_an_annotator_with_a_reversed_scale(tmp_path):
+def test_summary_and_plan_exclude_reversed_annotator(tmp_path):
     rng = np.random.default_rng(0)
     votes = np.clip(rng.integers(1, 6, 150) + rng.integers(-1, 2, (4, 150)), 1, 5)
     votes[3] = 6 - votes[3]
@@ -267,25 +268,25 @@ def test_headline_and_plan_leave_out_an_annotator_with_a_reversed_scale(tmp_path
     built = build(write(tmp_path / "votes.csv", *rows), scale="likert5")
     honest = [row for row in rows if ",m,3," not in row]
     expected = build(write(tmp_path / "3.csv", *honest), scale="likert5")
-    (headline,), (best,) = built.reliability_summaries, expected.reliability_summaries
-    assert best[1:] in headline and "Without 1 flagged annotator" in headline
-    plan, known = (b.generation.trust.plan_studies(0.1)[0].rows for b in (built, expected))
-    assert plan == known
+    (summary,), (expected_summary,) = built.reliability_summaries, expected.reliability_summaries
+    assert expected_summary[1:] in summary and "Without 1 flagged annotator" in summary
+    plan, expected_plan = (b.generation.trust.plan_studies(0.1)[0].rows for b in (built, expected))
+    assert plan == expected_plan
     write_benchmark(built, tmp_path / "mine")
     assert "perhaps with a reversed scale" in (tmp_path / "mine/report.html").read_text()
 
 
-def test_kappa_with_the_control_group_is_weighted_where_labels_have_an_order(tmp_path):
+def test_control_kappa_is_weighted_on_ordinal_scales(tmp_path):
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(1)
-    control, other = rng.integers(1, 6, (2, 40))
+    control, answers_of_zoe = rng.integers(1, 6, (2, 40))
     rows = [
         f"P{n}.,{n}.png,sdxl,{name},{answers[n]},{name == 'ann'}"
-        for name, answers in (("ann", control), ("zoe", other))
+        for name, answers in (("ann", control), ("zoe", answers_of_zoe))
         for n in range(40)
     ]
     path = tmp_path / "votes.csv"
     path.write_text("prompt,image,model,annotator,label,control\n" + "\n".join(rows) + "\n")
     built = build_benchmark(path, options=BuildOptions(scale="likert5", min_kappa=-1))
-    expected = metrics.cohen_kappa_score(control, other, weights="quadratic")
+    expected = metrics.cohen_kappa_score(control, answers_of_zoe, weights="quadratic")
     assert built.generation.annotators[0].kappa == pytest.approx(expected, abs=1e-9)

@@ -1,4 +1,4 @@
-"""VISTAR: structured prompts read exactly, questionnaires held to their schema."""
+"""VISTAR: structured prompts and questionnaires."""
 
 import json
 
@@ -18,7 +18,7 @@ def load(folder, **options):
     return load_dataset("pqpp", "vistar", data_dir=str(folder), **options)
 
 
-def test_rows(tmp_path):
+def test_reads_rows(tmp_path):
     rows = load(write_vistar(tmp_path))
     first, second = rows["core"]
     assert first == {
@@ -37,7 +37,7 @@ def test_rows(tmp_path):
     assert rows["hard"][0]["structured_prompt"] == VISTAR_PROMPTS["hard"][0]
 
 
-READ = {
+PARSED_PROMPTS = {
     "[GD|TR] A poster": ("GD", "TR", "A poster"),
     '  [ GD | TR ]  two  words\t{ a = "1" , b="2" }{c=""}  ': (
         *("GD", "TR", "two  words"),
@@ -51,9 +51,9 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("text", READ)
-def test_read_in_parts(text):
-    assert parse_prompt(text) == StructuredPrompt(*READ[text])
+@pytest.mark.parametrize("text", PARSED_PROMPTS)
+def test_parses_structured_prompts(text):
+    assert parse_prompt(text) == StructuredPrompt(*PARSED_PROMPTS[text])
 
 
 NAMES = st.text(st.characters(exclude_characters="[]{}|"), min_size=1).filter(
@@ -67,13 +67,13 @@ VALUES = st.text().filter(lambda s: "\n" not in s)
 
 
 @given(NAMES, NAMES, TEXTS, st.lists(st.tuples(KEYS, VALUES), max_size=4))
-def test_read_as_it_was_written(role, angle, text, pairs):
+def test_parses_formatted_prompts(role, angle, text, pairs):
     quoted = [(key, value.replace("\\", "\\\\").replace('"', '\\"')) for key, value in pairs]
-    written = f"[{role}|{angle}]{text}" + "".join(f' {{{key}="{value}"}}' for key, value in quoted)
-    assert parse_prompt(written) == StructuredPrompt(role, angle, text, tuple(pairs))
+    source = f"[{role}|{angle}]{text}" + "".join(f' {{{key}="{value}"}}' for key, value in quoted)
+    assert parse_prompt(source) == StructuredPrompt(role, angle, text, tuple(pairs))
 
 
-FAULTS = {
+SYNTAX_ERRORS = {
     "": (1, 1, r"got the end, expected \["),
     '[GD|TR] a\nb {font="Fu': (2, 9, "a value in double quotes"),
     '[GD|TR] a {f="x"} more': (1, 19, "got 'more'"),
@@ -82,27 +82,27 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("text", FAULTS)
-def test_syntax_error_has_line_and_column(text):
-    line, column, expected = FAULTS[text]
+@pytest.mark.parametrize("text", SYNTAX_ERRORS)
+def test_syntax_error_names_line_and_column(text):
+    line, column, expected = SYNTAX_ERRORS[text]
     with pytest.raises(BenchmarkError, match=f"^line {line}, column {column}: .*{expected}"):
         parse_prompt(text)
 
 
-def changed(change):
+def change_questionnaire(change):
     questionnaire = json.loads(json.dumps(QUESTIONNAIRE))
     change(questionnaire)
     return questionnaire
 
 
-WRONG = {
-    "a level less": (lambda q: q.pop("L2"), "'L2' is a required property"),
+INVALID_QUESTIONNAIRES = {
+    "missing level": (lambda q: q.pop("L2"), "'L2' is a required property"),
     "level weights": (lambda q: q["L4"].__setitem__("level_weight", 0.5), "must sum to 1; got 1.1"),
     "question weights": (
         lambda q: q["L3"]["questions"][0].__setitem__("question_weight", 0.9),
         "question_weight in L3 must sum to 1; got 0.9",
     ),
-    "a node twice": (
+    "duplicate node": (
         lambda q: q["L1"].__setitem__(
             "questions", [{**q["L1"]["questions"][0], "question_weight": 0.5}] * 2
         ),
@@ -111,10 +111,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_questionnaire_names_the_place(tmp_path, name):
-    change, expected = WRONG[name]
-    questionnaire = changed(change)
+@pytest.mark.parametrize("name", INVALID_QUESTIONNAIRES)
+def test_error_names_invalid_part_of_questionnaire(tmp_path, name):
+    change, expected = INVALID_QUESTIONNAIRES[name]
+    questionnaire = change_questionnaire(change)
     with pytest.raises(BenchmarkError, match=expected):
         validate_questionnaire(questionnaire)
     line = json.dumps({"prompt_index": 0, "questionnaire": questionnaire})

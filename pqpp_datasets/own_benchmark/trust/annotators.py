@@ -28,16 +28,16 @@ from scipy import sparse
 from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
-_LEAST_SHARED = 20  # minimum shared votes to count for the usual agreement, and for a weight
-_MANY_LABELS = 25  # scales with more labels are compared by correlation
-_ONE_LABEL = 0.95  # minimum share of one label to name it in the reason
-_ONE_SIDE = 0.95
-_LEAST_DECIDED = 20
-_LEAST_RANGED = 10
-_CHANCE = 0.01  # probability of a wrong flag for one side, over all voters
+_MIN_SHARED = 20  # minimum shared votes to count for the usual agreement, and for a weight
+_MAX_LABELS = 25  # scales with more labels are compared by correlation
+_CONSTANT_SHARE = 0.95  # minimum share of one label to name it in the reason
+_SIDE_SHARE = 0.95
+_MIN_DECIDED = 20
+_MIN_SCALE_VOTES = 10
+_FALSE_FLAG_RATE = 0.01  # probability of a wrong flag for one side, over all voters
 
-_CELLS = 2_000_000
-"""Number of groups of prompts for standard errors, times the number of annotators."""
+_MAX_CELLS = 2_000_000
+"""Maximum number of groups of prompts for standard errors, times the number of annotators."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class SharedVotes:
         cell = self.annotator * np.int64(groups) + self.group
         shape = (self.annotators, groups)
         summed = np.bincount(cell, residuals, self.annotators * groups).reshape(shape)
-        number = np.bincount(cell, minlength=self.annotators * groups).reshape(shape)
-        number = np.count_nonzero(number, axis=1)
+        counts = np.bincount(cell, minlength=self.annotators * groups).reshape(shape)
+        counts = np.count_nonzero(counts, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            spread = (summed * summed).sum(axis=1) * number / (number - 1)
-            return np.where(number > 2, np.sqrt(spread) / self.sum_votes(), np.inf)
+            squares = (summed * summed).sum(axis=1) * counts / (counts - 1)
+            return np.where(counts > 2, np.sqrt(squares) / self.sum_votes(), np.inf)
 
     def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
@@ -91,25 +91,25 @@ class SharedVotes:
         """
         x, y = value, other
         # Constant values have a tiny deviation from rounding.
-        least = 1e-9 * float(np.abs(value).max(initial=0.0))
-        number = self.sum_votes()
+        tolerance = 1e-9 * float(np.abs(value).max(initial=0.0))
+        counts = self.sum_votes()
         with np.errstate(invalid="ignore", divide="ignore"):
             for _ in range(2):  # the second time removes rounding errors
-                x, y = (z - (self.sum_votes(z) / number)[self.annotator] for z in (x, y))
-            spread = [np.sqrt(self.sum_votes(z * z) / number) for z in (x, y)]
-            x, y = (z / d[self.annotator] for z, d in zip((x, y), spread, strict=True))
-            raw = self.sum_votes(x * y) / number
-            constant = (spread[0] <= least) & (spread[1] > least)
-            r = np.where(np.minimum(*spread) > least, raw, np.where(constant, 0.0, np.nan))
+                x, y = (z - (self.sum_votes(z) / counts)[self.annotator] for z in (x, y))
+            deviations = [np.sqrt(self.sum_votes(z * z) / counts) for z in (x, y)]
+            x, y = (z / d[self.annotator] for z, d in zip((x, y), deviations, strict=True))
+            raw = self.sum_votes(x * y) / counts
+            is_constant = (deviations[0] <= tolerance) & (deviations[1] > tolerance)
+            r = np.select([np.minimum(*deviations) > tolerance, is_constant], [raw, 0.0], np.nan)
             if not with_errors:
                 return r, np.full(self.annotators, np.nan)
             residuals = x * y - raw[self.annotator] * (x * x + y * y) / 2
             error = self.estimate_errors(np.where(np.isfinite(residuals), residuals, 0.0))
-            return r, np.where(constant, 1 / np.sqrt(number), error)
+            return r, np.where(is_constant, 1 / np.sqrt(counts), error)
 
 
-_ROUNDS = 10
-_LEAST = 0.01
+_ITERATIONS = 10
+_MIN_WEIGHT = 0.01
 """Minimum weight, relative to the largest, so that each image has a weighted mean."""
 _Z95 = 1.96
 _Z99 = 2.33  # at most 1% of honest annotators are flagged
@@ -122,12 +122,12 @@ class TrustedAgreement:
     Attributes:
         agreement: Correlation with the weighted mean of the others' votes, float64; NaN if unknown.
         error: Standard error of the correlation over prompts, float64.
-        usual: Median agreement, weighted by the annotators' weights; NaN if unknown.
+        median: Median agreement, weighted by the annotators' weights; NaN if unknown.
     """
 
     agreement: np.ndarray
     error: np.ndarray
-    usual: float
+    median: float
 
 
 def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedAgreement:
@@ -143,31 +143,31 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedA
         >>> value = np.where(np.arange(800) < 400, truth, noise)  # two of four at random
         >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
         >>> votes = SharedVotes(who, item, item, np.full(800, 3), 4)
-        >>> found = compute_trusted_agreement(votes, value)
-        >>> (found.agreement < found.usual / 2).tolist()
+        >>> result = compute_trusted_agreement(votes, value)
+        >>> (result.agreement < result.median / 2).tolist()
         [False, False, True, True]
     """
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
-    enough = votes.sum_votes() >= _LEAST_SHARED
-    for number in range(1, _ROUNDS + 1):
-        mine = weight[votes.annotator]
-        total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (mine * value, mine))
-        others = total / weights
-        agreement, error = votes.correlate(value, others, number == _ROUNDS)
-        seen = enough & np.isfinite(agreement)
+    has_enough = votes.sum_votes() >= _MIN_SHARED
+    for iteration in range(1, _ITERATIONS + 1):
+        own = weight[votes.annotator]
+        totals, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (own * value, own))
+        others = totals / weights
+        agreement, error = votes.correlate(value, others, iteration == _ITERATIONS)
+        is_known = has_enough & np.isfinite(agreement)
         positive = np.maximum(np.nan_to_num(agreement), 0.0)
-        positive[~seen] = np.median(positive[seen]) if seen.any() else 1.0
-        greatest = positive.max(initial=0.0)
-        if not greatest > 0:
+        positive[~is_known] = np.median(positive[is_known]) if is_known.any() else 1.0
+        maximum = positive.max(initial=0.0)
+        if not maximum > 0:
             return TrustedAgreement(agreement, error, np.nan)
-        weight = np.maximum(positive / greatest, _LEAST)
-    seen = enough & np.isfinite(agreement)
-    usual = np.nan
-    if seen.any():  # the weighted median
-        how: dict[str, Any] = {"weights": weight[seen], "method": "inverted_cdf"}
-        usual = float(np.quantile(agreement[seen], 0.5, **how))
-    return TrustedAgreement(agreement, error, usual)
+        weight = np.maximum(positive / maximum, _MIN_WEIGHT)
+    is_known = has_enough & np.isfinite(agreement)
+    median = np.nan
+    if is_known.any():  # the weighted median
+        method: dict[str, Any] = {"weights": weight[is_known], "method": "inverted_cdf"}
+        median = float(np.quantile(agreement[is_known], 0.5, **method))
+    return TrustedAgreement(agreement, error, median)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Agreements:
         error: Standard error of the agreement over prompts, float64.
         label: Most frequent value (the lowest of several), float64.
         share: Share of votes with that value, float64.
-        usual: Median agreement; NaN if unknown.
+        median: Median agreement; NaN if unknown.
         undecided: Whether the annotator has too few votes for a decision, bool.
         reasons: Reasons for the flags; "" for annotators without one.
         first: For choices between two images, the share of the first image among votes that are not
@@ -198,7 +198,7 @@ class Agreements:
     error: np.ndarray
     label: np.ndarray
     share: np.ndarray
-    usual: float
+    median: float
     trusted: TrustedAgreement
     undecided: np.ndarray
     reasons: list[str]
@@ -253,8 +253,8 @@ def compare_annotators(
         >>> truth = np.tile(rng.integers(0, 2, 200), 4)
         >>> value = np.where(np.arange(800) < 600, truth, rng.integers(0, 2, 800)).astype(float)
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
-        >>> found = compare_annotators(who, item, item, value, "nominal", 4)
-        >>> [bool(reason) for reason in found.reasons]
+        >>> result = compare_annotators(who, item, item, value, "nominal", 4)
+        >>> [bool(reason) for reason in result.reasons]
         [False, False, False, True]
     """
     values, code = np.unique(value, return_inverse=True)
@@ -264,13 +264,13 @@ def compare_annotators(
     label = np.ravel(value_counts.argmax(axis=1))  # older scipy returns matrices
     share = np.ravel(value_counts.max(axis=1).toarray()) / np.maximum(votes, 1)
     others = (np.bincount(item) - 1)[item]
-    kept = others > 0
-    groups = prompt[kept] % max(16, _CELLS // annotators)
-    overlap = SharedVotes(annotator[kept], item[kept], groups, others[kept], annotators)
-    code, own_value = code[kept], value[kept]
-    if level == "interval" or len(values) > _MANY_LABELS:
+    rows = np.flatnonzero(others)
+    groups = prompt[rows] % max(16, _MAX_CELLS // annotators)
+    overlap = SharedVotes(annotator[rows], item[rows], groups, others[rows], annotators)
+    code, ratings = code[rows], value[rows]
+    if level == "interval" or len(values) > _MAX_LABELS:
         measure = Reason("correlation")
-        agreement, error = overlap.correlate(own_value, overlap.average_other_votes(own_value))
+        agreement, error = overlap.correlate(ratings, overlap.average_other_votes(ratings))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
         agreement, error = _compute_kappas(overlap, [code.astype(np.float64)])
@@ -279,65 +279,63 @@ def compare_annotators(
         columns = ((code == n).astype(np.float64) for n in range(len(values)))
         agreement, error = _compute_kappas(overlap, columns)
     shared = np.bincount(overlap.annotator, minlength=annotators)
-    seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
-    usual = float(np.median(agreement[seen])) if seen.any() else np.nan
-    # Always the same label, although most others gave another one, is decided with few votes.
+    is_known = np.isfinite(agreement) & (shared >= _MIN_SHARED)
+    median = float(np.median(agreement[is_known])) if is_known.any() else np.nan
+    # Few votes suffice if the label is always the same and most others gave another one.
     cell = pd.factorize(overlap.item * len(values) + code)[0]
-    against = overlap.sum_votes((np.bincount(cell)[cell] - 1) / overlap.others < 0.5)
-    stubborn = (share >= _ONE_LABEL) & (against >= _LEAST_SHARED)
-    trusted = compute_trusted_agreement(overlap, own_value)
+    disagreements = overlap.sum_votes((np.bincount(cell)[cell] - 1) / overlap.others < 0.5)
+    is_constant = (share >= _CONSTANT_SHARE) & (disagreements >= _MIN_SHARED)
+    trusted = compute_trusted_agreement(overlap, ratings)
     with np.errstate(invalid="ignore"):
-        decided = (error <= usual / 4) | (stubborn & (usual > 0))
-        low = decided & (agreement < usual / 2)
-        is_sure = trusted.error <= trusted.usual / (2 * _Z99)
-        opposed = is_sure & (trusted.agreement < trusted.usual / 2)
+        is_decided = (error <= median / 4) | (is_constant & (median > 0))
+        is_low = is_decided & (agreement < median / 2)
+        is_sure = trusted.error <= trusted.median / (2 * _Z99)
+        is_untrusted = is_sure & (trusted.agreement < trusted.median / 2)
     reasons = [""] * annotators
-    for index in np.flatnonzero(low | opposed):
-        found = agreement[index], usual, measure
-        if not low[index]:
+    for index in np.flatnonzero(is_low | is_untrusted):
+        comparison = agreement[index], median, measure
+        if not is_low[index]:
             correlation = Reason("agreement-weighted correlation")
-            found = trusted.agreement[index], trusted.usual, correlation
-        reasons[index] = _explain_low_agreement(*found, values[label[index]], share[index])
+            comparison = trusted.agreement[index], trusted.median, correlation
+        reasons[index] = _explain_low_agreement(*comparison, values[label[index]], share[index])
     if level == "interval":
         reasons = [*map(_find_other_scales(annotator, value).get, range(annotators), reasons)]
     label = np.where(votes > 0, values[label], np.nan)
-    return Agreements(
-        *(measure, votes, shared, agreement, error, label, share, usual, trusted),
-        *(~(decided | opposed), reasons),
-    )
+    statistics = votes, shared, agreement, error, label, share, median
+    return Agreements(measure, *statistics, trusted, ~(is_decided | is_untrusted), reasons)
 
 
 def _explain_low_agreement(
-    agreement: float, usual: float, measure: str, label: float, share: float
+    agreement: float, median: float, measure: str, label: float, share: float
 ) -> Reason:
     agreement = round(agreement, 2) + 0.0  # no -0.00
     reason = Reason(
         "agreement with others is %(agreement).2f (%(measure)s), below half the median of "
         "%(usual).2f",
-        **{"agreement": agreement, "usual": usual, "measure": measure},
+        **{"agreement": agreement, "usual": median, "measure": measure},
     )
-    if agreement < -usual / 2:
+    if agreement < -median / 2:
         reason = Reason("%(why)s; perhaps the scale was reversed", why=reason)
-    if share >= _ONE_LABEL:
-        own = {"label": label, "share": 100 * share, "low": reason}
-        reason = Reason("gave %(label)g in %(share).0f%% of votes; %(low)s", **own)
+    if share >= _CONSTANT_SHARE:
+        values = {"label": label, "share": 100 * share, "low": reason}
+        reason = Reason("gave %(label)g in %(share).0f%% of votes; %(low)s", **values)
     return reason
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     """Return the annotators whose votes seem to be on another scale, with the reasons."""
-    # An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
+    # Their 90% quantile is below the median of the others' 10% quantiles, or vice versa.
     # Annotators with fewer than ten votes are ignored.
     votes = pd.Series(value).groupby(annotator)
-    ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
-    ends, reasons = ranges.to_numpy(), dict[int, str]()
-    for number in range(len(ends) if len(ends) > 1 else 0):
-        low, high = ends[number]
-        few, many = np.median(np.delete(ends, number, axis=0), axis=0)
-        if high < few or low > many:
+    ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _MIN_SCALE_VOTES]
+    quantiles, reasons = ranges.to_numpy(), dict[int, str]()
+    for number in range(len(quantiles) if len(quantiles) > 1 else 0):
+        low, high = quantiles[number]
+        other_low, other_high = np.median(np.delete(quantiles, number, axis=0), axis=0)
+        if high < other_low or low > other_high:
             reasons[ranges.index[number]] = Reason(
                 "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g (another scale)",
-                **{"low": low, "high": high, "few": few, "many": many},
+                **{"low": low, "high": high, "few": other_low, "many": other_high},
             )
     return reasons
 
@@ -350,17 +348,20 @@ def _compute_kappas(
     # column per label gives Cohen's kappa, and one column of label ranks gives quadratic weights.
     # The error is that of the observed disagreement, divided by the expected one, so it is not 0
     # for constant votes.
-    apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
-    number = votes.sum_votes()
+    observed, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
+    counts = votes.sum_votes()
     with np.errstate(invalid="ignore", divide="ignore"):
-        for own in columns:
-            theirs, squares = votes.average_other_votes(own), votes.average_other_votes(own * own)
-            apart += own * own - 2 * own * theirs + squares
-            expected += (votes.sum_votes(own * own) + votes.sum_votes(squares)) / number
-            expected -= 2 * votes.sum_votes(own) * votes.sum_votes(theirs) / number**2
-        mean = votes.sum_votes(apart) / number
+        for column in columns:
+            squares = column * column
+            others, other_squares = map(votes.average_other_votes, (column, squares))
+            observed += squares - 2 * column * others + other_squares
+            expected += (votes.sum_votes(squares) + votes.sum_votes(other_squares)) / counts
+            expected -= 2 * votes.sum_votes(column) * votes.sum_votes(others) / counts**2
+        mean = votes.sum_votes(observed) / counts
         expected = np.where(expected > 1e-12, expected, np.nan)
-        return 1 - mean / expected, votes.estimate_errors(apart - mean[votes.annotator]) / expected
+        return 1 - mean / expected, votes.estimate_errors(
+            observed - mean[votes.annotator]
+        ) / expected
 
 
 def compare_voters(
@@ -387,36 +388,37 @@ def compare_voters(
         >>> left = np.where(turned[3], -1.0, 1.0)  # always the first
         >>> value = np.concatenate([truth, truth, truth, left])
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
-        >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
-        >>> [reason[:26] for reason in found.reasons]
+        >>> result = compare_voters(who, item, item, value, turned.ravel(), 4)
+        >>> [reason[:26] for reason in result.reasons]
         ['', '', '', 'chose the first image in 1']
     """
     from scipy import stats
 
-    found = compare_annotators(annotator, item, prompt, value, "ordinal", annotators)
-    sides = np.bincount(annotator[value != 0], minlength=annotators)
+    agreements = compare_annotators(annotator, item, prompt, value, "ordinal", annotators)
+    decided = np.bincount(annotator[value != 0], minlength=annotators)
     is_first = np.where(turned, -value, value) > 0
-    firsts = np.bincount(annotator[is_first], minlength=annotators)
+    first_counts = np.bincount(annotator[is_first], minlength=annotators)
     with np.errstate(invalid="ignore", divide="ignore"):
-        first, ties = firsts / sides, 1 - sides / found.votes
-    prefers_first = 2 * firsts >= sides
-    taken = np.where(prefers_first, firsts, sides - firsts)
-    of_all = np.where(prefers_first, firsts.sum(), (sides - firsts).sum())
-    usual = (of_all - taken + 1) / (sides.sum() - sides + 2)  # of the others, never 0 or 1
-    is_biased = (sides >= _LEAST_DECIDED) & (taken >= _ONE_SIDE * sides)
-    is_biased &= stats.binom.sf(taken - 1, sides, usual) <= _CHANCE / annotators
+        first, ties = first_counts / decided, 1 - decided / agreements.votes
+    prefers_first = 2 * first_counts >= decided
+    preferred = np.where(prefers_first, first_counts, decided - first_counts)
+    total = np.where(prefers_first, first_counts.sum(), (decided - first_counts).sum())
+    usual = (total - preferred + 1) / (decided.sum() - decided + 2)  # of the others, never 0 or 1
+    is_biased = (decided >= _MIN_DECIDED) & (preferred >= _SIDE_SHARE * decided)
+    is_biased &= stats.binom.sf(preferred - 1, decided, usual) <= _FALSE_FLAG_RATE / annotators
     reasons = []
-    for n, reason in enumerate(found.reasons):
+    for n, reason in enumerate(agreements.reasons):
         # The most frequent label says nothing about sides.
         reason = getattr(reason, "facts", {}).get("low", reason)
         if is_biased[n]:
+            share = 100 * preferred[n] / decided[n]
             rest = Reason(
                 "%(share).0f%% of %(votes)d decided votes (others: %(usual).0f%%)",
-                **{"share": 100 * taken[n] / sides[n], "votes": sides[n], "usual": 100 * usual[n]},
+                **{"share": share, "votes": decided[n], "usual": 100 * usual[n]},
             )
             side = Reason("chose the second image in %(rest)s", rest=rest)
             if prefers_first[n]:
                 side = Reason("chose the first image in %(rest)s", rest=rest)
             reason = Reason("%(a)s; %(b)s", a=side, b=reason) if reason else side
         reasons.append(reason)
-    return replace(found, reasons=reasons, first=first, ties=ties)
+    return replace(agreements, reasons=reasons, first=first, ties=ties)

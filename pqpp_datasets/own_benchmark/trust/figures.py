@@ -31,7 +31,7 @@ from pqpp_datasets.own_benchmark.votes.votes import index_rows
 from pqpp_files.figures import ResultTable
 
 EFFECTS = ("prompt", "image", "annotator", "annotator with prompt", "rest")
-WANTED = 0.8
+TARGET = 0.8
 _STUDIES = {
     "TIA2 composition": (0.099, 0.258, 0.041, 0.375),
     "TIA2 counting": (0.323, 0.363, 0.028, 0.278),
@@ -39,12 +39,12 @@ _STUDIES = {
 """Variances of prompt, image, annotator with prompt, and residual in published studies."""
 _ANNOTATORS, _IMAGES = (2, 3, 5, 8, 12, 20), (1, 2, 4)
 _PROMPTS = np.unique(np.geomspace(4, 100_000, 2000).astype(int))
-_GROUPS = 20_000  # maximum number of jackknife groups
+_MAX_GROUPS = 20_000  # maximum number of jackknife groups
 CONFIDENCE = 0.95
-_LEAST = 1e-3
-_APART = 1.25  # minimum ratio of the numbers of levels of two effects to separate them
-_PANEL = 0.95  # minimum share of all pairs of an annotator and a prompt to be a panel
-_STRICT = EFFECTS.index("annotator")
+_LOG_FLOOR = 1e-3
+_MIN_RATIO = 1.25  # minimum ratio of the numbers of levels of two effects to separate them
+_MIN_PANEL_SHARE = 0.95  # minimum share of all pairs of an annotator and a prompt to be a panel
+_STRICTNESS = EFFECTS.index("annotator")
 Estimate = tuple[float, float, float]
 
 
@@ -78,17 +78,17 @@ class Agreement:
 
     @property
     def needed_annotators(self) -> int | None:
-        """Number of annotators per image for a reliability of `WANTED`; None if unreachable."""
-        prompt, image, *people, rest = np.maximum(self.variances[0], 0.0)
-        error = sum(people[int(self.is_panel) :]) + rest * self.size[0] / self.size[2]
-        spare = prompt * (1 - WANTED) / WANTED - image / self.size[1]
-        return max(1, math.ceil(round(error / spare, 9))) if spare > 0 else None
+        """Number of annotators per image for a reliability of `TARGET`; None if unreachable."""
+        prompt, image, *per_annotator, rest = np.maximum(self.variances[0], 0.0)
+        error = sum(per_annotator[int(self.is_panel) :]) + rest * self.size[0] / self.size[2]
+        allowed = prompt * (1 - TARGET) / TARGET - image / self.size[1]
+        return max(1, math.ceil(round(error / allowed, 9))) if allowed > 0 else None
 
     @property
     def summary_table(self) -> ResultTable:
         """The measures as a table."""
         names = ("figure", "value (95% interval)")
-        rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
+        rows = [dict(zip(names, row, strict=True)) for row in self.figures.items()]
         return ResultTable("agreement", "Agreement", names, rows)
 
     def plan_studies(self, width: float, study: str = "this study") -> tuple[ResultTable, str]:
@@ -113,13 +113,14 @@ class Agreement:
         if (n := self.needed_annotators or 1) > 1:
             sizes.add((self.size[1], n, n * self.size[2] / self.size[0]))
         for size in (self.size, *((n, images, votes) for images, n, votes in sorted(sizes))):
-            shown = {"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"}
-            if rows and shown.items() <= rows[0].items():
+            size_columns = {"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"}
+            if rows and size_columns.items() <= rows[0].items():
                 continue  # this study
-            rows.append({**shown, "reliability": (found := self.compute_reliability(size))})
+            reliability = self.compute_reliability(size)
+            rows.append({**size_columns, "reliability": reliability})
             ends = fdtri(freedom, freedom * (size[0] - 1), [[0.025], [0.975]])
-            narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
-            rows[-1][f"pairs for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
+            sufficient = _PROMPTS[(1 - reliability[0]) * (ends[1] - ends[0]) <= width]
+            rows[-1][f"pairs for width {width:g}"] = int(sufficient[0]) if len(sufficient) else "-"
         legend = (
             f"Row 1 is {study}. Reliability is the ICC of a prompt's mean vote (95% interval) if "
             f"{'all' if self.is_panel else 'different'} annotators rate each prompt. The last "
@@ -140,30 +141,30 @@ class Agreement:
         from pqpp_metrics.functional._studentised import get_margin
 
         weights = 1 / np.array([math.inf, size[1], size[0], size[0], size[2]])
-        weights[_STRICT] *= strictness or not self.is_panel
-        parts = self.variances if strictness else np.maximum(self.variances, 0.0)
+        weights[_STRICTNESS] *= strictness or not self.is_panel
+        variances = self.variances if strictness else np.maximum(self.variances, 0.0)
         tails = np.array([(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2])
         change = df / chdtri(df, tails) - 1 if (df := self.degrees_of_freedom) else np.zeros(2)
-        strict = parts[0, _STRICT] * weights[_STRICT] * change
-        errors = np.append(parts @ weights, parts[0] @ weights + strict)
+        strict = variances[0, _STRICTNESS] * weights[_STRICTNESS] * change
+        errors = np.append(variances @ weights, variances[0] @ weights + strict)
         prompt = np.append(self.variances[:, 0], [self.variances[0, 0]] * 2)
         with np.errstate(invalid="ignore", divide="ignore"):  # where all votes are equal
             # The prompts' variance is negative if votes are opposed.
-            logs = np.log(np.maximum(prompt / errors + 1, _LEAST))
-            whole, left = logs[0], logs[1:-2]
-            half = get_margin((len(left) - 1) * (whole - left), CONFIDENCE)
-            below, above = np.hypot(half, logs[-2:] - whole)
-            value, low, high = 1 - np.exp([-whole, below - whole, -above - whole])
+            logs = np.log(np.maximum(prompt / errors + 1, _LOG_FLOOR))
+            log, jackknife_logs = logs[0], logs[1:-2]
+            margin = get_margin((len(jackknife_logs) - 1) * (log - jackknife_logs), CONFIDENCE)
+            lower_margin, upper_margin = np.hypot(margin, logs[-2:] - log)
+            value, low, high = 1 - np.exp([-log, lower_margin - log, -upper_margin - log])
         return tuple(np.maximum(0.0, [value, low, high]).tolist())  # NaN if all votes are equal
 
 
 def plan_without_votes() -> tuple[list[ResultTable], list[str]]:
     """Return tables of the reliability that votes with the agreement of published studies have."""
     rows = list[dict[str, Any]]()
-    for images, people in itertools.product(_IMAGES, _ANNOTATORS):
-        rows.append({"images": images, "annotators": people})
+    for images, raters in itertools.product(_IMAGES, _ANNOTATORS):
+        rows.append({"images": images, "annotators": raters})
         for study, (prompt, image, pair, rest) in _STUDIES.items():
-            rows[-1][study] = prompt / (prompt + image / images + (pair + rest / images) / people)
+            rows[-1][study] = prompt / (prompt + image / images + (pair + rest / images) / raters)
     legend = (
         "An assumption: the reliability (ICC) of a prompt's mean vote if votes agree as in these "
         "studies of 3 annotators, who rated every prompt. More images help more than more "
@@ -194,49 +195,49 @@ def measure_agreement(
         >>> rng = np.random.default_rng(0)
         >>> prompt, who = np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300)
         >>> value = rng.normal(size=300)[prompt] + rng.normal(size=1200)
-        >>> found = measure_agreement(prompt, 0 * prompt, prompt, who, value, "interval").figures
-        >>> {name: round(x[0], 1) for name, x in found.items()}
+        >>> figures = measure_agreement(prompt, 0 * prompt, prompt, who, value, "interval").figures
+        >>> {name: round(x[0], 1) for name, x in figures.items()}
         {"Krippendorff's alpha, interval": 0.5, 'ICC of 4 votes': 0.8}
     """
     from pqpp_metrics.functional._votes import compute_disagreement, get_ac1
 
     prompt, unit, item = index_rows(prompt), index_rows(prompt, model), index_rows(item)
     rows, base = np.arange(len(value)), index_rows(model)
-    who, cell = index_rows(base, annotator), index_rows(unit, annotator)
-    units, images, people, cells, votes = (int(c.max()) + 1 for c in (unit, item, who, cell, rows))
+    rater, cell = index_rows(base, annotator), index_rows(unit, annotator)
+    columns = (unit, item, rater, cell, rows)
+    units, images, raters, cells, votes = (int(codes.max()) + 1 for codes in columns)
     # Effects that nearly coincide with the residual or with the prompt are left out.
-    ranges = (units, images), (int(base.max()) + 1, people), (max(units, people), cells)
-    apart = np.array([True, *(n * _APART < m < votes / _APART for n, m in ranges), True])
-    levels = [codes for codes, kept in zip((unit, item, who, cell), apart, strict=False) if kept]
-    firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, who)]
-    full = float(np.vdot(*(np.bincount(base[first]) for first in firsts[3:])))
-    found = estimate_variances(value, base, levels, prompt % _GROUPS)
-    variances = np.zeros((len(found), len(EFFECTS)))
-    variances[:, apart] = found
-    annotators, of_images, of_votes = (
+    sizes = (units, images), (int(base.max()) + 1, raters), (max(units, raters), cells)
+    separable = [n * _MIN_RATIO < m < votes / _MIN_RATIO for n, m in sizes]
+    levels = list(itertools.compress(columns, [True, *separable]))
+    firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, rater)]
+    full_design = float(np.vdot(*(np.bincount(base[first]) for first in firsts[3:])))
+    estimates = estimate_variances(value, base, levels, prompt % _MAX_GROUPS)
+    variances = np.zeros((len(estimates), len(EFFECTS)))
+    variances[:, [True, *separable, True]] = estimates
+    n_annotators, n_images, n_votes = (  # harmonic means
         float(1 / np.mean(1 / np.bincount(unit[first]))) for first in firsts[:3]
     )
     figures = {f"Krippendorff's alpha, {level}": compute_alpha(prompt, item, value, level)}
     if level != "interval":
-        number = np.bincount(item)[item]
-        kept = number == np.bincount(number[number > 1], minlength=1).argmax()
-        if kept.any():
-            ratio, moved = compute_disagreement(index_rows(item[kept]), value[kept], "nominal")
-            figures["Fleiss' kappa"] = _add_interval(1 - ratio, moved, prompt[kept])
-            ac1, of_items = get_ac1(item, value)
-            figures["Gwet's AC1"] = _add_interval(ac1, of_items - ac1, prompt[firsts[1]])
-    size = annotators, of_images, of_votes
-    freedom, is_panel = people - int(base.max()) - 1, cells >= _PANEL * full
+        counts = np.bincount(item)[item]
+        is_complete = counts == np.bincount(counts[counts > 1], minlength=1).argmax()
+        if is_complete.any():
+            items = index_rows(item[is_complete])
+            ratio, influences = compute_disagreement(items, value[is_complete], "nominal")
+            figures["Fleiss' kappa"] = _add_interval(1 - ratio, influences, prompt[is_complete])
+            ac1, item_values = get_ac1(item, value)
+            figures["Gwet's AC1"] = _add_interval(ac1, item_values - ac1, prompt[firsts[1]])
+    size = n_annotators, n_images, n_votes
+    freedom, is_panel = raters - int(base.max()) - 1, cells >= _MIN_PANEL_SHARE * full_design
     agreement = Agreement({}, {}, variances, size, units, freedom, is_panel, units < cells)
     others: dict[str, Estimate] = {}
     if units < cells:
-        whole, of_vote = f"ICC of {of_votes:.3g} votes", "ICC of a vote"
-        figures[whole], others[of_vote] = map(agreement.compute_reliability, (size, (1, 1, 1)))
-        for name, one in ((whole, size), (of_vote, (1, 1, 1))) if is_panel else ():
-            others[f"{name}, strictness counted"] = agreement.compute_reliability(
-                one, strictness=True
-            )
-    finite = {name: found for name, found in figures.items() if math.isfinite(found[0])}
+        mean, single = f"ICC of {n_votes:.3g} votes", "ICC of a vote"
+        figures[mean], others[single] = map(agreement.compute_reliability, (size, (1, 1, 1)))
+        for key, n in ((mean, size), (single, (1, 1, 1))) if is_panel else ():
+            others[f"{key}, strictness counted"] = agreement.compute_reliability(n, strictness=True)
+    finite = {name: figure for name, figure in figures.items() if math.isfinite(figure[0])}
     return replace(agreement, figures=finite, others=others)
 
 
@@ -256,18 +257,20 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
     """
     from pqpp_metrics.functional._votes import compute_disagreement
 
-    kept = np.bincount(item)[item] > 1
-    if not kept.any():
+    is_shared = np.bincount(item)[item] > 1
+    if not is_shared.any():
         return math.nan, math.nan, math.nan
-    ratio, moved = compute_disagreement(index_rows(item[kept]), value[kept], level)
-    return _add_interval(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
+    ratio, influences = compute_disagreement(index_rows(item[is_shared]), value[is_shared], level)
+    return _add_interval(
+        1 - ratio * (len(influences) - 1) / len(influences), influences, prompt[is_shared]
+    )
 
 
-def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
+def _add_interval(value: float, influences: Any, prompt: np.ndarray) -> Estimate:
     """Return a value and its 95% interval, given the influences of votes or images on it."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
-    return value, *get_agreement_interval(value, moved, index_rows(prompt), CONFIDENCE)
+    return value, *get_agreement_interval(value, influences, index_rows(prompt), CONFIDENCE)
 
 
 def estimate_variances(
@@ -296,40 +299,39 @@ def estimate_variances(
         [[3.1944, 4.5556, 1.5556]]
     """
     value = value - value.mean()
-    out = np.zeros(len(value), np.int64) if group is None else group
-    columns, groups = (base, *levels), int(out.max()) + 1
+    fold = np.zeros(len(value), np.int64) if group is None else group
+    columns, groups = (base, *levels), int(fold.max()) + 1
     expected = np.empty((len(columns) + 1, groups + 1, len(columns)))
     squares = np.empty(expected.shape[:2])
-    cells = [_index_pairs(codes, out) for codes in columns]
-    is_within = [len(code) == len(np.bincount(code)) for _, code, _ in cells]
-    for row, (codes, (cell, code, gone)) in enumerate(zip(columns, cells, strict=True)):
-        number = np.bincount(codes)
-        kept = number[code] - np.bincount(cell)
+    cells = [_index_pairs(codes, fold) for codes in columns]
+    is_nested = [len(code) == len(np.bincount(code)) for _, code, _ in cells]
+    for row, (codes, (cell, code, fold_of_cell)) in enumerate(zip(columns, cells, strict=True)):
+        counts = np.bincount(codes)
+        remaining = counts[code] - np.bincount(cell)
 
-        def sum_squares(whole, left, number=number, code=code, gone=gone, kept=kept):
-            change = np.divide(left, kept, where=kept > 0, out=np.zeros(len(kept)))
-            lost = np.bincount(gone, change - (whole / number)[code], groups)
-            return np.sum(whole / number) + np.append(0.0, lost)
+        def sum_squares(total, rest, n=counts, code=code, fold=fold_of_cell, n_rest=remaining):
+            means = np.divide(rest, n_rest, where=n_rest > 0, out=np.zeros(len(n_rest)))
+            change = np.bincount(fold, means - (total / n)[code], groups)
+            return np.sum(total / n) + np.append(0.0, change)
 
         total = np.bincount(codes, value)
         squares[row] = sum_squares(total**2, (total[code] - np.bincount(cell, value)) ** 2)
-        expected[row, :, -1] = sum_squares(number, kept)
+        expected[row, :, -1] = sum_squares(counts, remaining)
         for column, other in enumerate(levels):
-            pair, holder, _ = _index_pairs(codes, other)
-            part, of_pair = pair, np.arange(len(holder))
-            if not is_within[row] and not is_within[column + 1]:
-                part, of_pair, _ = _index_pairs(pair, out)
-            in_cell = np.empty(len(of_pair), np.int64)
-            in_cell[part] = cell
+            pair, code_of_pair, _ = _index_pairs(codes, other)
+            part, pair_of_part = pair, np.arange(len(code_of_pair))
+            if not is_nested[row] and not is_nested[column + 1]:
+                part, pair_of_part, _ = _index_pairs(pair, fold)
+            cell_of_part = np.empty(len(pair_of_part), np.int64)
+            cell_of_part[part] = cell
             count = np.bincount(pair)
-            whole = np.bincount(holder, count * count)
-            less = count[of_pair] - np.bincount(part)
-            lost = np.bincount(in_cell, count[of_pair] ** 2 - less * less)
-            expected[row, :, column] = sum_squares(whole, whole[code] - lost)
-    expected[-1] = len(value) - np.append(0, np.bincount(out))[:, None]
-    squares[-1] = value @ value - np.append(0, np.bincount(out, value * value))
-    over_base = np.moveaxis(expected[1:] - expected[0], 0, 1)
-    inverse = np.linalg.pinv(over_base, rcond=1e-12)
+            whole = np.bincount(code_of_pair, count * count)
+            rest = count[pair_of_part] - np.bincount(part)
+            removed = np.bincount(cell_of_part, count[pair_of_part] ** 2 - rest * rest)
+            expected[row, :, column] = sum_squares(whole, whole[code] - removed)
+    expected[-1] = len(value) - np.append(0, np.bincount(fold))[:, None]
+    squares[-1] = value @ value - np.append(0, np.bincount(fold, value * value))
+    inverse = np.linalg.pinv(np.moveaxis(expected[1:] - expected[0], 0, 1), rcond=1e-12)
     variances = np.einsum("gij,jg->gi", inverse, squares[1:] - squares[0])
     return variances[:1] if group is None else variances
 

@@ -17,17 +17,13 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import parse_number
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, make_column
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, PROMPT, LongTable, make_column
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compare_voters
 from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
-from pqpp_datasets.own_benchmark.votes.votes import (
-    index_rows,
-    merge_repeats,
-    report_repeats,
-)
+from pqpp_datasets.own_benchmark.votes.votes import index_rows, merge_repeats, report_repeats
 from pqpp_files.names import pluralize
 from pqpp_files.table_formats import ROW
 
@@ -56,7 +52,7 @@ class Preferences:
             prompt has no comparison of the model.
         rows: Number of counted preferences.
         ties: Number of ties among them.
-        choices: A `pandas.DataFrame` with one row per preference: `NUMBER` (the prompt), `model_a`,
+        choices: A `pandas.DataFrame` with one row per preference: `PROMPT` (the prompt), `model_a`,
             `model_b`, `value` (1 for the first, -1 for the second, 0 for a tie), `counts` (whether
             it is counted) and, if known, `image_a`, `image_b`, `annotator` and `seconds`.
         agreements: Each annotator's agreement with others; None without annotators.
@@ -87,7 +83,7 @@ class Preferences:
     def flagged_voters(self) -> list[tuple[str, str]]:
         """Names of the flagged annotators, with reasons."""
         reasons = self.agreements.reasons if self.agreements else []
-        return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
+        return [(name, reason) for name, reason in zip(self.voters, reasons, strict=True) if reason]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
         """Return (model, strength, low, high, comparisons, share of wins), best model first."""
@@ -142,29 +138,29 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     try:
         fit = bradley_terry(wins, options.prior_wins)
     except MetricInputError:
-        odd = [f"{models[n]} never won" for n in np.flatnonzero(~wins.any(axis=1))]
-        odd += [f"{models[n]} never lost" for n in np.flatnonzero(~wins.any(axis=0))]
-        why = ", ".join(odd[:3]) or "some models never lost to the others"
+        problems = [f"{models[n]} never won" for n in np.flatnonzero(~wins.any(axis=1))]
+        problems += [f"{models[n]} never lost" for n in np.flatnonzero(~wins.any(axis=0))]
+        reason = ", ".join(problems[:3]) or "some models never lost to the others"
         remedy = "add comparisons, or set `prior_wins` to 0.5"
-        raise BenchmarkError(f"{table.name}: no finite strengths ({why}); {remedy}") from None
-    compared = (wins + wins.T).sum(axis=1)
+        raise BenchmarkError(f"{table.name}: no finite strengths ({reason}); {remedy}") from None
+    comparisons = (wins + wins.T).sum(axis=1)
     size = prompts * len(models)
-    sides = [counted[NUMBER].to_numpy() * len(models) + side for side in (low, high)]
+    cells = [counted[PROMPT].to_numpy() * len(models) + side for side in (low, high)]
     with np.errstate(invalid="ignore"):
-        won_there = np.bincount(sides[0], won, size) + np.bincount(sides[1], 1 - won, size)
-        shares = won_there / np.bincount(np.concatenate(sides), minlength=size)
+        wins_by_cell = np.bincount(cells[0], won, size) + np.bincount(cells[1], 1 - won, size)
+        shares = wins_by_cell / np.bincount(np.concatenate(cells), minlength=size)
     return Preferences(
         models=models,
         **{name: fit[name] for name in ("strength", "low", "high")},
-        comparisons=compared.astype(np.int64),
-        win_share=wins.sum(axis=1) / compared,
+        comparisons=comparisons.astype(np.int64),
+        win_share=wins.sum(axis=1) / comparisons,
         scores=dict(zip(models, np.round(shares, 12).reshape(prompts, -1).T, strict=True)),
         rows=len(won),
         ties=int((won == 0.5).sum()),
         notes=(*table.notes, "choices: a tie counts as half a win for each model"),
         choices=choices,
         agreements=agreements,
-        alpha=compute_alpha(counted[NUMBER].to_numpy(), item[choices["counts"]], value, "ordinal"),
+        alpha=compute_alpha(counted[PROMPT].to_numpy(), item[choices["counts"]], value, "ordinal"),
     )
 
 
@@ -180,40 +176,39 @@ def _read_choices(
     roles = [role for role in ("model", "image") if f"{role}_a" in rows]
     for role in roles:  # the same codes for both sides
         sides = [f"{role}_a", f"{role}_b"]
-        both = pd.api.types.union_categoricals([rows[side] for side in sides])
-        for side, codes in zip(sides, both.codes.reshape(2, -1), strict=True):
-            rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
-    same = np.flatnonzero(rows["model_a"] == rows["model_b"])
-    table.report_cells("model_b", same, "the same as model_a; correct one of them")
+        merged = pd.api.types.union_categoricals([rows[side] for side in sides])
+        for side, codes in zip(sides, merged.codes.reshape(2, -1), strict=True):
+            rows[side] = pd.Categorical.from_codes(codes, merged.categories.astype(object))
+    invalid_rows = np.flatnonzero(rows["model_a"] == rows["model_b"])
+    table.report_cells("model_b", invalid_rows, "the same as model_a; correct one of them")
     scale = _get_choice_scale(table, options)
     rows["choice"] = _replace_model_names(rows, scale)
-    turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
-    value = parse_labels(table, "choice", scale, options.blank)
+    swapped = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
+    value = parse_labels(table, "choice", scale, options.blank) * np.where(swapped, -1, 1)
     pair = {
-        f"{role} {index}": rows[sides[0]].where(~turned, rows[sides[1]])
+        f"{role} {index}": rows[sides[0]].where(~swapped, rows[sides[1]])
         for role in roles
         for index, sides in enumerate(itertools.permutations((f"{role}_a", f"{role}_b")))
     }
-    rows = rows.assign(value=np.where(turned, -value, value), swapped=turned, **pair)
+    rows = rows.assign(value=value, swapped=swapped, turned=swapped, **pair)
     if "left" in rows:
-        left = rows["left"].astype(object).map(lambda text: _CHOICES.get(fold_label(text), 0))
-        turned = turned ^ (left < 0).to_numpy()
-    rows = rows.assign(turned=turned).dropna(subset="value")
+        left_side = rows["left"].astype(object).map(lambda text: _CHOICES.get(fold_label(text), 0))
+        rows["turned"] ^= left_side < 0
+    rows = rows.dropna(subset="value")
     if "annotator" in rows:
-        rows = merge_repeats(
-            table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats
-        )
+        keys = [PROMPT, *pair, "annotator"]
+        rows = merge_repeats(table, rows, keys, "this choice", options.repeats)
     table.raise_faults()
-    prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
+    prompt, value, turned = (rows[name].to_numpy() for name in (PROMPT, "value", "turned"))
     item = index_rows(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
-    value = np.where(rows["swapped"], -stated, stated)
-    rows = rows.assign(value=value, counts=True).reset_index(drop=True)
+    choice_value = np.where(rows["swapped"], -value, value)
+    rows = rows.assign(value=choice_value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
         table.notes.append("no annotators: agreement cannot be checked")
         return rows, item, None
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
-    agreements = compare_voters(annotator, item, prompt, stated, turned, voters)
+    agreements = compare_voters(annotator, item, prompt, value, turned, voters)
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
@@ -231,21 +226,21 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
             raise BenchmarkError(f"`labels` {options.labels}: {allowed}, got {unknown.pop():g}")
         return replace(scale, missing=scale.missing | missing)
     words = dict(_CHOICES)
-    came = {fold_label(text) for text in table.rows["choice"].cat.categories} - missing
-    if numbers := came & {number for values in NUMBER_FORMS.values() for number in values}:
-        called = table.get_column("choice")
-        fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
-        if options.scale in NUMBER_FORMS or called in _SHARES:
-            fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
-        if len(fitting) != 1:
-            what = f"{called}: {len(fitting)} scales fit the numbers {', '.join(sorted(numbers))}"
+    labels = {fold_label(text) for text in table.rows["choice"].cat.categories} - missing
+    if numbers := labels & {number for values in NUMBER_FORMS.values() for number in values}:
+        column = table.get_column("choice")
+        forms = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
+        if options.scale in NUMBER_FORMS or column in _SHARES:
+            forms = [options.scale if options.scale in NUMBER_FORMS else "share"]
+        if len(forms) != 1:
+            fault = f"{column}: {len(forms)} scales fit the numbers {', '.join(sorted(numbers))}"
             remedy = f"set `scale` to one of {', '.join(NUMBER_FORMS)}"
-            raise BenchmarkError(f"{table.name}, {what}; {remedy}")
-        form = fitting[0]
-        sign = _SHARES.get(called, 1.0) if form == "share" else 1.0
+            raise BenchmarkError(f"{table.name}, {fault}; {remedy}")
+        form = forms[0]
+        sign = _SHARES.get(column, 1.0) if form == "share" else 1.0
         words |= {number: sign * value for number, value in NUMBER_FORMS[form].items()}
-        first = [number for number, value in words.items() if value == 1][-1]
-        table.notes.append(f"choices: numbers read as {form}, {first} for the first model")
+        example = [number for number, value in words.items() if value == 1][-1]
+        table.notes.append(f"choices: numbers read as {form}, {example} for the first model")
     return Scale("A, B or tie", -1, 1, "nominal", words=words, missing=missing)
 
 
@@ -267,7 +262,7 @@ def _replace_model_names(rows: Any, scale: Scale) -> Any:
     return make_column(*pd.factorize(choice))
 
 
-_OF_ONE = ("prompt", "prompt_id", "source", "annotator")
+_RANKING_ROLES = ("prompt", "prompt_id", "source", "annotator")
 """Roles whose values are equal in all rows of a ranking."""
 
 
@@ -290,34 +285,34 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         table.report_blanks("rank", "fill in the cell, or set `blank` to drop")
     rank = table.parse_values("rank", parse_number, "expected a number from 0")
     table.report_cells("rank", np.flatnonzero(rank < 0), "expected a number from 0")
-    keys = [role for role in _OF_ONE if role in rows]
-    entry = [role for role in ("model", "image") if role in rows]
-    ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
+    ranking_roles = [role for role in _RANKING_ROLES if role in rows]
+    item_roles = [role for role in ("model", "image") if role in rows]
+    ranked = rows.loc[~np.isnan(rank), ["prompt", *ranking_roles[1:], *item_roles]]
     remedy = "keep one of the rows, or add a column annotator"
     report_repeats(table, ranked, "this rank", remedy)
     table.raise_faults()
-    ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
+    ranking = rows.groupby(ranking_roles, observed=True, sort=False).ngroup().to_numpy()
     entries = pd.DataFrame({"ranking": ranking, "row": np.arange(len(rows))})[~np.isnan(rank)]
     entries = entries.sort_values("ranking", kind="stable")
-    if (most := np.bincount(ranking).max()) > 200:
+    if (longest := np.bincount(ranking).max()) > 200:
         remedy = "name the annotators, or correct the prompts"
-        raise BenchmarkError(f"{table.name}: a ranking has {most} rows, more than 200; {remedy}")
-    both = entries.merge(entries, on="ranking").query("row_x < row_y")
-    first, second = both["row_x"].to_numpy(), both["row_y"].to_numpy()
+        raise BenchmarkError(f"{table.name}: a ranking has {longest} rows, more than 200; {remedy}")
+    pairs = entries.merge(entries, on="ranking").query("row_x < row_y")
+    first, second = pairs["row_x"].to_numpy(), pairs["row_y"].to_numpy()
     model = rows["model"].cat.codes.to_numpy()
-    apart = model[first] != model[second]  # pairs of one model do not compare models
-    first, second = first[apart], second[apart]
+    differ = model[first] != model[second]  # pairs of one model do not compare models
+    first, second = first[differ], second[differ]
     if not len(first):
         if len(rows["model"].cat.categories) == 1:
-            only = f"got only {rows['model'].iloc[0]!r:.60}"
-            raise BenchmarkError(f"{table.name}: expected two or more models, {only}")
+            got = f"got only {rows['model'].iloc[0]!r:.60}"
+            raise BenchmarkError(f"{table.name}: expected two or more models, {got}")
         remedy = "use the same prompt and annotator in all rows of a ranking"
         raise BenchmarkError(f"{table.name}: each ranking has only one model; {remedy}")
-    common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
-    pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
-    for role in entry:
-        for side, chosen in (("a", first), ("b", second)):
-            pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen].to_numpy())
+    roles = [r for r in rows if r not in (*item_roles, "rank", "control", COLUMN, FILE, ROW)]
+    pairs = rows[[*roles, FILE, ROW]].iloc[second].reset_index(drop=True)
+    for role in item_roles:
+        for side, chosen_rows in (("a", first), ("b", second)):
+            pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen_rows].to_numpy())
     order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
     pairs["choice"] = make_column(order + 1, ["b", "tie", "a"])
     count, number = pluralize(len(np.unique(ranking)), "ranking"), len(pairs)

@@ -4,7 +4,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -79,19 +79,19 @@ class Scale:
     @property
     def allowed_labels(self) -> str:
         """The allowed labels, in words."""
-        kind = {"whole": "a whole number", "any": "a number"}.get(self.numbers)
-        number = f"{kind} from {self.low:g} to {self.high:g}" if kind else ""
+        noun = {"whole": "a whole number", "any": "a number"}.get(self.numbers)
+        number = f"{noun} from {self.low:g} to {self.high:g}" if noun else ""
         words = "one of " + ", ".join(self.words) if self.words else ""
         return " or ".join(filter(None, (number, words)))
 
 
-_WORDS: dict[str, dict[str, float]] = WORDS["scales"]
+_SCALE_WORDS: dict[str, dict[str, float]] = WORDS["scales"]
 SCALES = {
     scale.name: scale
     for scale in (
-        Scale("pqpp", -1, 2, "ordinal", "majority", _WORDS["pqpp"]),
-        Scale("yes-no", 0, 1, "nominal", "positive", _WORDS["yes-no"]),
-        Scale("likert5", 1, 5, "ordinal", "mean", _WORDS["likert5"], "whole"),
+        Scale("pqpp", -1, 2, "ordinal", "majority", _SCALE_WORDS["pqpp"]),
+        Scale("yes-no", 0, 1, "nominal", "positive", _SCALE_WORDS["yes-no"]),
+        Scale("likert5", 1, 5, "ordinal", "mean", _SCALE_WORDS["likert5"], "whole"),
         Scale("0-10", 0, 10, "interval", "mean", {}, "any"),
     )
 }
@@ -119,11 +119,11 @@ def get_scale_by_name(name: str) -> Scale:
     """
     if name in SCALES:
         return SCALES[name]
-    ends = _RANGE.fullmatch(name)
-    if not ends or not float(ends[1]) < float(ends[2]):
-        known = f"`scale` must be one of {', '.join(SCALES)} or a range such as 1..7"
-        raise BenchmarkError(f"{known}; got {name!r:.60} (for other labels, set `labels`)")
-    return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
+    match = _RANGE.fullmatch(name)
+    if not match or not float(match[1]) < float(match[2]):
+        allowed = f"`scale` must be one of {', '.join(SCALES)} or a range such as 1..7"
+        raise BenchmarkError(f"{allowed}; got {name!r:.60} (for other labels, set `labels`)")
+    return Scale(name, float(match[1]), float(match[2]), "interval", "mean", {}, "any")
 
 
 def read_label_map(path: str | Path) -> Scale:
@@ -177,7 +177,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
         BenchmarkError: No scale or several scales fit the labels, or judgments are scores of images
             and `scale` is not set.
     """
-    marks = frozenset(map(fold_label, options.missing))
+    missing = frozenset(map(fold_label, options.missing))
     if options.labels:
         scale = read_label_map(options.labels)
         note = f"labels: mapped by {options.labels}"
@@ -188,15 +188,15 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
         remedy = "set `scale` to LOW..HIGH, such as 0..5"
         raise BenchmarkError(f"{table.name}: the range of scores is unknown; {remedy}")
     else:
-        used = table.rows["label"].cat.remove_unused_categories().cat.categories
-        labels = [label for label in used if fold_label(label) not in {"", *marks}]
+        texts = table.rows["label"].cat.remove_unused_categories().cat.categories
+        labels = [text for text in texts if fold_label(text) not in {"", *missing}]
         scale = _guess_scale(table, labels)
-        shown = ", ".join(sorted({label.strip() for label in labels})[:8])
-        note = f"labels: inferred {scale.name}, the only scale with {shown}; `scale` overrides it"
+        sample = ", ".join(sorted({label.strip() for label in labels})[:8])
+        note = f"labels: inferred {scale.name}, the only scale with {sample}; `scale` overrides it"
     if options.has_scores:  # scores can be any number in the range
         scale = replace(scale, numbers="any", words={})
     table.notes.insert(0, note)
-    return replace(scale, missing=scale.missing | marks)
+    return replace(scale, missing=scale.missing | missing)
 
 
 def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
@@ -217,30 +217,30 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
         names.append(_suggest_range({*keys, "6"} if "5" in keys else keys))
     if len(names) == 1 and names[0] in SCALES:
         return SCALES[names[0]]
-    shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
+    examples = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
-        label_map = _format_label_map(labels, lambda label: "?")
-        ways = f"`scale` {' or `scale` '.join(names)}".replace("`scale` LOW..HIGH", label_map)
-        fits = " and ".join(names).replace("LOW..HIGH", "others")
-        fault = f"{table.name}: labels {shown} fit {fits}; set {ways}"
+        label_map = _format_label_map(dict.fromkeys(labels, "?"))
+        remedy = f"`scale` {' or `scale` '.join(names)}".replace("`scale` LOW..HIGH", label_map)
+        fitting = " and ".join(names).replace("LOW..HIGH", "others")
+        fault = f"{table.name}: labels {examples} fit {fitting}; set {remedy}"
         raise BenchmarkError(*table.faults, fault)
     # Labels that are not on the best-fitting scale.
-    odd = min(filter(None, unknown.values()), key=len)
-    rows = np.flatnonzero(table.rows["label"].isin(odd))
-    fault = f"and labels {shown} fit none of {', '.join(SCALES)}"
-    marks = shlex.quote(",".join(label.strip() for label in odd))
+    invalid = min(filter(None, unknown.values()), key=len)
+    rows = np.flatnonzero(table.rows["label"].isin(invalid))
+    fault = f"and labels {examples} fit none of {', '.join(SCALES)}"
     remedy = "set `scale` LOW..HIGH"
-    people = table.rows.get("annotator", table.rows["label"])
-    theirs = people.iloc[rows].unique()
+    annotators = table.rows.get("annotator", table.rows["label"])
+    names = annotators.iloc[rows].unique()
     # Many labels of few annotators are not typing errors.
-    if len(rows) > 9 and 2 * len(theirs) < people.nunique() and "annotator" in table.rows:
-        remedy = f"convert those of {', '.join(theirs[:3])} to the scale of the others"
-    if len(odd) < 9 and not any("," in label for label in odd):
-        remedy += f", or set `missing`={marks} if that is not a vote"
-    if len(odd) > len(labels) / 2:  # not just typing errors
-        found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
-        numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
-        label_map = _format_label_map(labels, numbers.__getitem__)
+    if len(rows) > 9 and 2 * len(names) < annotators.nunique() and "annotator" in table.rows:
+        remedy = f"convert those of {', '.join(names[:3])} to the scale of the others"
+    if len(invalid) < 9 and not any("," in label for label in invalid):
+        missing = shlex.quote(",".join(label.strip() for label in invalid))
+        remedy += f", or set `missing`={missing} if that is not a vote"
+    if len(invalid) > len(labels) / 2:  # not just typing errors
+        matches = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
+        numbers = {label: float(match[0]) if match else "?" for label, match in matches.items()}
+        label_map = _format_label_map(numbers)
         remedy = f"set `scale` {_suggest_range(keys)}, or the value of each label: {label_map}"
     table.report_cells("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
@@ -262,10 +262,10 @@ def _guess_choice(text: str) -> float | str:
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 
-def _format_label_map(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
+def _format_label_map(values: Mapping[str, float | str]) -> str:
     """Return the option `labels` with a JSON map of labels, for the user to copy."""
-    found = {label.strip(): meaning(label) for label in labels}
-    return f"`labels` {shlex.quote(json.dumps(found, ensure_ascii=False))}"
+    label_map = {label.strip(): value for label, value in values.items()}
+    return f"`labels` {shlex.quote(json.dumps(label_map, ensure_ascii=False))}"
 
 
 def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
@@ -285,28 +285,29 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     """
     texts, codes = table.rows[role].cat.categories, table.rows[role].cat.codes.to_numpy()
     keys = np.array([fold_label(text) for text in texts], dtype=object)
-    is_marked = np.array([key in scale.missing for key in keys])
-    is_blank = (keys == "") & ~is_marked
+    is_missing = np.array([key in scale.missing for key in keys])
+    is_blank = (keys == "") & ~is_missing
     values = np.array([scale.parse_label(text) for text in texts])
-    rows = table.find_rows(role, np.isnan(values) & ~is_marked & ~is_blank)
+    rows = table.find_rows(role, np.isnan(values) & ~is_missing & ~is_blank)
     if len(rows):
-        mark = shlex.quote(table.rows[role].iloc[rows[0]].strip())
-        remedy = f"or set `missing`={mark} to drop such votes"
-        ways = "set `scale` or `labels`"
+        label = shlex.quote(table.rows[role].iloc[rows[0]].strip())
+        remedy = "set `scale` or `labels`"
         if role == "choice":
-            spelled = _format_label_map(texts[~is_marked & ~is_blank], _guess_choice)
-            ways = f"set their values, 1 for the first image and -1 for the second: {spelled}"
+            labels = texts[~is_missing & ~is_blank]
+            label_map = _format_label_map({text: _guess_choice(text) for text in labels})
+            remedy = f"set their values, 1 for the first image and -1 for the second: {label_map}"
         allowed = f"expected {scale.allowed_labels} on the scale {scale.name}"
-        table.report_cells(role, rows, f"{allowed}; {ways}, {remedy}")
-    values[is_marked | is_blank] = np.nan
+        remedy += f", or set `missing`={label} to drop such votes"
+        table.report_cells(role, rows, f"{allowed}; {remedy}")
+    values[is_missing | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():
         table.report_blanks(role, "fill in the cell, or set `blank` to drop")
     counts = np.bincount(codes, minlength=len(keys))
-    blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
+    blanks, marked = int(counts[is_blank].sum()), int(counts[is_missing].sum())
     notes = [f"{pluralize(blanks, 'blank vote')} left out"] if blanks else []
     if marked:
-        met = {key: n for key in sorted(scale.missing) if (n := int(counts[keys == key].sum()))}
-        marks = [f"{key}: {n}" if n < marked else key for key, n in met.items()]
+        totals = {key: int(counts[keys == key].sum()) for key in sorted(scale.missing)}
+        marks = [f"{key}: {n}" if n < marked else key for key, n in totals.items() if n]
         notes.append(f"{pluralize(marked, 'vote')} marked as missing ({', '.join(marks)}) left out")
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
+from pqpp_datasets.own_benchmark.long_table import PROMPT, LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import Scale
+from pqpp_files.names import pluralize
 
-_SHARED = 0.1
-"""Maximum share of image names with several prompts or models to be errors."""
+_MAX_SHARED = 0.1
+"""Maximum share of image names with several prompts or models that are reported."""
 
 
 @dataclass(frozen=True)
@@ -88,28 +89,30 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
             rows.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
-    named = "annotator" in rows
-    if named:
-        keys = [NUMBER, "model", "image", "annotator"]
+    has_annotators = "annotator" in rows
+    if has_annotators:
+        keys = [PROMPT, "model", "image", "annotator"]
         rows = merge_repeats(table, rows, keys, "this judgment", options.repeats)
-        people, control = rows["annotator"], rows["control"]
-        both = np.intersect1d(people[control].cat.codes, people[~control].cat.codes)
-        outside = rows.index[people.cat.codes.isin(both) & ~control]
-        if len(outside):
-            fault = f"{people[outside[0]]!r:.60} is a control member in other rows, but not here"
-            table.add_fault("annotator", outside, f"{fault}; set 'control' in all their rows")
+        annotator, control = rows["annotator"], rows["control"]
+        inconsistent = np.intersect1d(annotator[control].cat.codes, annotator[~control].cat.codes)
+        regular = rows.index[annotator.cat.codes.isin(inconsistent) & ~control]
+        if len(regular):
+            fault = f"{annotator[regular[0]]!r:.60} is a control member in other rows, but not here"
+            table.add_fault("annotator", regular, f"{fault}; set 'control' in all their rows")
     _report_shared_images(table, rows[rows["model"] != options.reference_model])
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
     names = {role: rows[role].cat.categories.tolist() for role in roles}
     columns = {name: rows[name].to_numpy() for name in rows if name not in roles}
-    item = index_rows(columns[NUMBER], codes["model"], codes["image"])
+    item = index_rows(columns[PROMPT], codes["model"], codes["image"])
+    if not has_annotators:
+        codes["annotator"] = rows.groupby(item).cumcount().to_numpy(np.int32)
     return Votes(
-        prompt=columns[NUMBER],
+        prompt=columns[PROMPT],
         model=codes["model"],
         image=codes["image"],
-        annotator=codes["annotator"] if named else rows.groupby(item).cumcount().to_numpy(np.int32),
+        annotator=codes["annotator"],
         item=item,
         first=np.unique(item, return_index=True)[1],
         value=columns["value"],
@@ -119,7 +122,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         model_names=names["model"],
         image_names=names["image"],
         annotator_names=names.get("annotator", []),
-        has_annotators=named,
+        has_annotators=has_annotators,
         scale=scale,
         has_scores=options.has_scores,
         notes=(*table.notes, *_list_annotator_notes(table, rows, options)),
@@ -128,26 +131,26 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 
 def _report_shared_images(table: LongTable, rows: Any) -> None:
     """Add a note if a few images have several prompts or models; if many have, it is intended."""
-    for role, codes in (("prompt", rows[NUMBER]), ("model", rows["model"].cat.codes)):
+    for role, codes in (("prompt", rows[PROMPT]), ("model", rows["model"].cat.codes)):
         number = codes.groupby(rows["image"], observed=True).nunique()
         names = number.index[number > 1]
-        if 0 < len(names) <= _SHARED * len(number):
-            own = codes[rows["image"] == names[0]]
-            pair = own.index[0], own.index[own != own.iloc[0]][0]
-            at = [f"{role} {table.rows[role].iloc[n]!r:.60} in {table.locate(n)}" for n in pair]
-            came = f"images with several {role}s: {len(names)}, such as {names[0]!r}"
-            table.notes.append(f"{came}: {' and '.join(at)}; correct them if this is a slip")
+        if 0 < len(names) <= _MAX_SHARED * len(number):
+            image_codes = codes[rows["image"] == names[0]]
+            pair = image_codes.index[0], image_codes.index[image_codes != image_codes.iloc[0]][0]
+            cells = [f"{role} {table.rows[role].iloc[n]!r:.60} in {table.locate(n)}" for n in pair]
+            note = f"images with several {role}s: {len(names)}, such as {names[0]!r}"
+            table.notes.append(f"{note}: {' and '.join(cells)}; correct them if this is a slip")
 
 
 def report_repeats(
-    table: LongTable, keys: Any, what: str, remedy: str = "keep one of the rows"
+    table: LongTable, keys: Any, row_name: str, remedy: str = "keep one of the rows"
 ) -> None:
     """Add an error line if rows have equal keys.
 
     Args:
         keys: The rows to check, a subset of the table's rows, with the columns whose combinations
             must be distinct; the first column is the prompt or its index.
-        what: A name for a row in errors, such as "this vote".
+        row_name: A name for a row in errors, such as "this vote".
     """
     if table.faults:  # empty cells are already an error line
         keys = keys[(keys != "").all(axis=1)]
@@ -157,29 +160,29 @@ def report_repeats(
     row, cells = repeated[0], keys.loc[repeated[0]]
     first = keys.index[(keys == cells).all(axis=1).argmax()]
     values = (table.rows["prompt"].iloc[row], *cells[1:])
-    what += f" ({', '.join(repr(value)[:60] for value in values)})"
-    table.add_fault("prompt", repeated, f"{what} is also in {table.locate(first, row)}; {remedy}")
+    fault = f"{row_name} ({', '.join(repr(value)[:60] for value in values)})"
+    table.add_fault("prompt", repeated, f"{fault} is also in {table.locate(first, row)}; {remedy}")
 
 
-def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
+def merge_repeats(table: LongTable, rows: Any, keys: list[str], row_name: str, repeats: str) -> Any:
     """Drop or average repeated votes, or add an error line about them; return the rows.
 
     Args:
         table: The table, for notes and error lines.
         rows: Rows with a vote in `value`.
-        keys: Columns that identify a vote, `NUMBER` first.
-        what: A name for a row in errors, such as "this judgment".
+        keys: Columns that identify a vote, `PROMPT` first.
+        row_name: A name for a row in errors, such as "this judgment".
         repeats: `BuildOptions.repeats`.
     """
     if repeats == "refuse":
         remedy = "keep one of the rows, or set `repeats` to first, last or mean"
-        report_repeats(table, rows[keys], what, remedy)
+        report_repeats(table, rows[keys], row_name, remedy)
         return rows
     if not (repeated := int(rows.duplicated(keys).sum())):
         return rows
     counts = "their mean counts" if repeats == "mean" else f"the {repeats} counts"
-    which = "of one annotator on the same image or pair"
-    table.notes.append(f"{repeated} repeated vote{'s' * (repeated > 1)} {which}: {counts}")
+    kind = "of one annotator on the same image or pair"
+    table.notes.append(f"{pluralize(repeated, 'repeated vote')} {kind}: {counts}")
     if repeats == "mean":
         group = rows.groupby(keys, observed=True).ngroup().to_numpy()
         means = np.bincount(group, rows["value"]) / np.bincount(group)
@@ -189,14 +192,14 @@ def merge_repeats(table: LongTable, rows: Any, keys: list[str], what: str, repea
 
 def _list_annotator_notes(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
     """Return notes if agreement cannot be checked, or if columns were read as annotators."""
-    unknown = "their agreement cannot be checked"
+    reason = "their agreement cannot be checked"
     if options.has_scores:
-        return [f"scores of images, not votes: {unknown}"]
+        return [f"scores of images, not votes: {reason}"]
     if "annotator" not in rows:
-        column = shlex.quote(f"annotator={table.named.get('annotator', 'COLUMN')}")
-        return [f"no annotators: {unknown} (`columns` {column} names them)"]
+        column = shlex.quote(f"annotator={table.column_names.get('annotator', 'COLUMN')}")
+        return [f"no annotators: {reason} (`columns` {column} names them)"]
     if options.annotators:
-        # Without names, as the report prints this note.
+        # No names, because the report prints this note.
         return [f"annotators: {len(options.annotators)} columns, each counted as one person"]
     if rows["annotator"].nunique() == 1:
         return ["one annotator only: agreement with others cannot be checked"]

@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Outcome
-from pqpp_datasets.own_benchmark.long_table import NUMBER, make_column
+from pqpp_datasets.own_benchmark.long_table import PROMPT, make_column
 from pqpp_files.foreign.images import read_header
 from pqpp_files.paths import join_inside
 
 IMAGES = ("path", "bytes", "none")
 _ABSOLUTE = re.compile(r"[\\/]|[A-Za-z]:[\\/]")
-_ROWS = 500_000
-_ROWS_OF_BYTES = 100
+_BATCH_ROWS = 500_000
+_IMAGE_BATCH_ROWS = 100
 Splits = dict[str, Iterator[pa.Table]]
 
 
@@ -50,20 +50,20 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
     choices = built.preferences.choices
     if "image_a" not in choices:
         return None
-    won, counts = (choices["value"] + 1) / 2, choices["counts"].astype(np.int64)
+    first_shares, counts = (choices["value"] + 1) / 2, choices["counts"].astype(np.int64)
     rows = pd.concat(
-        pd.DataFrame({"prompt": choices[NUMBER], "model": choices[f"model_{side}"]}).assign(
-            image=choices[f"image_{side}"], won=share * counts, votes=counts
+        pd.DataFrame({"prompt": choices[PROMPT], "model": choices[f"model_{side}"]}).assign(
+            image=choices[f"image_{side}"], won=shares * counts, votes=counts
         )
-        for side, share in (("a", won), ("b", 1 - won))
+        for side, shares in (("a", first_shares), ("b", 1 - first_shares))
     )
-    judged = rows.groupby(["prompt", "model", "image"], as_index=False, observed=True).sum()
-    judged["score"] = judged.pop("won") / judged["votes"]
-    return judged.assign(image=judged["image"].astype(object))
+    images = rows.groupby(["prompt", "model", "image"], as_index=False, observed=True).sum()
+    images["score"] = images.pop("won") / images["votes"]
+    return images.assign(image=images["image"].astype(object))
 
 
 def split_images(
-    built: Outcome, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
+    built: Outcome, rated: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
     """Return batches of the rated images, by split.
 
@@ -71,7 +71,7 @@ def split_images(
     the build's rule, null without counted votes) and `votes` (number of counted votes).
 
     Args:
-        judged: Output of `list_voted_images` or `list_compared_images`.
+        rated: Output of `list_voted_images` or `list_compared_images`.
         images: Content of `image`: "path" (the name in the votes; absolute paths become relative to
             `image_dir` or, without it, to their common folder), "bytes" (the image file) or "none".
         image_dir: The folder of the images; default for "bytes": that of the votes.
@@ -82,7 +82,7 @@ def split_images(
     """
     if images not in IMAGES:
         raise BenchmarkError(f"`keep_images` must be one of {', '.join(IMAGES)}; got {images!r}")
-    names = judged["image"].to_numpy()
+    names = rated["image"].to_numpy()
     if images == "path":
         names = np.array(_strip_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
@@ -92,9 +92,9 @@ def split_images(
                 remedy = "set `image_dir` to the folder of the images, or `keep_images` to path"
                 raise BenchmarkError(f"{root / name}: image not found; {remedy}")
     columns: dict[str, Any] = {"image_number": np.arange(len(names))}
-    columns |= {name: judged[name].array for name in ("prompt", "model")}
+    columns |= {name: rated[name].array for name in ("prompt", "model")}
     columns |= {"image": names} if images != "none" else {}
-    columns |= {name: judged[name].to_numpy() for name in ("score", "votes")}
+    columns |= {name: rated[name].to_numpy() for name in ("score", "votes")}
     return _split_rows(built, columns, root=root if images == "bytes" else None)
 
 
@@ -139,7 +139,7 @@ def split_preferences(built: Outcome, names: Sequence[Any]) -> Splits:
     """
     assert built.preferences is not None
     choices = built.preferences.choices
-    prompt, sides = choices[NUMBER].to_numpy(), ("model_a", "model_b", "image_a", "image_b")
+    prompt, sides = choices[PROMPT].to_numpy(), ("model_a", "model_b", "image_a", "image_b")
     columns: dict[str, Any] = {"prompt": prompt}
     columns |= {side: choices[side].array for side in sides if side in choices}
     columns["annotator"], order = pa.nulls(len(choices), pa.int64()), prompt
@@ -160,28 +160,27 @@ def _split_rows(
     root: Path | None = None,
 ) -> Splits:
     """Return batches of rows by split, with the prompts' ids and texts instead of their indices."""
-    prompt, step = np.asarray(columns["prompt"]), _ROWS if root is None else _ROWS_OF_BYTES
-    about = {
+    prompt, step = np.asarray(columns["prompt"]), _BATCH_ROWS if root is None else _IMAGE_BATCH_ROWS
+    identities = {
         name: pa.DictionaryArray.from_arrays(prompt, built.prompts[name].combine_chunks())
         for name in ("prompt_id", "prompt")
     }
-    columns_of_names = [
-        about if name == "prompt" else {name: pa.array(values, from_pandas=True)}
-        for name, values in columns.items()
-    ]
-    table = pa.table({name: values for part in columns_of_names for name, values in part.items()})
+    arrays: dict[str, Any] = {}
+    for name, values in columns.items():
+        arrays |= identities if name == "prompt" else {name: pa.array(values, from_pandas=True)}
+    table = pa.table(arrays)
     rows = np.arange(len(prompt)) if order is None else order
     split_of = built.split_of[prompt[rows]]
-    kinds = {field.name: field.type for field in table.schema}
-    plain = {n: k.value_type if pa.types.is_dictionary(k) else k for n, k in kinds.items()}
+    types = {field.name: field.type for field in table.schema}
+    types = {n: t.value_type if pa.types.is_dictionary(t) else t for n, t in types.items()}
     splits: Splits = {}
     for split in built.splits:
-        mine = rows[split_of == split]
+        split_rows = rows[split_of == split]
         tables = (
-            table.take(pa.array(part)).cast(pa.schema(plain))
-            for part in np.split(mine, range(step, len(mine), step))
+            table.take(pa.array(batch)).cast(pa.schema(types))
+            for batch in np.split(split_rows, range(step, len(split_rows), step))
         )
-        if len(mine):
+        if len(split_rows):
             splits[split] = tables if root is None else _embed_images(tables, root)
     return splits
 
@@ -197,8 +196,8 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
         root = folder if _ABSOLUTE.match(str(folder)) else Path(folder).absolute()
         relative = {name: path.relative_to(root).as_posix() for name, path in absolute.items()}
     except ValueError:
-        line = f"not all images are in {image_dir or 'one folder'}; set `image_dir` to their folder"
-        raise BenchmarkError(line) from None
+        fault = f"not all images are in {image_dir or 'one folder'}"
+        raise BenchmarkError(f"{fault}; set `image_dir` to their folder") from None
     return [relative.get(name, name) for name in names]
 
 
@@ -207,12 +206,12 @@ def _embed_images(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
     from datasets import Features, Image
 
     for table in tables:
-        pictures = []
+        images = []
         for name in table["image"].to_pylist():
             read_header(root / name)  # refuses other files
-            pictures.append({"bytes": (root / name).read_bytes(), "path": Path(name).name})
+            images.append({"bytes": (root / name).read_bytes(), "path": Path(name).name})
         index = table.column_names.index("image")
-        table = table.set_column(index, "image", pa.array(pictures))
+        table = table.set_column(index, "image", pa.array(images))
         features = Features(Features.from_arrow_schema(table.schema) | {"image": Image()})
         schema = features.arrow_schema
         yield table.cast(schema).replace_schema_metadata(schema.metadata)

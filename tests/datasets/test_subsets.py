@@ -1,4 +1,4 @@
-"""What was judged is kept: images, their scores, and votes that name nobody."""
+"""Subsets of images and votes, and the privacy of annotators."""
 
 import io
 
@@ -14,16 +14,16 @@ from pqpp_datasets.own_benchmark.images import add_saved_images
 from pqpp_datasets.own_benchmark.write import WriteOptions, write_benchmark
 from pqpp_files.errors import FileError
 
-PEOPLE = {"ada": 2, "bob": 1, "cleo": 2}
+LABELS = {"ada": 2, "bob": 1, "cleo": 2}
 
 pytestmark = pytest.mark.usefixtures("cache")
 
 
-def votes(path, image="{n}.png"):
-    """Ten prompts with an image of sdxl each; ada, bob and cleo vote 2, 1 and 2, bob once 0."""
+def write_votes(path, image="{n}.png"):
+    """Write votes 2, 1 and 2 of ada, bob and cleo on ten images; one vote of bob is 0."""
     lines = ["prompt,image,model,annotator,label,seconds"]
     for n in range(10):
-        for name, label in PEOPLE.items():
+        for name, label in LABELS.items():
             label = 0 if (name, n) == ("bob", 3) else label
             lines.append(f"Prompt {n}.,{image.format(n=n)},sdxl,{name},{label},{n + 1}")
     path.write_text("\n".join(lines) + "\n")
@@ -34,64 +34,64 @@ def build(path, **options):
     return build_benchmark(path, options=BuildOptions(scale="pqpp", **options))
 
 
-def whole(folder, subset):
-    parts = load_dataset(str(folder), subset)
-    return [dict(row, split=split) for split, part in parts.items() for row in part]
+def read_rows(folder, subset):
+    splits = load_dataset(str(folder), subset)
+    return [dict(row, split=split) for split, rows in splits.items() for row in rows]
 
 
-def test_images_and_votes_are_subsets_beside_the_prompts(tmp_path):
-    built = build(votes(tmp_path / "votes.csv"))
+def test_writes_subsets_of_images_and_votes(tmp_path):
+    built = build(write_votes(tmp_path / "votes.csv"))
     folder = write_benchmark(built, tmp_path / "out")
-    prompts = {row["prompt_id"]: row for row in whole(folder, None)}
-    assert len(prompts) == 10 and whole(folder, None) == whole(folder, "default")
-    images = whole(folder, "images")
-    # The majority's mean: 2, 1 and 2 are one side; of 2, 0 and 2 the two.
+    prompts = {row["prompt_id"]: row for row in read_rows(folder, None)}
+    assert len(prompts) == 10 and read_rows(folder, None) == read_rows(folder, "default")
+    images = read_rows(folder, "images")
+    # The mean of the majority: of 2, 1 and 2 all votes; of 2, 0 and 2 the votes of 2.
     assert {row["prompt"]: row["score"] for row in images} == {
         f"Prompt {n}.": 2.0 if n == 3 else pytest.approx(5 / 3) for n in range(10)
     }
-    kept = whole(folder, "votes")
-    assert len(kept) == 30 and all(row["counts"] and not row["control"] for row in kept)
-    for row in (*images, *kept):
+    votes = read_rows(folder, "votes")
+    assert len(votes) == 30 and all(row["counts"] and not row["control"] for row in votes)
+    for row in (*images, *votes):
         assert row["split"] == prompts[row["prompt_id"]]["split"]
         assert row["prompt"] == prompts[row["prompt_id"]]["prompt"] and row["model"] == "sdxl"
     numbers = {row["image_number"]: row["image"] for row in images}
-    for row in kept:
+    for row in votes:
         assert numbers[row["image_number"]] == f"{row['prompt'][7:-1]}.png"
         assert row["seconds"] == int(row["prompt"][7:-1]) + 1
-    # Each person is one number, and of the three only bob has voted 1.
-    of_person = {}
-    for row in kept:
-        of_person.setdefault(row["annotator"], set()).add(row["value"])
-    assert sorted(of_person) == [1, 2, 3]
-    assert sorted(map(sorted, of_person.values())) == [[0, 1], [2], [2]]
-    ours = load_benchmark(str(folder), subset="votes")
-    assert ours.num_rows == load_dataset(str(folder), "votes").num_rows
+    # Each annotator has a number; only bob voted 1.
+    values_by_annotator = {}
+    for row in votes:
+        values_by_annotator.setdefault(row["annotator"], set()).add(row["value"])
+    assert sorted(values_by_annotator) == [1, 2, 3]
+    assert sorted(map(sorted, values_by_annotator.values())) == [[0, 1], [2], [2]]
+    loaded = load_benchmark(str(folder), subset="votes")
+    assert loaded.num_rows == load_dataset(str(folder), "votes").num_rows
 
 
-def test_no_file_names_an_annotator_unless_told_to(tmp_path, capsys):
-    path = str(votes(tmp_path / "votes.csv"))
+def test_hides_annotator_names_by_default(tmp_path, capsys):
+    path = str(write_votes(tmp_path / "votes.csv"))
     command = ["build", path, "--scale", "pqpp", "--output"]
     assert main([*command, str(tmp_path / "out")]) == 0
     for file in (tmp_path / "out").glob("*.*"):
-        assert not any(name in file.read_text() for name in PEOPLE), file
+        assert not any(name in file.read_text() for name in LABELS), file
     assert not {"ada", "bob", "cleo"} & {
-        str(value) for row in whole(tmp_path / "out", "votes") for value in row.values()
+        str(value) for row in read_rows(tmp_path / "out", "votes") for value in row.values()
     }
     capsys.readouterr()
     assert main([*command, str(tmp_path / "named"), "--keep-annotators"]) == 0
     assert "annotators' names" in capsys.readouterr().err
-    assert {row["annotator"] for row in whole(tmp_path / "named", "votes")} == set(PEOPLE)
+    assert {row["annotator"] for row in read_rows(tmp_path / "named", "votes")} == set(LABELS)
     assert main([*command, str(tmp_path / "less"), "--no-votes", "--keep-images", "none"]) == 0
     configs = yaml.safe_load((tmp_path / "less/README.md").read_text().split("---")[1])["configs"]
-    assert [one["config_name"] for one in configs] == ["default", "images"]
-    assert "image" not in whole(tmp_path / "less", "images")[0]
+    assert [config["config_name"] for config in configs] == ["default", "images"]
+    assert "image" not in read_rows(tmp_path / "less", "images")[0]
 
 
-def test_pictures_are_kept_as_they_are(tmp_path):
+def test_stores_image_files_unchanged(tmp_path):
     pil = pytest.importorskip("PIL.Image")
     for n in range(10):
         pil.new("RGB", (4, 4), (n, 0, 0)).save(tmp_path / f"{n}.png")
-    built = build(votes(tmp_path / "votes.csv"))
+    built = build(write_votes(tmp_path / "votes.csv"))
     folder = write_benchmark(built, tmp_path / "out", extras=WriteOptions(images="bytes"))
     rows = load_dataset(str(folder), "images", split="train")
     assert rows.features["image"] == Image() and rows[0]["image"].size == (4, 4)
@@ -105,21 +105,21 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     with pytest.raises(FileError, match=r"3\.png cannot be read"):
         write_benchmark(built, tmp_path / "b", extras=WriteOptions(images="bytes"))
     (tmp_path / "3.png").unlink()
-    (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
+    (tmp_path / "3.png").symlink_to("/etc/hostname")  # would publish another file
     with pytest.raises(FileError, match=r"3\.png is outside .*; copy the file into this folder"):
         write_benchmark(built, tmp_path / "b", extras=WriteOptions(images="bytes"))
     assert not (tmp_path / "b").exists()
 
 
-def test_addresses_and_folders_of_somebodys_machine(tmp_path):
-    built = build(votes(tmp_path / "votes.csv", "https://example.org/{n}.png"))
+def test_strips_folders_of_local_paths_only(tmp_path):
+    built = build(write_votes(tmp_path / "votes.csv", "https://example.org/{n}.png"))
     folder = write_benchmark(built, tmp_path / "url")
-    assert whole(folder, "images")[0]["image"].startswith("https://example.org/")
-    built = build(votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
+    assert read_rows(folder, "images")[0]["image"].startswith("https://example.org/")
+    built = build(write_votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
     folder = write_benchmark(built, tmp_path / "path")
-    assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
-    keeping = WriteOptions(image_dir="/home/ada")
-    folder = write_benchmark(built, tmp_path / "below", extras=keeping)
-    assert whole(folder, "images")[0]["image"].startswith("study/")
+    assert {row["image"] for row in read_rows(folder, "images")} == {f"{n}.png" for n in range(10)}
+    options = WriteOptions(image_dir="/home/ada")
+    folder = write_benchmark(built, tmp_path / "below", extras=options)
+    assert read_rows(folder, "images")[0]["image"].startswith("study/")
     with pytest.raises(BenchmarkError, match="not all images are in /data"):
         write_benchmark(built, tmp_path / "b", extras=WriteOptions(image_dir="/data"))
