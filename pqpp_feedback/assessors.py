@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pqpp_feedback.assess.assessor import Assessor
 
 
+#: By name: repository, licence, size, training data, the paper's agreement with people, the model's
+#: text for a prompt `{}`, and the repository of the processor if not that of the weights.
 KNOWN_SCORES: dict[str, dict[str, str]] = read_json(Path(__file__).with_name("scores.json"))
-"""By name: repository, licence, size, training data, the paper's agreement with people, the model's
-text for a prompt `{}`, and the repository of the processor if not that of the weights."""
 SCORES = tuple(KNOWN_SCORES)
 
 

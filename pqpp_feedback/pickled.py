@@ -22,11 +22,11 @@ from pqpp_files.errors import reraise
 from pqpp_files.foreign.json_values import read_json
 from pqpp_hub.pull import pull_files
 
+#: The record of confirmed hashes, in the folder of the Hub's client.
 CONFIRMED = "pqpp_confirmed_weights.txt"
-"""The record of confirmed hashes, in the folder of the Hub's client."""
 _NAMES = read_json(Path(__file__).with_name("pickled.json"))
+#: The scores whose weights are pickles.
 PICKLED = tuple(_NAMES)
-"""The scores whose weights are pickles."""
 
 
 def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, Any], str]:

@@ -119,8 +119,8 @@ def _get_reward(loaded: LoadedModel, image: Any, text: str) -> float:
         return model["head"](read[:, 0]).item()
 
 
+# ImageReward's moments over its authors' images, by which it is standardised.
 _REWARD_MEAN, _REWARD_DEVIATION = 0.16717362830052426, 1.0333394966054072
-"""ImageReward's moments over its authors' images, by which it is standardised."""
 
 
 def pad_to_square(image: Any, side: int) -> Any:

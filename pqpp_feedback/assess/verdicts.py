@@ -28,8 +28,8 @@ COLUMNS = (
     *("evidence", "asked", "model", "revision"),
 )
 _AT_ONCE = 4096
+#: The verdicts and people's answers in tables, in any capitals.
 ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-"""The verdicts and people's answers in tables, in any capitals."""
 
 
 def make_row(

@@ -13,7 +13,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite import Judge, order, reward
-from pqpp_engines.rewrite.judge import LEAST_IN_ORDER, UNCONFIRMED, get_error_correlation
+from pqpp_engines.rewrite.judge import MIN_IN_ORDER, UNCONFIRMED, get_error_correlation
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
@@ -140,7 +140,7 @@ def test_captions_are_in_order_and_shuffled_ones_are_not(captions):
         for some in (captions, shuffled(captions))
     )
     assert (found[:, None] > heaps).mean() > 0.98
-    assert (found < LEAST_IN_ORDER).mean() < 0.02 and (heaps < LEAST_IN_ORDER).mean() > 0.75
+    assert (found < MIN_IN_ORDER).mean() < 0.02 and (heaps < MIN_IN_ORDER).mean() > 0.75
 
 
 @pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10"])
