@@ -24,11 +24,11 @@ def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[
         >>> [box["box"] for box in nms(boxes)]
         [[0, 0, 1, 1], [2, 2, 3, 3]]
     """
-    kept: list[dict[str, Any]] = []
+    selected: list[dict[str, Any]] = []
     for box in boxes:
-        if all(compute_iou(box["box"], better["box"]) <= overlap for better in kept):
-            kept.append(box)
-    return kept
+        if all(compute_iou(box["box"], better["box"]) <= overlap for better in selected):
+            selected.append(box)
+    return selected
 
 
 def compute_iou(a: Sequence[float], b: Sequence[float]) -> float:
@@ -45,7 +45,7 @@ def compute_iou(a: Sequence[float], b: Sequence[float]) -> float:
     return width * height / (sum(areas) - width * height)
 
 
-_WRITTEN = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTALL)
+_LIST_TEXT = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTALL)
 _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
 
 
@@ -66,10 +66,10 @@ def parse_list(value: Any, separators: str = ";|") -> list[str]:
         return []
     parts = value
     if isinstance(value, str):
-        written = _WRITTEN.fullmatch(value)
-        items = _ITEM.finditer(written[1]) if written else ()
+        match = _LIST_TEXT.fullmatch(value)
+        items = _ITEM.finditer(match[1]) if match else ()
         parts = [re.sub(r"\\(.)", r"\1", next(filter(None, item.groups()), "")) for item in items]
-        parts = parts if written else re.split(f"[{re.escape(separators)}]", value)
+        parts = parts if match else re.split(f"[{re.escape(separators)}]", value)
     return [str(part).strip() for part in parts if str(part).strip()]
 
 

@@ -46,33 +46,34 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[ResultTable], list[s
     """
     annotations = _load_rows("gimbrr-annotations", data_dir)
     rows = join_verdicts(annotations, _load_rows("gimbrr-automated", data_dir))
-    about = f"the authors' routines (CLIP and DETR) and people, n = {len(rows)}"
+    subject = f"the authors' routines (CLIP and DETR) and people, n = {len(rows)}"
     by_task = [*group_agreement(rows, ["task"]), {"task": _ALL, **group_agreement(rows, [])[0]}]
     by_model = group_agreement(rows, ["task", "model"])
     verdicts, people, models, prompts = (
         [row[name] for row in rows] for name in ("verdict", "people", "model", "prompt_id")
     )
     order = compare_rankings(verdicts, people, models, prompts)
-    pairs, about_models = order["pairs"], "Agreement by task and model"
-    apart = "Differences between models' match rates, 2,000 resamples of prompts"
-    rated = f"How often images match according to people, n = {len(annotations)}"
+    models_title = "Agreement by task and model"
+    pair_columns = ["better", "worse", "people", "automated", "survives"]
+    pairs_title = "Differences between models' match rates, 2,000 resamples of prompts"
+    rates_title = f"How often images match according to people, n = {len(annotations)}"
     names = list(dict.fromkeys(row["model"] for row in annotations))
     plain = [row for row in annotations if not row["task"].startswith(_CONTROLLED)]
     table: dict[str, dict[str, Any]] = {}
-    for some, task in ((annotations, None), (plain, _PLAIN), (annotations, _ALL)):
-        tasks = [task or row["task"] for row in some] * 2
-        columns = [*(row["model"] for row in some), *[_ALL] * len(some)]
-        matched = [row["matched"] for row in some] * 2
+    for group, task in ((annotations, None), (plain, _PLAIN), (annotations, _ALL)):
+        tasks = [task or row["task"] for row in group] * 2
+        columns = [*(row["model"] for row in group), *[_ALL] * len(group)]
+        matched = [row["matched"] for row in group] * 2
         groups = list(zip(tasks, columns, strict=True))
         for rate in match_rate(matched, groups, ["task", "model"])["groups"]:
             line = table.setdefault(rate["task"], {"task": rate["task"], "n": 0})
             line["n"] = max(line["n"], rate["n"])
             line[rate["model"]] = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
     tables = [
-        ResultTable("rates", rated, ["task", "n", *names, _ALL], list(table.values())),
-        ResultTable("agreement", f"Agreement by task: {about}", ["task", *FIGURES], by_task),
-        ResultTable("agreement_by_model", about_models, ["task", "model", *FIGURES], by_model),
-        ResultTable("pairs", apart, ["better", "worse", "people", "automated", "survives"], pairs),
+        ResultTable("rates", rates_title, ["task", "n", *names, _ALL], list(table.values())),
+        ResultTable("agreement", f"Agreement by task: {subject}", ["task", *FIGURES], by_task),
+        ResultTable("agreement_by_model", models_title, ["task", "model", *FIGURES], by_model),
+        ResultTable("pairs", pairs_title, pair_columns, order["pairs"]),
     ]
     return tables, describe_order(order)
 
@@ -85,13 +86,13 @@ def describe_order(order: Row) -> list[str]:
         >>> describe_order({**order, "same_order": 0.1, "same_first": 0.2})[0]
         'Automation ranks b first, people rank a first: people a .600, b .400; automated b ...'
     """
-    people, machine = order["by_people"], order["by_automation"]
-    first, other = next(iter(people)), next(iter(machine))
-    outcome = f"Automation ranks {other} first, people rank {first} first"
-    if first == other:
+    people, automated = order["by_people"], order["by_automation"]
+    first, winner = next(iter(people)), next(iter(automated))
+    outcome = f"Automation ranks {winner} first, people rank {first} first"
+    if first == winner:
         outcome = f"Automation and people rank {first} first"
     lines, gaps = [], []
-    for rates in (people, machine):
+    for rates in (people, automated):
         listed = ", ".join(f"{name} {rate:.3f}" for name, rate in rates.items())
         lines.append(listed.replace(" 0.", " ."))
         gaps.append(max(rates.values()) - min(rates.values()))

@@ -93,7 +93,7 @@ def plain_boxes(folder, kind, image):
 def test_boxes(saved, kind, photo, monkeypatch):
     path, image = photo
     monkeypatch.setattr("pqpp_feedback.assess.detector.nms", list)  # all that are found
-    monkeypatch.setattr("pqpp_feedback.assess.detector.KEPT_ABOVE", 0.0)
+    monkeypatch.setattr("pqpp_feedback.assess.detector.MIN_SCORE", 0.0)
     asked = ["apple"] if kind in ("owlv2", "grounding_dino") else [n.lower() for n in LABELS]
     (seen,) = opened_eye(saved[kind], "cpu").observe([open_picture(path)], [asked])
     ours = np.array([box["box"] for box in seen["boxes"]]).reshape(-1, 4) * [

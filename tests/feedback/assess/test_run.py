@@ -19,7 +19,7 @@ from support.made_assessor import Redness, write_images  # noqa: E402
 
 from pqpp_backbones.pretrained import ModelId  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
-from pqpp_feedback.assess.run import PART, assess  # noqa: E402
+from pqpp_feedback.assess.run import SHARD_SIZE, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, rescore  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
@@ -110,13 +110,13 @@ assess(found, [Redness(int(sys.argv[3]))], folder / "k.parquet", 8)
 
 def test_a_killed_run_goes_on_to_the_same_bytes(pictures, tmp_path):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
-    for after in (PART + 1, 20):
+    for after in (SHARD_SIZE + 1, 20):
         words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), str(after)]
         assert subprocess.run(words, check=False).returncode == -9
         assert not (tmp_path / "k.parquet").exists()
     last = Redness()
     assess(pictures, [last], tmp_path / "k.parquet", 100)
-    assert sum(map(len, last.batches)) == len(pictures) - PART  # one part was whole
+    assert sum(map(len, last.batches)) == len(pictures) - SHARD_SIZE  # one part was whole
     assert (tmp_path / "k.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
     assert not list(tmp_path.glob(".*"))
 
