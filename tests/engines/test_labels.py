@@ -1,4 +1,4 @@
-"""Candidates for relevance judgments: PQPP.s rule, and the command."""
+"""Candidates for relevance judgments: PQPP's rule, and the command."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ from pqpp_feedback.assess.verdicts import COLUMNS, write_verdicts
 
 @pytest.fixture
 def study(tmp_path):
-    """600 rows with scores, and a folder with people.s answers on 150 of them."""
+    """600 rows with scores, and a folder with people's answers on 150 of them."""
     random, rows, votes = np.random.default_rng(0), [], ["image,matched"]
     for number in range(600):
         quality = random.random()

@@ -36,11 +36,11 @@ def compute_pick_score(model, processor, image, prompt):
 
 
 def compute_siglip_score(model, processor, image, prompt):
-    """Compute SigLIP.s probability of a pair like its model card."""
+    """Compute SigLIP's probability of a pair like its model card."""
     inputs = processor(
         text=[prompt], images=image, padding="max_length", truncation=True, return_tensors="pt"
     )
-    names = ("input_ids", "pixel_values")  # SigLIP.s tokenizer returns no mask
+    names = ("input_ids", "pixel_values")  # SigLIP's tokenizer returns no mask
     return torch.sigmoid(model(**{one: inputs[one] for one in names}).logits_per_image).item()
 
 
