@@ -211,6 +211,6 @@ class ScoreOptions(ChatOptions, AssessorOptions):
                 continue
             with require_extra("pqpp assess score", "assess"):
                 from pqpp_feedback.scores import PublishedScore, load_scorer
-            how = name, self.weights.get(name), self.device, self.dtype, self.confirm
-            assessors.append(PublishedScore(name, None if self.evidence else load_scorer(*how)))
+            model = name, self.weights.get(name), self.device, self.dtype, self.confirm
+            assessors.append(PublishedScore(name, None if self.evidence else load_scorer(*model)))
         return assessors

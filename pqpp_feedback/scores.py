@@ -131,9 +131,9 @@ def pad_to_square(image: Any, side: int) -> Any:
         >>> pad_to_square(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
         (0, 0, 0)
     """
-    small = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
+    resized = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
     square = Image.new("RGB", (side, side))
-    square.paste(small, [(side - length) // 2 for length in small.size])
+    square.paste(resized, [(side - length) // 2 for length in resized.size])
     return square
 
 

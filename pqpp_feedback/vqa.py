@@ -10,7 +10,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture, open_pictures
 
 ANSWERS = ("yes", "no")
-# VQAScore's (Lin et al., ECCV 2024, arXiv 2404.01291).
+# The question of VQAScore (Lin et al., ECCV 2024, arXiv 2404.01291).
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 
 

@@ -78,7 +78,7 @@ class EmbeddingJob:
                 except FileError as error:
                     faults[row] = f"the image cannot be read: {describe(error, named=False)}"
         vector_type = pa.list_(pa.float32())
-        if self.image_dir and self.encoder.can_match:  # several vectors an image
+        if self.image_dir and self.encoder.can_match:  # several vectors per image
             vector_type = pa.list_(vector_type)
         table = table.append_column(EMBEDDING, pa.array(vectors, vector_type))
         return table.append_column(ERROR, pa.array(faults, pa.string()))

@@ -62,7 +62,7 @@ class Index:
             texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
             if not all(isinstance(text, str) for text in texts):
                 raise ValueError(f"model, factory and revision in {CONFIG} must be text")
-            # faiss may read beyond the end of a file that was cut or changed, and end the process.
+            # faiss may read beyond the end of a truncated or changed file, and crash the process.
             for name in (INDEX, IDS):
                 if hash_file(self.folder / name) != self.config["sha256"][name]:
                     raise ValueError(f"{name} has changed since it was written")
@@ -185,7 +185,7 @@ def build_index(
         raise EngineError(f"expected one id per item ({len(embeddings)}); got {len(ids)}")
     recall, probes = 1.0, 0
     with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
-        if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
+        if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would crash the process
             raise RuntimeError("a size must not be 0")
         full_factory = _FP16 if factory == "Flat" else f"{factory},Refine({_FP16})"
         index: Any = faiss.index_factory(shape[-1], full_factory, faiss.METRIC_INNER_PRODUCT)

@@ -244,13 +244,13 @@ class Judge:
     def _compare_phrases(self, text: str, other: str) -> tuple[float, tuple[str, ...]]:
         """Return the similarity of two texts, and the phrases that only the first text contains."""
         parts = [part for part in leave_one_out(text) if part.phrase not in _REQUESTS]
-        points = normalise_rows(self._embed([other, text, *(part.rest for part in parts)]))
-        _, similarity, *others = points @ points[0]
+        vectors = normalise_rows(self._embed([other, text, *(part.rest for part in parts)]))
+        _, similarity, *shortened_cosines = vectors @ vectors[0]
         other_stems, lost = to_stems(other), []
-        for part, value in zip(parts, others, strict=True):
+        for part, cosine in zip(parts, shortened_cosines, strict=True):
             missing = to_stems(part.phrase) - other_stems
             threshold = 0.0 if missing & COLOURS else _LOSS_THRESHOLDS[bool(missing)]
-            if value > similarity + threshold:
+            if cosine > similarity + threshold:
                 lost.append(part.phrase)
         return float(similarity), tuple(lost)
 

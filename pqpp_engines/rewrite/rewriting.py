@@ -124,15 +124,15 @@ def rewrite_prompts(
         except ServiceError as failure:
             error = f"stopped at prompt {len(best) + 1} (later prompts are unchanged): {failure}"
             candidates = []
-        judged = judge.rank(prompt, candidates) if candidates else []
-        verdicts += [{"original": prompt, **verdict._asdict()} for verdict in judged]
-        best.append(next((v for v in judged if v.accepted or v.reason == UNCONFIRMED), None))
+        ranked = judge.rank(prompt, candidates) if candidates else []
+        verdicts += [{"original": prompt, **verdict._asdict()} for verdict in ranked]
+        best.append(next((v for v in ranked if v.accepted or v.reason == UNCONFIRMED), None))
     changed = [verdict is not None and verdict.accepted for verdict in best]
     texts = [v.prompt if v else text for text, v in zip(prompts, best, strict=True)]
     pairs = zip(prompts, texts, changed, strict=True)
     columns: dict[str, list] = {
         "prompt": list(prompts),
-        "rewritten": [better if accepted else text for text, better, accepted in pairs],
+        "rewritten": [rewrite if accepted else text for text, rewrite, accepted in pairs],
         "changed": changed,
         "best": texts,
         "probability": [verdict.probability if verdict else 0.0 for verdict in best],

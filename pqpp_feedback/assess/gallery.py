@@ -99,12 +99,12 @@ def render_gallery(
 
 def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
     """Return the template's data for an image and its verdicts."""
-    first, parts = rows[0], [parse_evidence(row) for row in rows]
-    boxes = [box for part in parts for box in find_boxes(part)]
+    first, evidence = rows[0], [parse_evidence(row) for row in rows]
+    boxes = [box for entry in evidence for box in find_boxes(entry)]
     labels = dict.fromkeys(box["label"] for box in boxes)
     verdicts = {row["verdict"] for row in rows}
     prompt, marked, position = first["prompt"] or "", [], 0
-    for word in (word for part in parts for word in part.get("words", ())):
+    for word in (word for entry in evidence for word in entry.get("words", ())):
         start, stop, probability = word["start"], word["end"], word["probability"]
         if probability is not None and probability >= threshold and start >= position:
             marked += [prompt[position:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
@@ -121,7 +121,7 @@ def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> di
         "rows": [{**row, "word": verdict_to_word(row["verdict"])} for row in rows],
         "boxes": boxes,
         "styles": dict(zip(labels, itertools.cycle(STYLES), strict=False)),
-        "heatmaps": [heat for part in parts for heat in _render_heatmaps(part)],
+        "heatmaps": [heat for entry in evidence for heat in _render_heatmaps(entry)],
         "score": next((row["score"] for row in rows if row["score"] is not None), None),
     }
 

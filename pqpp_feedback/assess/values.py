@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Open-vocabulary detectors find an object several times: boxes of one name that overlap by
-# more than this count as one. This value is our choice.
+# Open-vocabulary detectors find an object several times: boxes of one name with a higher
+# intersection over union count as one. The value is pqpp's choice.
 OVERLAP = 0.5
 
 
@@ -64,13 +64,13 @@ def parse_list(value: Any, separators: str = ";|") -> list[str]:
     """
     if value is None:
         return []
-    parts = value
     if isinstance(value, str):
-        match = _LIST_TEXT.fullmatch(value)
-        items = _ITEM.finditer(match[1]) if match else ()
-        parts = [re.sub(r"\\(.)", r"\1", next(filter(None, item.groups()), "")) for item in items]
-        parts = parts if match else re.split(f"[{re.escape(separators)}]", value)
-    return [str(part).strip() for part in parts if str(part).strip()]
+        if match := _LIST_TEXT.fullmatch(value):
+            texts = (next(filter(None, m.groups()), "") for m in _ITEM.finditer(match[1]))
+            value = [re.sub(r"\\(.)", r"\1", text) for text in texts]
+        else:
+            value = re.split(f"[{re.escape(separators)}]", value)
+    return [str(item).strip() for item in value if str(item).strip()]
 
 
 def to_unit(features: Any) -> NDArray[np.float64]:

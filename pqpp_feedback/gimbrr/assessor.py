@@ -71,8 +71,10 @@ class GimbrrAssessor(Assessor):
         """Return the routine's verdict; if it is undecided, it is None with the reason."""
         task, outputs = parse_task(picture.about), Evidence(evidence)
         conditions = make_conditions(task)
-        if isinstance(conditions, str) or (missing := outputs.explain_missing(conditions)):
-            return Verdict(None, None, conditions if isinstance(conditions, str) else missing)
+        if isinstance(conditions, str):
+            return Verdict(None, None, conditions)
+        if missing := outputs.explain_missing(conditions):
+            return Verdict(None, None, missing)
         return self._routine.assess(outputs, conditions, picture.image_id, task.task)
 
 

@@ -10,7 +10,7 @@ from pqpp_files.figures import ResultTable
 from pqpp_metrics.functional.match_rate import match_rate
 
 _CONTROLLED = "Controlled"
-_ALL, _PLAIN = "all", "all but Controlled"
+_ALL, _UNCONTROLLED = "all", "all but Controlled"
 
 
 def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[dict[str, Any]]:
@@ -58,13 +58,11 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[ResultTable], list[s
     pairs_title = "Differences between models' match rates, 2,000 resamples of prompts"
     rates_title = f"How often images match according to people, n = {len(annotations)}"
     names = list(dict.fromkeys(row["model"] for row in annotations))
-    plain = [row for row in annotations if not row["task"].startswith(_CONTROLLED)]
+    uncontrolled = [row for row in annotations if not row["task"].startswith(_CONTROLLED)]
     table: dict[str, dict[str, Any]] = {}
-    for group, task in ((annotations, None), (plain, _PLAIN), (annotations, _ALL)):
-        tasks = [task or row["task"] for row in group] * 2
-        columns = [*(row["model"] for row in group), *[_ALL] * len(group)]
-        matched = [row["matched"] for row in group] * 2
-        groups = list(zip(tasks, columns, strict=True))
+    for group, task in ((annotations, None), (uncontrolled, _UNCONTROLLED), (annotations, _ALL)):
+        groups = [(task or r["task"], model) for r in group for model in (r["model"], _ALL)]
+        matched = [row["matched"] for row in group for _ in range(2)]
         for rate in match_rate(matched, groups, ["task", "model"])["groups"]:
             line = table.setdefault(rate["task"], {"task": rate["task"], "n": 0})
             line["n"] = max(line["n"], rate["n"])

@@ -14,7 +14,7 @@ from pqpp_feedback.errors import FeedbackError
 # Columns of the prompts of `gimbrr`.
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
 
-# The kind of a condition to the role of the model that checks it.
+# The role of the model that checks each kind of condition.
 ROLES = {"shows": "clip", "lacks": "clip", "counts": "detector"}
 
 

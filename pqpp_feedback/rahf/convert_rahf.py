@@ -30,7 +30,7 @@ from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.paths import check_output_folder
 from pqpp_hub.card import render_card
 
-# Names of transformers before and after version 5, inside a ViT.
+# Patterns of a ViT's weight names before version 5 of transformers, and their replacements.
 _VIT_NAMES = (
     (r"^encoder\.layer\.(\d+)\.", r"layers.\1."),
     (r"\.attention\.attention\.(query|key|value)\.", r".attention.\1."),
@@ -99,7 +99,7 @@ def convert_weights(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     tied = dict.fromkeys(_TIED, renamed["text_model.shared.weight"])
     try:
         model.load_state_dict(tied | renamed)
-    except RuntimeError as error:  # other names or shapes
+    except RuntimeError as error:  # unexpected names or shapes
         reason = describe(error, named=False)
         raise ModelError(f"the checkpoint does not fit RAHF ({reason}); {_REMEDY}") from None
     return model

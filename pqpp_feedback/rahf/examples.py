@@ -241,7 +241,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     Returns:
         The entries `data`, and as text, `images` and `dataset_name`.
     """
-    # For another dataset, its name is enough.
+    # Only RichHF has published files; other datasets are described by their names.
     is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
     published = not is_richhf or is_published(recipe.validation_split, recipe.data_dir)
     own_name = Path(recipe.dataset).name if Path(recipe.dataset).exists() else recipe.dataset

@@ -67,7 +67,7 @@ class WordDecoder:
             return self.end
         next_index = len(self.probabilities) + 1
         next_tokens = list(self.words[next_index]) if next_index < len(self.words) else [self.end]
-        if next_tokens[0] == self.suffix[0]:  # the decoder cannot distinguish the two, so no mark
+        if next_tokens[0] == self.suffix[0]:  # indistinguishable from the suffix
             probability = 0.0
         else:
             difference = float(logits[self.suffix[0]]) - float(logits[next_tokens[0]])

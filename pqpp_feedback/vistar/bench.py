@@ -242,7 +242,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
     with require_extra("roles", "assess"):
         roles = read_yaml(file, remedy, FeedbackError)
-    return {str(r): _parse_weights(f"{file}: role {r}", given) for r, given in roles.items()}
+    return {str(r): _parse_weights(f"{file}: role {r}", weights) for r, weights in roles.items()}
 
 
 def _parse_weights(where: str, weights: Any) -> dict[str, float]:

@@ -59,13 +59,13 @@ class Characters(VistarScore):
         ]
         required, count = parse_characters(picture), get_param(picture, "count")
         count = len(required) if count is None else int(float(count))
-        parts = {"count": 1 - abs(len(people) - count) / max(len(people), count, 1)}
-        parts |= match_people(people, required)
+        values = {"count": 1 - abs(len(people) - count) / max(len(people), count, 1)}
+        values |= match_people(people, required)
         weights = load_params(self.section)["weights"]
-        total = sum(weights[name] for name in parts)
-        score = sum(weights[name] * value for name, value in parts.items()) / total
-        matches = ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
-        return Verdict(None, score, f"{len(people)} people, {count} wanted; {matches}")
+        total = sum(weights[name] for name in values)
+        score = sum(weights[name] * match for name, match in values.items()) / total
+        listed = ", ".join(f"{name} {match:.2f}" for name, match in values.items())
+        return Verdict(None, score, f"{len(people)} people, {count} wanted; {listed}")
 
 
 def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:

@@ -46,7 +46,7 @@ class ComposedScene(VistarScore):
         subject = str(get_param(picture, "subject"))
         method, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
         panels = [image.crop(box) for box in boxes]
-        subjects = [self.vision.embed_subject(part, subject) for part in panels]
+        subjects = [self.vision.embed_subject(panel, subject) for panel in panels]
         indices = [number for number, features in enumerate(subjects) if features is not None]
         vectors = to_unit([subjects[number] for number in indices])
         return {

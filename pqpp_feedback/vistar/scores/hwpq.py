@@ -217,7 +217,7 @@ class VoteCollector:
         """Yield the side, seed, order of questions and first request of each vote."""
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
-            # The order of questions is random, so that its effect averages out.
+            # Shuffled, so that no question is always asked first.
             order = make_rng(pixels, side, seed).permutation(len(questions[side])).tolist()
             yield side, seed, order, make_request(image, [questions[side][n] for n in order], seed)
 

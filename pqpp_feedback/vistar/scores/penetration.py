@@ -49,10 +49,10 @@ class PenetrationScore(VistarScore):
         depth = self.vision.estimate_depth(image, picture)
         return {
             "objects": len(masks),
-            "labels": [found["label"] for found in objects],
+            "labels": [item["label"] for item in objects],
             "seen": objects,
             "depths": [float(np.median(depth[mask])) for mask in masks],
-            "pairs": find_contacts(masks, depth, [found["score"] for found in objects]),
+            "pairs": find_contacts(masks, depth, [item["score"] for item in objects]),
         }
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
@@ -117,7 +117,7 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
     Example:
         >>> masks = np.zeros((2, 20, 20), bool)
         >>> masks[0, 5:15, 2:10] = masks[1, 5:15, 10:18] = True
-        >>> depth = 2 + np.mgrid[:20, :20][1] / 100.0  # one surface runs on into the other
+        >>> depth = 2 + np.mgrid[:20, :20][1] / 100.0  # one continuous surface
         >>> (pair,) = find_contacts(masks, depth, [0.9, 0.8])
         >>> pair["objects"], pair["contact"] > 0.5, pair["enclosed"]
         ([0, 1], True, 0.0)

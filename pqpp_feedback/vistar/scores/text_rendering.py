@@ -204,8 +204,8 @@ class TextRenderingScore(VistarScore):
         min_confidence, weight = params["least_confidence"], params["character_weight"]
         texts = [p["text"] for p in evidence["pieces"] if p["confidence"] >= min_confidence]
         read, requested = map(normalise_text, (" ".join(texts), find_wanted_text(picture)))
-        parts = text_rendering([read], [requested], (weight, 1 - weight))
-        scores = {name: float(values[0]) for name, values in parts.items()}
+        results = text_rendering([read], [requested], (weight, 1 - weight))
+        scores = {name: float(values[0]) for name, values in results.items()}
         outcome = f'read "{read}"' if read else "no text was read"
         reason = f"{outcome}; characters {scores['characters']:.2f}, tokens {scores['tokens']:.2f}"
         return Verdict(None, scores["text_rendering"], reason)
