@@ -70,8 +70,8 @@ def test_accepts_lost_negation_if_entailed():
 def test_lists_lost_and_added_phrases_and_rewards_the_score():
     judge, texts = Judge(), ["a puppy on a sofa", "a couch", "a dog on a couch"]
     kept, lost, same = judge(texts[2], texts)
-    for word, rest in (("green", "a horse in a kitchen"), ("kitchen", "a green horse")):
-        assert judge("a green horse in a kitchen", [rest])[0].lost == (word,)
+    for word, shortened in (("green", "a horse in a kitchen"), ("kitchen", "a green horse")):
+        assert judge("a green horse in a kitchen", [shortened])[0].lost == (word,)
     assert kept.lost == kept.added == () and lost.lost == ("dog",)
     messages = [[{"role": "assistant", "content": text}] for text in texts]
     rewards = reward()(["Rewrite it"] * 3, messages, original=[texts[2]] * 3, other=None)
@@ -150,7 +150,7 @@ def test_probability_excludes_chance(target):
     predicted = judge.predictor.predict_with_uncertainty(texts, [target])
     first, second = judge.predictor.embed(texts).astype(float)
     cosine = first @ second / np.linalg.norm(first) / np.linalg.norm(second)
-    maximum, rho = (float(get_error_correlation("static", target, at)) for at in (1.0, cosine))
+    maximum, rho = get_error_correlation("static", target, [1.0, cosine])
     [verdict] = judge(texts[0], texts[1:])
     deviations = maximum**0.5 * predicted.deviations[:, 0]  # without chance
     covariance = np.diag(deviations**2)

@@ -143,10 +143,10 @@ def test_prompt_that_fails_on_all_routes_has_no_answer(workers):
     def answer(prompt):
         return fail(prompt) if "bench" in prompt else prompt.upper()
 
-    router, asked = Router(ROUTES, Rule(floor=0.3)), PROMPTS[20:80:3]
-    answers = router.route(asked, {"glide": answer, "sdxl": answer}, workers=workers)
+    router, requested = Router(ROUTES, Rule(floor=0.3)), PROMPTS[20:80:3]
+    answers = router.route(requested, {"glide": answer, "sdxl": answer}, workers=workers)
     assert [a.result for a in answers] == [
-        None if "bench" in text else text.upper() for text in asked
+        None if "bench" in text else text.upper() for text in requested
     ]
     failures = [a for a in answers if a.route is None]
     assert len(failures) == 8 and router.account.asked == 20
@@ -166,12 +166,12 @@ def test_workers_call_in_parallel():
 
 
 def test_killed_job_resumes_without_paying_twice(tmp_path):
-    router, log, asked = Router.fit(ROUTES, Rule(budget=2), PROMPTS), tmp_path / "log.jsonl", []
+    router, log, requested = Router.fit(ROUTES, Rule(budget=2), PROMPTS), tmp_path / "log.jsonl", []
     texts = [*PROMPTS[:12], PROMPTS[0]]  # a duplicate prompt gets its own answer
 
     def answer(prompt):
-        asked.append(prompt)
-        if len(asked) == 8:
+        requested.append(prompt)
+        if len(requested) == 8:
             raise KeyboardInterrupt
         return {"for": prompt}
 
@@ -182,7 +182,7 @@ def test_killed_job_resumes_without_paying_twice(tmp_path):
         file.write(b'{"prompt_sha256": "ab')  # a line that was cut by a kill
     answers = router.route(texts, functions, log)
     assert [a.result for a in answers] == [{"for": text} for text in texts]
-    assert len(asked) == 14 and sorted(asked[:7] + asked[8:]) == sorted(texts)
+    assert len(requested) == 14 and sorted(requested[:7] + requested[8:]) == sorted(texts)
     calls = [json.loads(line) for line in log.read_text().splitlines()]
     costs = [call["most"] for call in calls if "most" in call]  # also of the interrupted call
     assert len(costs) == 14 and sum(costs) <= 2 * len(texts)

@@ -15,22 +15,22 @@ from pqpp_feedback.gimbrr.conditions import make_count_conditions, parse_task
 from pqpp_feedback.gimbrr.published import VOCABULARY, PublishedRoutine
 
 
-def clip_evidence(similarities, own=(), base=0.1):
+def make_clip(similarities, own=(), base=0.1):
     """Return CLIP evidence: similarities of some names, and `base` for all others."""
     values = [similarities.get(name, base) for name in VOCABULARY]
     own_values = {name: {"bare": similarities.get(name, base)} for name in own}
     return {"clip": {"bare": values, "own": own_values, "scale": 100.0}}
 
 
-def box_evidence(scores, labels=None):
+def make_boxes(scores, labels=None):
     """Return detector evidence from the box scores of each name."""
     labels = {name: name for name in scores} if labels is None else labels
-    found = [
+    boxes = [
         {"label": labels.get(name, name), "score": score, "box": [0, 0, 1, 1]}
         for name, box_scores in scores.items()
         for score in box_scores
     ]
-    return {"detector": {"labels": labels, "boxes": found}}
+    return {"detector": {"labels": labels, "boxes": boxes}}
 
 
 def make_picture(task, objects, label=None, image_id="1/m_0.png", automatic=True):
@@ -45,38 +45,38 @@ def assess(evidence, *about, routine=None, **options):
 
 
 def test_counts_must_equal_for_named_classes():
-    found = assess(box_evidence({"cow": [0.9] * 2, "cup": [0.9] * 6}), "Counting", ["cow"], "3")
-    assert found.verdict is False and found.score == pytest.approx(2 / 3)
-    assert "3 cow requested, 2 found" in found.reason
-    seen = box_evidence({"cow": [0.9] * 3, "dog": [0.9]}, {"cow": "cow"})
-    assert assess(seen, "Controlled single object counting", ["cow"], "3").verdict is True
+    verdict = assess(make_boxes({"cow": [0.9] * 2, "cup": [0.9] * 6}), "Counting", ["cow"], "3")
+    assert verdict.verdict is False and verdict.score == pytest.approx(2 / 3)
+    assert "3 cow requested, 2 found" in verdict.reason
+    evidence = make_boxes({"cow": [0.9] * 3, "dog": [0.9]}, {"cow": "cow"})
+    assert assess(evidence, "Controlled single object counting", ["cow"], "3").verdict is True
 
 
 def test_distractors_depend_on_the_image_only():
-    best = assess(clip_evidence({"koala": 0.3}, ["koala"]), "Single object", ["koala"])
+    best = assess(make_clip({"koala": 0.3}, ["koala"]), "Single object", ["koala"])
     assert best.verdict and best.score == pytest.approx(1 / (1 + 5 * math.exp(-20)))
     assert best.reason.startswith("koala wins against ") and best.reason.count(",") == 4
-    worst = assess(clip_evidence({"koala": 0.05}, ["koala"]), "Single object", ["koala"])
+    worst = assess(make_clip({"koala": 0.05}, ["koala"]), "Single object", ["koala"])
     assert worst.verdict is False and "koala loses to" in worst.reason
     reasons = {
-        assess(clip_evidence({}, ["koala"]), "Single object", ["koala"], image_id=f"{n}.png").reason
+        assess(make_clip({}, ["koala"]), "Single object", ["koala"], image_id=f"{n}.png").reason
         for n in range(8)
     }
     assert len(reasons) == 8
-    repeated = assess(clip_evidence({"koala": 0.3}, ["koala"]), "Single object", ["koala"])
+    repeated = assess(make_clip({"koala": 0.3}, ["koala"]), "Single object", ["koala"])
     assert repeated == best
-    evidence, routine = clip_evidence({"koala": 0.3}, ["koala"]), PublishedRoutine(1)
+    evidence, routine = make_clip({"koala": 0.3}, ["koala"]), PublishedRoutine(1)
     other_seed = assess(evidence, "Single object", ["koala"], routine=routine)
     assert other_seed.reason != best.reason
 
 
 def test_negation_needs_one_object_and_not_the_other():
-    objects_shown = clip_evidence({"street": 0.3, "cow": 0.05}, ["street", "cow"])
-    found = assess(objects_shown, "Negation", ["street"], "cow")
-    assert found.verdict and "to be absent: cow loses" in found.reason
-    both = clip_evidence({"street": 0.3, "cow": 0.3}, ["street", "cow"])
+    objects_shown = make_clip({"street": 0.3, "cow": 0.05}, ["street", "cow"])
+    verdict = assess(objects_shown, "Negation", ["street"], "cow")
+    assert verdict.verdict and "to be absent: cow loses" in verdict.reason
+    both = make_clip({"street": 0.3, "cow": 0.3}, ["street", "cow"])
     assert assess(both, "Negation", ["street"], "cow").verdict is False
-    neither = clip_evidence({"street": 0.01, "cow": 0.01}, ["street", "cow"])
+    neither = make_clip({"street": 0.01, "cow": 0.01}, ["street", "cow"])
     assert assess(neither, "Negation", ["street"], "cow").verdict is False
 
 
@@ -105,15 +105,15 @@ def test_reads_human_answers_by_image_or_prompt_and_model(tmp_path):
     ],
 )
 def test_parses_spellings_of_counts_and_tasks(task, label):
-    seen = box_evidence({"cow": [0.9, 0.8, 0.7, 0.4], "cup": [0.9] * 6 + [0.5]})
-    found = assess(seen, task, ["cow", "cup"], label)
-    assert found == Verdict(
+    evidence = make_boxes({"cow": [0.9, 0.8, 0.7, 0.4], "cup": [0.9] * 6 + [0.5]})
+    verdict = assess(evidence, task, ["cow", "cup"], label)
+    assert verdict == Verdict(
         True, 1.0, "3 cow requested, 3 found above 0.5; 6 cup requested, 6 found above 0.5"
     )
     task_ = parse_task({"representations": "Cow, cup ", "task_specific_label": label})
     assert [condition.count for condition in make_count_conditions(task_)] == [3, 6]
     assert parse_task({"task_specific_label": float("nan")}).label == ""
-    assert assess(box_evidence({"cow": [0.9] * 3}), "counting", ["cow"], 3.0).verdict is True
+    assert assess(make_boxes({"cow": [0.9] * 3}), "counting", ["cow"], 3.0).verdict is True
 
 
 def test_find_label_accepts_plurals():

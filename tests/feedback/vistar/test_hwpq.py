@@ -27,7 +27,7 @@ class ScriptedChat(Chat):
     def __init__(self, replies, name="scripted"):
         self.name, self.budget, self.replies, self.asked = name, Budget(), replies, []
 
-    def _send(self, request, told):
+    def _send(self, request, _):
         self.asked.append(request)
         reply = self.replies(request) if callable(self.replies) else self.replies.pop(0)
         return Reply(reply)

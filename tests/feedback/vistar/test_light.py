@@ -20,8 +20,8 @@ def find_scene_shadows(scene):
     return find_shadows(scene.image, scene.masks[scene.masks.any((1, 2))], scene.depth)
 
 
-def compute_angle(one, other):
-    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+def compute_angle(a, b):
+    cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     return float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
 
 

@@ -42,14 +42,14 @@ def test_clip_similarities_match_transformers(models):
 
     scorer = ClipScorer(str(models / "clip"), "cpu")
     (image,) = make_images(1)
-    seen = Evidence({"clip": scorer.observe([image], [["koala"]])[0]})
+    evidence = Evidence({"clip": scorer.observe([image], [["koala"]])[0]})
     model = CLIPModel.from_pretrained(models / "clip").eval()
     processor = CLIPProcessor.from_pretrained(models / "clip")
     for name in ("koala", VOCABULARY[0], VOCABULARY[90]):
         inputs = processor(text=[name], images=image, return_tensors="pt", padding=True)
         with torch.inference_mode():
             logit = model(**inputs).logits_per_image.item()
-        assert seen.scale * seen.get_similarity(name) == pytest.approx(logit, abs=1e-3)
+        assert evidence.scale * evidence.get_similarity(name) == pytest.approx(logit, abs=1e-3)
 
 
 def test_evidence_does_not_depend_on_the_batch(models):
@@ -64,20 +64,22 @@ def test_evidence_does_not_depend_on_the_batch(models):
 @pytest.mark.parametrize("kind", KINDS)
 def test_detectors_return_boxes_by_name(tmp_path, kind):
     detector = Detector(str(save_detector(tmp_path / kind, kind)), "cpu")
-    evidence = detector.observe(make_images(2), [["apple", "couch", "hat"], ["cat"]])
+    results = detector.observe(make_images(2), [["apple", "couch", "hat"], ["cat"]])
     is_open = kind in ("owlv2", "grounding_dino")
     couch, hat = ("couch", "hat") if is_open else ("Sofa", None)
-    assert evidence[0]["labels"] == {"apple": "apple", "couch": couch, "hat": hat}
-    seen = Evidence({"detector": evidence[0]})
-    reasons = [seen.explain_missing([Condition("counts", name)]) for name in ("apple", "hat")]
+    assert results[0]["labels"] == {"apple": "apple", "couch": couch, "hat": hat}
+    evidence = Evidence({"detector": results[0]})
+    reasons = [evidence.explain_missing([Condition("counts", name)]) for name in ("apple", "hat")]
     assert not reasons[0] and (not reasons[1]) == is_open
-    boxes = [box for entry in evidence for box in entry["boxes"]]
+    boxes = [box for entry in results for box in entry["boxes"]]
     if not kind.startswith(("rt_detr", "d_fine")):  # their random scores are low
         assert boxes
     for box in boxes:
         left, top, right, bottom = box["box"]
         assert 0 <= left <= right <= 1 and 0 <= top <= bottom <= 1 and box["score"] > 0.05
-    assert seen.get_box_scores("apple") == sorted(seen.get_box_scores("apple"), reverse=True)
+    assert evidence.get_box_scores("apple") == sorted(
+        evidence.get_box_scores("apple"), reverse=True
+    )
     assert detector.identity.revision.startswith("sha256:")
 
 
