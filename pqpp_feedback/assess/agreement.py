@@ -302,9 +302,10 @@ def compare_with_people(
     savings = [{"routine": name, **_measure_savings(by_routine[name])} for name in measurable]
     if measurable:
         tables.append(ResultTable("saved", "Votes that scores save", list(savings[0]), savings))
-    left_out = sorted(set(rated) - set(measurable))
-    note = f"{', '.join(left_out)}: fewer than {MIN_ANSWERS} images with an answer"
-    return tables, [*HOW_TO_READ[: 1 + bool(measurable)], *([note] if left_out else [])]
+    notes = list(HOW_TO_READ if measurable else HOW_TO_READ[:1])
+    if left_out := sorted(set(rated) - set(measurable)):
+        notes.append(f"{', '.join(left_out)}: fewer than {MIN_ANSWERS} images with an answer")
+    return tables, notes
 
 
 def _summarise(rated: Sequence[Row]) -> dict[str, Any]:

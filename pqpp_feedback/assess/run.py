@@ -120,8 +120,7 @@ def assess(
     start = time.perf_counter()
     share = share or get_process_share(os.environ)
     images = run_shards(compute, shards, folder, {}, share, progress=progress).rows
-    summary = AssessmentSummary(images)
-    summary.seconds = time.perf_counter() - start
+    summary = AssessmentSummary(images, seconds=time.perf_counter() - start)
     files = [folder / shard.name for shard in shards]
     summary.missing = sum(not file.is_file() for file in files)
     if not summary.missing:
@@ -158,7 +157,7 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
         for picture in pictures:
             about = {name: picture.about[name] for name in columns if name in picture.about}
             status = picture.path.stat() if picture.path.is_file() else None
-            version = status and (status.st_size, status.st_mtime_ns)
+            version = (status.st_size, status.st_mtime_ns) if status else None
             source = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
             yield format_evidence([*source, picture.problem, about, version]) + "\n"
 

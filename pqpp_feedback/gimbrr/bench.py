@@ -31,11 +31,12 @@ def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[
         [{'model': 'dalle2', 'prompt_id': 7, 'matched': True, 'people': True, 'verdict': False}]
     """
     verdicts = {(row["model"], row["prompt_id"]): row["verdict"] for row in automated}
-    return [
-        {**row, "people": row["matched"], "verdict": verdicts[key]}
-        for row in annotations
-        if (key := (row["model"], row["prompt_id"])) in verdicts
-    ]
+    joined = []
+    for row in annotations:
+        key = row["model"], row["prompt_id"]
+        if key in verdicts:
+            joined.append({**row, "people": row["matched"], "verdict": verdicts[key]})
+    return joined
 
 
 def bench_gimbrr(data_dir: str | None = None) -> tuple[list[ResultTable], list[str]]:

@@ -59,7 +59,8 @@ def bench_richhf(
         predictions = predict_rows(model, examples, range(len(examples)), batch_size)
         results[name] = evaluate(collect_predictions([predictions]), collect_ground_truth(examples))
     notes = [f"rows: richhf, {split} split, {images}"]
-    notes += [f"published: {read_published()['source']}"] * with_published
+    if with_published:
+        notes.append(f"published: {read_published()['source']}")
     return make_result_tables(results, with_published), notes
 
 

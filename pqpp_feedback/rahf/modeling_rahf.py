@@ -315,11 +315,11 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             if values is not None:
                 weights = [self.config.joint_weight if n in JOINT_OUTPUTS else 1.0 for n in names]
                 output[f"{kind}_loss"] = squared_error(output[f"{kind}s"], values, weights)
-        losses = [
-            getattr(self.config, f"{kind}_weight") * loss
-            for kind in ("heatmap", "score", "keyword")
-            if (loss := getattr(output, f"{kind}_loss")) is not None
-        ]
+        losses = []
+        for kind in ("heatmap", "score", "keyword"):
+            loss = getattr(output, f"{kind}_loss")
+            if loss is not None:
+                losses.append(getattr(self.config, f"{kind}_weight") * loss)
         if losses:
             output.loss = torch.stack(losses).sum()
         return RahfOutput(**output)  # in the declared order, the loss first

@@ -147,14 +147,13 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
         if row["score"] is not None:
             scores.setdefault((row["name"], row["angle"] or ""), {})[row["image"]] = row["score"]
     lines = []
-    for (name, angle), image_scores in sorted(scores.items()):
+    for (name, angle), scored in sorted(scores.items()):
         pairs = [
             choice
             for choice in chosen
-            if image_scores.keys() >= set(choice["images"])
-            and angle in ("", choice["angle"] or angle)
+            if scored.keys() >= set(choice["images"]) and angle in ("", choice["angle"] or angle)
         ]
-        values = [[image_scores[image] for image in choice["images"]] for choice in pairs]
+        values = [[scored[image] for image in choice["images"]] for choice in pairs]
         accuracy = _get_accuracy(values, [choice["preferred"] for choice in pairs])
         published = read_published()["pairwise_accuracy"].get(angle)
         lines.append({"score": name, "angle": angle, **accuracy, "published": published})

@@ -124,7 +124,7 @@ def shuffle_words(captions):
 
 
 def test_order_table_matches_captions(real_data):
-    """The logistic regression separates captions from their shuffled words."""
+    """The counts and the slope of the table follow from the captions."""
     linear_model = pytest.importorskip("sklearn.linear_model")
     captions = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="train")["prompt"]
     table = read_json(order.TABLE)

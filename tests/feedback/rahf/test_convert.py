@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers", reason="RAHF needs transforme
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
 from pqpp_feedback.rahf.convert_rahf import Checkpoint, convert_weights, infer_config  # noqa: E402
 
-C, GRID, PATCH, HEADS = 16, 8, 4, 2  # of the heads each has 64 channels
+C, GRID, PATCH, HEADS = 16, 8, 4, 2  # each attention head has 64 channels
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
 DECONVS = (16, 8, 8, 4)
 TEXT = {"num_heads": 2, "d_kv": 8}
