@@ -63,7 +63,8 @@ def resolve(path: str | os.PathLike[str]) -> Path:
         True
     """
     with contextlib.suppress(OSError, RuntimeError):
-        if not (target := expand(path).resolve()).is_symlink():
+        target = expand(path).resolve()
+        if not any(part.is_symlink() for part in (target, *target.parents)):
             return target
     raise FileError(f"{path}: circular symbolic link; remove the link")
 

@@ -233,8 +233,8 @@ class TaskKind(ABC):
             self.answer.model_validate(dict(value))
         except ValidationError as error:
             fault = error.errors()[0]
-            where = ".".join(map(str, ("value", *fault["loc"])))
-            raise AnnotationError(f"{where:.60}: {fault['msg']:.200}", 409) from None
+            where, message = ".".join(map(str, ("value", *fault["loc"]))), fault["msg"]
+            raise AnnotationError(f"{where:.60}: {message:.200}", 409) from None
 
     @abstractmethod
     def get_label(self, value: Fields) -> float | None:

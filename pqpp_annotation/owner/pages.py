@@ -143,7 +143,8 @@ def pause_study(visit: Here, pause: FormText) -> Response:
 def download_file(visit: Here, name: str) -> Response:
     """Send a table as a CSV file."""
     if name not in DOWNLOADS:
-        raise AnnotationError(f"{name}.csv not found; choose one of {', '.join(DOWNLOADS)}", 409)
+        names = ", ".join(DOWNLOADS)
+        raise AnnotationError(f"{name}.csv not found; choose one of {names}", 409)
     visit.site.monitor.get_overview(fresh=True)
     return _send_csv(visit, name, DOWNLOADS[name](visit.site.monitor))
 
