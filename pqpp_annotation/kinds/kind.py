@@ -106,8 +106,8 @@ class Vote:
 
     def to_row(self, *names: str, **cells: Any) -> dict[str, Any]:
         """Return a row for `pqpp build`: named fields, further cells, `control` and `seconds`."""
-        end = {"control": "true" if self.is_control else "false", "seconds": round(self.seconds, 3)}
-        return {**self.get_columns(*names), **cells, **end}
+        cells["control"] = "true" if self.is_control else "false"
+        return {**self.get_columns(*names), **cells, "seconds": round(self.seconds, 3)}
 
 
 class TaskKind(ABC):
@@ -143,9 +143,9 @@ class TaskKind(ABC):
             if name not in self.settings:
                 hint = did_you_mean(str(name), self.settings)
                 raise AnnotationError(f"unknown setting task.{name!s:.60} of {self.name}; {hint}")
-            wanted = type(self.settings[name])
-            if type(value) is not wanted or value == "":
-                raise AnnotationError(f"task.{name}: expected {_TYPES[wanted]}, got {value!r:.60}")
+            kind = type(self.settings[name])
+            if type(value) is not kind or value == "":
+                raise AnnotationError(f"task.{name}: expected {_TYPES[kind]}, got {value!r:.60}")
         return {**self.settings, **settings}
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
@@ -156,22 +156,22 @@ class TaskKind(ABC):
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
-        sha256_of: Mapping[str, str],
+        hashes: Mapping[str, str],
     ) -> dict[str, Any]:
         """Return data to store with an item besides its images, such as linked prompts.
 
         Args:
             rows: The item's rows, with all columns of the table of prompts.
             table: Rows of all prompts of the study, by prompt id.
-            sha256_of: Hash of each image, by name.
+            hashes: Hash of each image, by name.
         """
         return {}
 
-    def get_extra_page_data(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
+    def get_extra_page_data(self, detail: Fields, get_url: Callable[[str], str]) -> dict[str, Any]:
         """Return the details of an item that are sent to the browser; by default, none.
 
         Args:
-            url_of: Returns the URL of an image, by its hash, on this annotator's page.
+            get_url: Returns the URL of an image, by its hash, on this annotator's page.
         """
         return {}
 
