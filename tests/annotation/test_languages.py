@@ -14,7 +14,7 @@ from support.served import SECRET
 from support.studies import small_store
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.languages.language import OWN, TEMPLATE, choose_language, read_languages
+from pqpp_annotation.languages.language import CATALOGUES, TEMPLATE, choose_language, read_languages
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.web.serve import create_app
 
@@ -25,7 +25,7 @@ def catalogue(file, locale=None):
 
 
 def test_every_text_is_in_the_template_and_in_german(tmp_path):
-    shutil.copy(OWN / "de.po", tmp_path)
+    shutil.copy(CATALOGUES / "de.po", tmp_path)
     bin_folder = Path(sys.executable).parent
     command = ["make", "-s", "texts", f"TEXTS={tmp_path}", f"BIN={bin_folder}"]
     subprocess.run(command, cwd=Path(__file__).parents[2], check=True)
@@ -34,7 +34,7 @@ def test_every_text_is_in_the_template_and_in_german(tmp_path):
     assert len(texts) > 250 and "pqpp_annotation/kinds/rich/page.js" in texts["Implausible"]
     kept = {m.id: {name for name, _ in m.locations} for m in catalogue(TEMPLATE) if m.id}
     assert kept == texts, "run make texts"
-    german = catalogue(OWN / "de.po", "de")
+    german = catalogue(CATALOGUES / "de.po", "de")
     assert {message.id for message in german if message.id} == set(texts)
     for message in filter(lambda one: one.id, german):
         words = message.string if isinstance(message.string, tuple) else (message.string,)
