@@ -129,22 +129,22 @@ def _answer_items(
     save_consent(store, person_id, store.study.consent or "")
     draw = random.Random(f"{seed} {person.name}")
     yield 0
-    while (shown := reserve_item(store, person_id)) is not None:
+    while (item := reserve_item(store, person_id)) is not None:
         truth: dict[int | None, float] = {}
-        for image in sorted(shown.images, key=lambda image: image.id):
-            default = random.Random(f"{seed} {shown.prompt} {image.sha256}").random()
+        for image in sorted(item.images, key=lambda image: image.id):
+            default = random.Random(f"{seed} {item.prompt} {image.sha256}").random()
             truth[image.id] = quality.get(image.sha256, default)
         if not kind.about_image:  # how much better the first image of a pair is
             first, *_, last = truth.values()
             truth = {None: (1 + first - last) / 2}
         rater = person
-        if shown.purpose == "training":  # everybody passes the training round
+        if item.purpose == "training":  # everybody passes the training round
             rater = replace(person, manner="honest", noise=0.0)
         for image_id, value in truth.items():
             answer = labels[rater.draw_label(value, len(labels), draw)]
-            client_id = f"simulated-{person_id}-{shown.assignment}-{image_id or 0}"
+            client_id = f"simulated-{person_id}-{item.assignment}-{image_id or 0}"
             seconds = round(draw.lognormvariate(0, 0.4) * person.seconds, 1)
-            save_answer(store, person_id, shown.assignment, image_id, answer, client_id, seconds)
+            save_answer(store, person_id, item.assignment, image_id, answer, client_id, seconds)
         yield len(truth)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Text, case, cast, func, select
 
-from pqpp_annotation.kinds import JUDGED
+from pqpp_annotation.kinds import RATED
 from pqpp_annotation.owner.downloads import list_annotators
 from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
@@ -65,8 +65,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         votes, decided = list(iterate_votes(db)), get_verdicts(db)
         table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
     standings = filter_people(table, to_build_options(study), decided)
-    judged = [v for v in votes if v.purpose in JUDGED and kind.get_label(v.value) is not None]
-    counted = [judged[index] for index in np.sort(standings.counted).tolist()]
+    rated = [v for v in votes if v.purpose in RATED and kind.get_label(v.value) is not None]
+    counted = [rated[index] for index in np.sort(standings.counted).tolist()]
     with atomic_folder(output, check=_refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export_tables(votes), format)
         if counted:

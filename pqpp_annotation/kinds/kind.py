@@ -18,7 +18,7 @@ TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glo
 """Names of the folders here that contain `page.js`. The kind is `TASK_KIND` in the folder's
 `kind.py`, or defined in `labels.py`; a folder without `page.html` uses `grade.html`."""
 
-JUDGED = ("work", "control")
+RATED = ("work", "control")
 """Purposes of the items without a known answer."""
 
 Fields = Mapping[str, Any]
@@ -231,8 +231,8 @@ class TaskKind(ABC):
             self.answer.model_validate(dict(value))
         except ValidationError as error:
             fault = error.errors()[0]
-            where = ".".join(map(str, ("value", *fault["loc"])))
-            raise AnnotationError(f"{where:.60}: {fault['msg']:.200}", 409) from None
+            field_path = ".".join(map(str, ("value", *fault["loc"])))
+            raise AnnotationError(f"{field_path:.60}: {fault['msg']:.200}", 409) from None
 
     @abstractmethod
     def get_label(self, value: Fields) -> float | None:
@@ -244,7 +244,7 @@ class TaskKind(ABC):
 
     def export_tables(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
         """Return the export tables of all votes by name, without training items and checks."""
-        return self.build_tables([vote for vote in votes if vote.purpose in JUDGED])
+        return self.build_tables([vote for vote in votes if vote.purpose in RATED])
 
     @abstractmethod
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

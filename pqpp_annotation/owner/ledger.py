@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Select, Text, cast, func, select
 
-from pqpp_annotation.kinds import JUDGED
+from pqpp_annotation.kinds import RATED
 from pqpp_annotation.protocol.admission import FilterResult, to_study_votes
 from pqpp_annotation.protocol.signals import find_careless_people
 from pqpp_annotation.store.answers import SHOWN_MODEL
@@ -102,7 +102,7 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
     is_used = answers["current"] & answers["label"].notna() & (answers["state"] != "skipped")
     votes = answers[is_used].join(records.items, on="item_id")
     people = _read_rows(db, select(Person.id, Person.name.label("annotator"), Person.role))
-    votes = votes[votes["purpose"].isin(JUDGED)].join(people, on="person_id")
+    votes = votes[votes["purpose"].isin(RATED)].join(people, on="person_id")
     # The order of exports.
     votes = votes.sort_values(["item_id", "person_id", "item_image_id"], kind="stable")
     votes = votes.join(records.images, on="item_image_id")

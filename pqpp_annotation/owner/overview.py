@@ -186,14 +186,14 @@ class StudyMonitor:
         import pandas  # noqa: F401 -- before timing starts
 
         with self._lock:
-            started = time.monotonic()
-            if self._last is None or fresh or started >= self._next_check:
+            start = time.monotonic()
+            if self._last is None or fresh or start >= self._next_check:
                 with self.store.begin_read() as db:
                     key = _get_change_key(db)
                     if self._last is None or self._last.key != key:
                         self._last = compute_overview(db, key)
-                ended = time.monotonic()
-                self._next_check = ended + _REUSE_FACTOR * (ended - started)
+                end = time.monotonic()
+                self._next_check = end + _REUSE_FACTOR * (end - start)
             return self._last
 
     def reopen_places_if_due(self) -> None:

@@ -62,22 +62,22 @@ def save_answer(
         if saved_assignment_id != assignment_id:
             raise AnnotationError("client_id: used for another answer; use a new client_id", 409)
         return assignment.state == "done"
-    shown = work.build_shown_item(db, assignment)
-    if assignment.state == "done" and shown.purpose == "training":
+    item = work.build_shown_item(db, assignment)
+    if assignment.state == "done" and item.purpose == "training":
         raise AnnotationError("you already answered this practice item; rate the next item", 409)
     if read_from_page is not None:
-        image_id, value = read_from_page(shown)
+        image_id, value = read_from_page(item)
     kind = db.study.kind
-    image_ids = [image.id for image in shown.images] if kind.about_image else [None]
+    image_ids = [image.id for image in item.images] if kind.about_image else [None]
     if image_id not in image_ids:
         raise AnnotationError("image: not found in this item; rate the images shown", 409)
-    kind.check_answer(value, shown, db.study.task)
+    kind.check_answer(value, item, db.study.task)
     is_reserved = assignment.state == "open" and assignment.expires > db.now()
-    if assignment.state != "done" and not is_reserved and shown.purpose == "work":
+    if assignment.state != "done" and not is_reserved and item.purpose == "work":
         db.lock_database()
         if not work.has_free_place(db, person, assignment):
             raise AnnotationError("others rated this item in the meantime; rate the next item", 409)
-    if image_id in shown.answers:
+    if image_id in item.answers:
         db.run(_REPLACE_ANSWER, assignment=assignment.id, image=image_id, current=False)
     db.run(
         _INSERT_ANSWER,
@@ -88,7 +88,7 @@ def save_answer(
         seconds=float(seconds),
         created=db.now(),
     )
-    is_complete = len({*shown.answers, image_id}) >= len(image_ids)
+    is_complete = len({*item.answers, image_id}) >= len(image_ids)
     if assignment.state != "done" and not is_complete:
         expires = work.get_reservation_end(db)
         work.change_assignment(db, assignment.id, state="open", expires=expires)

@@ -142,30 +142,30 @@ class Copies:
         self._new: list[str] = []
         self._missing = [path for path in (folder, *folder.parents) if not path.exists()]
 
-    def get_path(self, shown: str) -> Path:
+    def get_path(self, copy_hash: str) -> Path:
         """Return the path of a copy by its hash."""
-        return self._folder / shown[:2] / shown
+        return self._folder / copy_hash[:2] / copy_hash
 
-    def read(self, shown: str) -> bytes | None:
+    def read(self, copy_hash: str) -> bytes | None:
         """Return the bytes of a copy; None if it is missing or has changed."""
         try:
-            content = self.get_path(shown).read_bytes()
+            content = self.get_path(copy_hash).read_bytes()
         except OSError:
             return None
-        return content if hashlib.sha256(content).hexdigest() == shown else None
+        return content if hashlib.sha256(content).hexdigest() == copy_hash else None
 
-    def write(self, shown: str, content: bytes) -> None:
+    def write(self, copy_hash: str, content: bytes) -> None:
         """Write a copy under its hash, unless it exists."""
-        path = self.get_path(shown)
-        if not path.exists() or self.read(shown) is None:
-            self._new.append(shown)
+        path = self.get_path(copy_hash)
+        if not path.exists() or self.read(copy_hash) is None:
+            self._new.append(copy_hash)
             write_file(path, content)
 
     def remove_new_copies(self) -> None:
         """Delete the copies that this object has written, and folders that are then empty."""
-        for shown in self._new:
-            self.get_path(shown).unlink(missing_ok=True)
-        for folder in (*{self.get_path(shown).parent for shown in self._new}, *self._missing):
+        for copy_hash in self._new:
+            self.get_path(copy_hash).unlink(missing_ok=True)
+        for folder in (*{self.get_path(h).parent for h in self._new}, *self._missing):
             with contextlib.suppress(OSError):  # not empty
                 folder.rmdir()
 

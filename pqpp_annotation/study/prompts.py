@@ -104,8 +104,8 @@ def read_items(
             keys.add(key)
     shared = [[*uses.values()] for uses in by_image.values() if len(uses) > 1]
     if 0 < 2 * len(shared) < len(by_image):  # if most images are shared, it is intended
-        where = " and ".join(map(locate, shared[0][:2]))
-        example = f"{len(shared)}, such as {shared[0][0]['image']} in {where}"
+        locations = " and ".join(map(locate, shared[0][:2]))
+        example = f"{len(shared)}, such as {shared[0][0]['image']} in {locations}"
         warning = f"images with several prompts: {example}; correct them if this is a slip"
         logging.getLogger(__name__).warning(warning)
     fetched = fetch_images(filter(ADDRESS.match, by_image), study.root / f"{study.name}-images")

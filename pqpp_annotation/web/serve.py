@@ -93,8 +93,8 @@ def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def handle_bad_request(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"][1:])
-        return respond(request, 422, f"{where}: {first['msg']}")
+        field = ".".join(str(part) for part in first["loc"][1:])
+        return respond(request, 422, f"{field}: {first['msg']}")
 
     @app.exception_handler(StarletteHTTPException)
     def handle_http_error(request: Request, error: HTTPException) -> Response:

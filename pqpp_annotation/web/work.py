@@ -45,22 +45,22 @@ def show_work(visit: Visit, assignment: int | None = None) -> Response:
     kind = visit.study.kind
     with visit.store.begin_read() as db:
         person = visit.get_consenting_person(db)
-        shown = None if assignment is None else work.get_item(db, person.id, assignment)
+        item = None if assignment is None else work.get_item(db, person.id, assignment)
         return visit.render(
             "work.html",
-            state=_get_page_data(visit, db, person, shown),
+            state=_get_page_data(visit, db, person, item),
             kind=kind.name,
             kind_style=(kind.folder / "page.css").is_file(),
         )
 
 
-def _get_page_data(visit: Visit, db: Transaction, person: Person, shown: ShownItem | None) -> dict:
+def _get_page_data(visit: Visit, db: Transaction, person: Person, item: ShownItem | None) -> dict:
     """Return the data for a page's script: item (or None), progress and training."""
     return {
         "study": visit.study.name,
         "kind": visit.study.kind.name,
         "who": _get_browser_person_id(person),
-        "task": None if shown is None else TaskPage(visit, person, shown).to_page_data(),
+        "task": None if item is None else TaskPage(visit, person, item).to_page_data(),
         "progress": asdict(work.get_progress(db, person.id)),
         "training": asdict(work.get_training_state(db, person.id)),
     }
@@ -94,12 +94,12 @@ def get_earlier_task(visit: Visit, assignment: int) -> dict[str, Any]:
 def get_task_feedback(visit: Visit, assignment: int) -> dict[str, Any]:
     """Return the right answers of an answered training item, and the training progress."""
     person = visit.get_consenting_person()
-    shown = work.get_item(visit.store, person.id, assignment)
+    item = work.get_item(visit.store, person.id, assignment)
     is_right, expected = work.get_training_feedback(visit.store, person.id, assignment)
     training = work.get_training_state(visit.store, person.id)
     return {
         "is_right": is_right,
-        "expected": TaskPage(visit, person, shown).to_page_answers(expected),
+        "expected": TaskPage(visit, person, item).to_page_answers(expected),
         "training": asdict(training),
         "is_over": training.done >= training.total,
         "is_passed": training.right >= visit.study.training.least * training.total,
@@ -110,8 +110,8 @@ def get_task_feedback(visit: Visit, assignment: int) -> dict[str, Any]:
 def receive_answer(visit: Visit, body: AnswerBody) -> dict[str, bool]:
     """Save an answer and return whether its item is complete."""
 
-    def read_from_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
-        return TaskPage(visit, person, shown).read_answer(body.image, body.value)
+    def read_from_page(item: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
+        return TaskPage(visit, person, item).read_answer(body.image, body.value)
 
     answer = (body.assignment, None, body.value, body.client_id, min(body.seconds, LONGEST))
     with visit.store.begin_write() as db:
@@ -177,35 +177,35 @@ def _get_browser_person_id(person: Person) -> str:
 class TaskPage:
     """An item on a person's page, with random names for its images."""
 
-    def __init__(self, visit: Visit, person: Person, shown: ShownItem) -> None:
-        self._visit, self._person, self._shown = visit, person, shown
+    def __init__(self, visit: Visit, person: Person, item: ShownItem) -> None:
+        self._visit, self._person, self._item = visit, person, item
         self._kind = visit.study.kind
-        self._names = {image.id: self._get_name(image.id) for image in shown.images}
+        self._names = {image.id: self._get_name(image.id) for image in item.images}
         self._ids = {name: image_id for image_id, name in self._names.items()}
 
     def _get_name(self, image: int | str) -> str:
         return self._visit.site.sessions.get_image_name(self._person.id, image)
 
     def _get_url(self, image: int | str) -> str:
-        return f"{self._visit.root}/images/{self._shown.assignment}/{self._get_name(image)}"
+        return f"{self._visit.root}/images/{self._item.assignment}/{self._get_name(image)}"
 
     def to_page_data(self) -> dict[str, Any]:
         """Return the data for the script of the kind of task, without models and purposes."""
-        shown, study, names = self._shown, self._visit.study, self._names
+        item, study, names = self._item, self._visit.study, self._names
         images = [
             {
                 **{"id": names[i.id], "url": self._get_url(i.id)},
                 **{"width": i.width, "height": i.height, "tall": i.tall},
             }
-            for i in shown.images
+            for i in item.images
         ]
         return {
-            "assignment": shown.assignment,
-            "is_training": shown.purpose == "training",
-            "prompt": shown.prompt,
+            "assignment": item.assignment,
+            "is_training": item.purpose == "training",
+            "prompt": item.prompt,
             "images": images,
-            "answers": self.to_page_answers(shown.answers),
-            "detail": self._kind.get_extra_page_data(shown.detail, self._get_url),
+            "answers": self.to_page_answers(item.answers),
+            "detail": self._kind.get_extra_page_data(item.detail, self._get_url),
             "settings": study.kind.get_page_settings(study.task, self._visit.language.gettext),
         }
 

@@ -89,8 +89,8 @@ def test_exif_orientation_is_undone_and_points_map_back():
         stored = upright.transpose(Image.Transpose[name]) if name else upright
         copy = make_copy(encode_with_metadata("PNG", orientation, stored))
         assert (copy.width, copy.height) == upright.size, orientation
-        shown = Image.open(io.BytesIO(copy.content)).convert("RGB")
-        assert np.array_equal(np.asarray(shown), np.asarray(upright)), orientation
+        copied = Image.open(io.BytesIO(copy.content)).convert("RGB")
+        assert np.array_equal(np.asarray(copied), np.asarray(upright)), orientation
         assert (copy.file_width, copy.file_height) == stored.size
         assert copy.orientation == orientation
         # A pixel of the upright copy is exported as the same pixel of the stored file.
@@ -139,16 +139,16 @@ def test_linear_profile_is_converted_to_srgb():
     file = io.BytesIO()
     linear_image.save(file, "PNG", icc_profile=bytes(profile))
     assert b"sRGB" in bytes(profile).replace(b"\0", b"")
-    shown = Image.open(io.BytesIO(make_copy(file.getvalue()).content))
-    assert np.abs(np.asarray(shown).astype(int) - expected)[is_bright].max() <= 6
+    copied = Image.open(io.BytesIO(make_copy(file.getvalue()).content))
+    assert np.abs(np.asarray(copied).astype(int) - expected)[is_bright].max() <= 6
 
 
 @pytest.mark.parametrize("kind", ["TIFF", "BMP", "AVIF"])
 def test_other_file_formats_are_accepted(kind):
     file, original = io.BytesIO(), make_image()
     original.save(file, kind)
-    shown = np.asarray(Image.open(io.BytesIO(make_copy(file.getvalue()).content))).astype(int)
-    assert np.abs(shown - np.asarray(original).astype(int)).mean() < 5
+    copied = np.asarray(Image.open(io.BytesIO(make_copy(file.getvalue()).content))).astype(int)
+    assert np.abs(copied - np.asarray(original).astype(int)).mean() < 5
 
 
 @pytest.mark.parametrize("fit", ["pad", "crop"])
@@ -210,10 +210,10 @@ def test_animation_becomes_its_first_frame(kind):
     frames[0].save(file, kind, save_all=True, append_images=frames[1:], **options)
     copy = make_copy(file.getvalue())
     assert copy.media_type == "image/png" and b"sdxl" not in copy.content
-    shown = Image.open(io.BytesIO(copy.content))
-    assert getattr(shown, "n_frames", 1) == 1
+    copied = Image.open(io.BytesIO(copy.content))
+    assert getattr(copied, "n_frames", 1) == 1
     first = np.asarray(Image.open(io.BytesIO(file.getvalue())).convert("RGB"))
-    assert np.array_equal(np.asarray(shown), first)
+    assert np.array_equal(np.asarray(copied), first)
 
 
 def make_marked_study(folder, kind="relevance", **settings):
@@ -281,9 +281,9 @@ def test_image_names_are_random_per_person(tmp_path):
             from sqlalchemy import text
 
             person = db.scalar(text("SELECT max(id) FROM person"))
-        shown = reserve_item(store, person)
-        by_table = sorted(shown.images, key=lambda image: image.id)
-        name_by_id = dict(zip((image.id for image in shown.images), ids, strict=True))
+        item = reserve_item(store, person)
+        by_table = sorted(item.images, key=lambda image: image.id)
+        name_by_id = dict(zip((image.id for image in item.images), ids, strict=True))
         n_in_order += name_by_id[by_table[0].id] < name_by_id[by_table[1].id]
         other = join_study(store)
         assert other.get(task["images"][0]["url"]).status_code == 403

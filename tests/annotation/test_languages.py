@@ -36,7 +36,7 @@ def test_all_texts_are_translated_to_german(tmp_path):
     assert template == texts, "run make texts"
     german = read_catalogue(CATALOGUES / "de.po", "de")
     assert {message.id for message in german if message.id} == set(texts)
-    for message in filter(lambda one: one.id, german):
+    for message in filter(lambda message: message.id, german):
         words = message.string if isinstance(message.string, tuple) else (message.string,)
         assert all(words) and not message.fuzzy, message.id
         assert [*message.check(german)] == []  # has the same placeholders

@@ -84,7 +84,7 @@ def test_warns_about_an_image_with_two_prompts(tmp_path, caplog):
 
 
 def test_control_items_depend_on_the_seed(tmp_path):
-    drawn = []
+    prompt_sets = []
     for number, seed in enumerate((0, 0, 1)):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -92,12 +92,12 @@ def test_control_items_depend_on_the_seed(tmp_path):
         store = open_store(study)
         member = add_person(store, "m", "control").id
         prompts = set()
-        while shown := reserve_item(store, member):
-            prompts.add(shown.prompt)
-            skip_item(store, member, shown.assignment)
-        drawn.append(prompts)
+        while item := reserve_item(store, member):
+            prompts.add(item.prompt)
+            skip_item(store, member, item.assignment)
+        prompt_sets.append(prompts)
         store.close()
-    assert len(drawn[0]) == 5 and drawn[0] == drawn[1] != drawn[2]
+    assert len(prompt_sets[0]) == 5 and prompt_sets[0] == prompt_sets[1] != prompt_sets[2]
 
 
 def test_unused_database_of_a_killed_run_is_replaced(tmp_path):

@@ -48,8 +48,8 @@ class Rater:
         token = token_of(self.browser.get("/withdraw"))
         return self.browser.post(path, data={"csrf": token, **form})
 
-    def says(self, place, truth, line):
-        levels = {"constant": 4, "left": 0 if place else 4, "line": line}
+    def choose_answer(self, index, truth, line):
+        levels = {"constant": 4, "left": 0 if index else 4, "line": line}
         level = levels.get(self.manner, self.draw.randrange(5))
         if self.manner == "honest":
             level = round(4 * truth + self.draw.gauss(0, 0.8))
@@ -69,7 +69,7 @@ class Rater:
         for place, (image, model) in enumerate(zip(task["images"], models, strict=True)):
             seconds = Fraction(1, 10) if self.manner == "hasty" else 2 + Fraction(place, 4)
             now[0] += int(1000 * seconds) + 200
-            value = self.says(place, MODELS[model] + self.draw.gauss(0, 0.1), line)
+            value = self.choose_answer(place, MODELS[model] + self.draw.gauss(0, 0.1), line)
             answer = {"client_id": f"{self.link[-8:]}-{task['assignment']:08}-{place}"}
             answer |= {"assignment": task["assignment"], "image": image["id"], "value": value}
             sent = self.browser.post(

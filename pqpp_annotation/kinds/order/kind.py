@@ -44,8 +44,8 @@ class Order(TaskKind):
             AnnotationError: A prompt has fewer than 2 images or more than 12.
         """
         if not 2 <= len(rows) <= _MOST_IMAGES:
-            where = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
-            raise AnnotationError(f"{where}: expected 2 to {_MOST_IMAGES} images, got {len(rows)}")
+            prompt = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
+            raise AnnotationError(f"{prompt}: expected 2 to {_MOST_IMAGES} images, got {len(rows)}")
         return [list(rows)]
 
     def check_answer(self, value: Fields, item: ShownItem, settings: Fields) -> None:

@@ -58,8 +58,8 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            where = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
-            raise AnnotationError(f"{where}: expected images from two or more models, got one")
+            prompt = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
+            raise AnnotationError(f"{prompt}: expected images from two or more models, got one")
         return pairs
 
     def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def test_accepts_choices_with_and_without_side():
     assert answer_error(KIND, KIND.answer_from_page({"choice": []}, {"x": 2, "y": 1}), shown(1), {})
     assert answer_error(KIND, {"choice": "a", "left": "tie"}, shown(1, 2), {})
     assert answer_error(KIND, {"choice": "tie"}, shown(1, 2), {"tie": False})
-    assert [KIND.get_label({"choice": one}) for one in ("a", "tie", "b")] == [1, 0, -1]
+    assert [KIND.get_label({"choice": choice}) for choice in ("a", "tie", "b")] == [1, 0, -1]
 
 
 def test_parses_expected_answers():

@@ -33,8 +33,8 @@ def test_build_reads_the_export(tmp_path):
         for annotator, label in zip(("ann", "bob", "cy"), labels, strict=True)
     ]
     votes += [
-        vote("ref.png", who, {"label": 2}, model="reference", is_control=who == "chief", **fields)
-        for who in ("ann", "bob", "cy", "chief")
+        vote("ref.png", name, {"label": 2}, model="reference", is_control=name == "chief", **fields)
+        for name in ("ann", "bob", "cy", "chief")
     ]
     votes.append(vote("training.png", "ann", {"label": -1}, purpose="training"))
     files = KIND.export_tables(votes)
@@ -46,4 +46,4 @@ def test_build_reads_the_export(tmp_path):
     built = build(path, scale=KIND.get_scale({}), min_kappa=-1)
     assert scores(built, "sdxl_hbpp") == {"A cat, red.": 2.0}
     assert scores(built, "glide_hbpp") == {"A cat, red.": -0.5}
-    assert "chief" not in [who.name for who in built.generation.annotators]
+    assert "chief" not in [annotator.name for annotator in built.generation.annotators]

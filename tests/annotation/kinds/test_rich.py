@@ -68,7 +68,7 @@ def make_three_votes(seed=0, height=60, width=90):
         # A browser sends the centre of the pixel.
         points = [[(column + 0.5) / width, (row + 0.5) / height] for row, column in pixels[-1]]
         names = ("plausibility", "alignment", "aesthetics", "overall")
-        scores = {one: int(random.integers(1, 6)) for one in names}
+        scores = {score: int(random.integers(1, 6)) for score in names}
         words = sorted(random.choice(6, random.integers(0, 4), replace=False).tolist())
         answer = make_answer(implausible=points, misaligned=points[:1], words=words, scores=scores)
         size = {"height": height, "width": width}
@@ -80,8 +80,8 @@ def make_three_votes(seed=0, height=60, width=90):
 def test_consolidates_like_the_paper(seed):
     """Exported rows give the same consolidation as the clicked pixels."""
     votes, pixels = make_three_votes(seed)
-    labels = [[int(n not in one.value["words"]) for n in range(6)] for one in votes]
-    scores = [list(one.value["scores"].values()) for one in votes]
+    labels = [[int(n not in vote.value["words"]) for n in range(6)] for vote in votes]
+    scores = [list(vote.value["scores"].values()) for vote in votes]
     expected = richhf_consolidation(scores, labels, pixels, 60, 90)
     files = KIND.export_tables(votes)
     rows = [json.loads(json.dumps(row)) for row in files["feedback"]]

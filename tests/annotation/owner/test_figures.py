@@ -35,18 +35,18 @@ def test_ranks_disputes_without_refused_annotators(tmp_path):
     columns = ([2, 2, 2], [2, 2, 2], [2, 1, -1], [-1, -1, -1])
     for name, labels in zip(names, columns, strict=True):
         person = add_person(store, name, "control" if name == "member" else "annotator").id
-        while shown := reserve_item(store, person):
-            number = int(shown.prompt.split()[-2])
-            is_work = shown.purpose == "work"
+        while reserved := reserve_item(store, person):
+            number = int(reserved.prompt.split()[-2])
+            is_work = reserved.purpose == "work"
             # On control items, all are right except `random`.
             label = labels[number] if is_work else (-1 if number % 2 else 2)
-            image_id, reference_id = sorted(key.id for key in shown.images)
+            image_id, reference_id = sorted(image.id for image in reserved.images)
             answers = {image_id: label, reference_id: 2}
             if name == "random":
                 answers = {image_id: label if is_work else 1 - label, reference_id: -1}
             for key, label in answers.items():
                 save_answer(
-                    store, person, shown.assignment, key, {"label": label}, f"{name}-{key:06}"
+                    store, person, reserved.assignment, key, {"label": label}, f"{name}-{key:06}"
                 )
     overview = StudyMonitor(store).get_overview()
     states = {row.name: row.state for row in overview.people}
@@ -97,9 +97,9 @@ def test_estimates_total_costs(tmp_path):
     store.clock = lambda: now[0]
     person = add_person(store, "anna", "annotator").id
     for _ in range(5):
-        shown = reserve_item(store, person)
+        item = reserve_item(store, person)
         now[0] += 60_000
-        answer(store, person, shown)
+        answer(store, person, item)
     money = StudyMonitor(store).get_overview().money
     # Without control members, those who rate reference images highly relevant are admitted: five
     # items at 0.5 each, and 3 s per item at 12 an hour.
@@ -119,9 +119,9 @@ def test_nobody_is_paid_twice(tmp_path):
     for clock_change in (0, 3_600_000, -7_200_000, 3_600_000, 0):
         now[0] += clock_change
         for _ in range(5):
-            shown = reserve_item(store, ann)
+            item = reserve_item(store, ann)
             now[0] += 60_000
-            answer(store, ann, shown)  # the browser counts 1.5 s per image
+            answer(store, ann, item)  # the browser counts 1.5 s per image
             items += 1
         paid += [due.pay.owed for due in monitor.record_payments("hand")]
         # 3 s at 12 an hour are one cent.
@@ -132,9 +132,9 @@ def test_nobody_is_paid_twice(tmp_path):
     assert monitor.get_overview(fresh=True).money["owed"] == 0
     decide_on_person(store, ann, "accept")
     assert monitor.get_overview(fresh=True).money["owed"] == 0
-    shown = reserve_item(store, ann)
+    item = reserve_item(store, ann)
     now[0] += 60_000
-    answer(store, ann, shown)
+    answer(store, ann, item)
     [due] = monitor.get_overview(fresh=True).dues
     withdraw_person(store, ann, "delete", {"for_items": 3.9, "for_hours": due.pay.for_hours})
     [leaver] = monitor.record_payments("hand")
@@ -186,10 +186,10 @@ def test_refuses_annotators_who_fail_checks(tmp_path):
     rules = {"checks": {"every": 2, "max_wrong": 1}, "payment": {"per_item": 1}}
     store = small_store(tmp_path, prompts=6, known=3, **rules)
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
-    purposes = [shown.purpose for shown in do_all(store, good, {"label": 2})]
+    purposes = [item.purpose for item in do_all(store, good, {"label": 2})]
     assert purposes.count("check") == 3 and "check" in purposes[:2]
-    while shown := reserve_item(store, bad):
-        answer(store, bad, shown, {"label": 0 if shown.purpose == "check" else 2})
+    while item := reserve_item(store, bad):
+        answer(store, bad, item, {"label": 0 if item.purpose == "check" else 2})
     rows = {row.name: row for row in StudyMonitor(store).get_overview().people}
     assert [(row.state, row.items, row.votes) for row in rows.values()] == [
         ("admitted", 9, 12),

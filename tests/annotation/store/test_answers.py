@@ -15,13 +15,13 @@ from pqpp_annotation.store.work import reserve_item, skip_item
 
 def test_repeated_client_id_is_saved_once(store):
     person = add_person(store, "a").id
-    shown = reserve_item(store, person)
-    ids = [image.id for image in shown.images]
+    item = reserve_item(store, person)
+    ids = [image.id for image in item.images]
     for _ in range(2):
-        first = (store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
+        first = (store, person, item.assignment, ids[0], {"label": 1}, "client-1", 2)
         assert not save_answer(*first)
     for _ in range(2):
-        assert save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2", 3)
+        assert save_answer(store, person, item.assignment, ids[1], {"label": 2}, "client-2", 3)
     assert count_answers(store) == 2
     next_item = reserve_item(store, person)
     with pytest.raises(AnnotationError, match="client_id: used for another"):
@@ -31,9 +31,9 @@ def test_repeated_client_id_is_saved_once(store):
 
 def test_replaced_answers_are_kept(store):
     person = add_person(store, "a").id
-    shown = reserve_item(store, person)
-    answer(store, person, shown, {"label": 0})
-    answer(store, person, shown, {"label": 2})
+    item = reserve_item(store, person)
+    answer(store, person, item, {"label": 0})
+    answer(store, person, item, {"label": 2})
     assert [vote.value["label"] for vote in iterate_votes(store)] == [2, 2]
     assert sorted(row.value["label"] for row in rows(store, tables.Answer)) == [0, 0, 2, 2]
     with store.begin_read() as db:
@@ -44,9 +44,9 @@ def test_votes_have_all_export_fields(store):
     person = add_person(store, "a").id
     member = add_person(store, "m", "control").id
     assert reserve_item(store, member) is None
-    shown = do_all(store, person)
+    items = do_all(store, person)
     votes = list(iterate_votes(store))
-    assert len(votes) == 2 * len(shown) == 8
+    assert len(votes) == 2 * len(items) == 8
     names = [(f"q{n}", f"{n}-{model}.png") for n in range(4) for model in ("sdxl", "reference")]
     assert [(vote.prompt_id, vote.image) for vote in votes] == names
     vote = votes[1]
@@ -57,10 +57,10 @@ def test_votes_have_all_export_fields(store):
 
 def test_votes_exclude_skipped_items(store):
     person = add_person(store, "a").id
-    shown = reserve_item(store, person)
-    save_answer(store, person, shown.assignment, shown.images[0].id, {"label": 1}, "client-1")
+    item = reserve_item(store, person)
+    save_answer(store, person, item.assignment, item.images[0].id, {"label": 1}, "client-1")
     assert len(list(iterate_votes(store))) == 1
-    skip_item(store, person, shown.assignment)
+    skip_item(store, person, item.assignment)
     assert list(iterate_votes(store)) == [] and count_answers(store) == 1
 
 

@@ -1,5 +1,7 @@
 """Decisions of the owner and the rules, and reopened places."""
 
+from collections import Counter
+
 import pytest
 from support.studies import answer, do_all
 
@@ -17,12 +19,9 @@ from pqpp_files.read_table import read_table
 def count_usable(store):
     """Return the number of admitted annotators of each work prompt."""
     states = {row.name: row.state for row in StudyMonitor(store).get_overview().people}
-    judged = {(vote.prompt_id, vote.annotator) for vote in iterate_votes(store) if
-              vote.purpose == "work" and states[vote.annotator] == "admitted"}  # fmt: skip
-    counts = {prompt: 0 for prompt, _ in judged}
-    for prompt, _ in judged:
-        counts[prompt] += 1
-    return counts
+    votes = [vote for vote in iterate_votes(store) if vote.purpose == "work"]
+    rated = {(v.prompt_id, v.annotator) for v in votes if states[v.annotator] == "admitted"}
+    return Counter(prompt for prompt, _ in rated)
 
 
 def make_careless_study(make_store, reopen_after):
@@ -149,13 +148,13 @@ def test_export_follows_owner_decisions(make_store, tmp_path):
 def test_trial_answers_are_not_exported_and_fill_no_place(make_store, tmp_path):
     store = make_store(prompts=4, people_per_item=1, controls=2, control={"every": 2}, training=2)
     trial = add_person(store, "trial", "trial").id
-    purposes = [shown.purpose for shown in do_all(store, trial)]
+    purposes = [item.purpose for item in do_all(store, trial)]
     assert purposes.count("work") == 4 and purposes[0] == "training"
     assert list(iterate_votes(store)) == []
     ann = add_person(store, "ann").id
-    assert [shown.purpose for shown in do_all(store, ann)].count("work") == 4
+    assert [item.purpose for item in do_all(store, ann)].count("work") == 4
     another = add_person(store, "trial again", "trial").id
-    assert [shown.purpose for shown in do_all(store, another)].count("work") == 4  # whoever has it
+    assert [item.purpose for item in do_all(store, another)].count("work") == 4  # whoever has it
     export_study(store, tmp_path / "votes")
     for name in ("answers", "judgments", "annotators"):
         assert set(read_table(tmp_path / "votes" / f"{name}.csv")["annotator"]) == {"ann"}

@@ -52,8 +52,8 @@ def test_shared_link_identifies_people_by_recruiter_id(store):
     first = redeem_link(store, token, {"PROLIFIC_PID": "a"}, "browser")
     second = redeem_link(store, token, {"PROLIFIC_PID": "b"}, "browser")
     assert first.id != second.id
-    again = redeem_link(store, token, {"PROLIFIC_PID": "a", "STUDY_ID": "s"}, "browser")
-    assert again.id == first.id
+    same_person = redeem_link(store, token, {"PROLIFIC_PID": "a", "STUDY_ID": "s"}, "browser")
+    assert same_person.id == first.id
     for browser in ("", "another"):
         with pytest.raises(AnnotationError, match="browser"):
             redeem_link(store, token, {"PROLIFIC_PID": "a"}, browser)

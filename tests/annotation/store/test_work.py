@@ -97,13 +97,13 @@ def test_skipped_control_items_are_replaced(make_store):
     store = make_store(prompts=20, controls=8, control={"every": 4})
     person = add_person(store, "a").id
     answered, skipped = [], 0
-    while shown := reserve_item(store, person):
-        if shown.purpose == "control" and skipped < 3 and len(answered) > 2:
-            skip_item(store, person, shown.assignment)
+    while item := reserve_item(store, person):
+        if item.purpose == "control" and skipped < 3 and len(answered) > 2:
+            skip_item(store, person, item.assignment)
             skipped += 1
             continue
-        answer(store, person, shown)
-        answered.append(shown.purpose)
+        answer(store, person, item)
+        answered.append(item.purpose)
     assert skipped == 3 and answered.count("control") == 5
     for length in range(1, 20):
         assert abs(answered[:length].count("control") - length / 4) < 1
@@ -113,7 +113,7 @@ def test_control_members_get_control_items_only(make_store):
     store = make_store(prompts=5, controls=3, people_per_item=1)
     members = [add_person(store, name, "control").id for name in ("x", "y")]
     for member in members:
-        assert [shown.purpose for shown in do_all(store, member)] == ["control"] * 3
+        assert [item.purpose for item in do_all(store, member)] == ["control"] * 3
         assert get_progress(store, member).left_for_me == 0
     owner = add_person(store, "o", "owner").id
     assert reserve_item(store, owner) is None
@@ -132,7 +132,7 @@ def test_personal_orders_are_stable_when_prompts_are_added(make_store):
     write_table(store.study.root, prompts=20)
     assert add_prompts(store.study, store.study.root / "prompts.csv") == 8
     assert [reserve_item(store, person).prompt for person in people] == before
-    orders = [tuple(shown.prompt for shown in do_all(store, person)) for person in people]
+    orders = [tuple(item.prompt for item in do_all(store, person)) for person in people]
     assert len(set(orders)) == 3 and all(len(order) == 20 for order in orders)
     image_ids = [
         [image.id for image in get_item(store, person, past.assignment).images]
@@ -145,16 +145,16 @@ def test_personal_orders_are_stable_when_prompts_are_added(make_store):
 def test_training_comes_first_and_has_two_tries(make_store):
     store = make_store(prompts=3, training=4, people_per_item=9)
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
-    assert [shown.purpose for shown in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
+    assert [item.purpose for item in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
     prompts = set()
     for tries_left in (2, 1):
         state = get_training_state(store, bad)
         progress = (state.tries_left, state.total, state.done, state.is_passed)
         assert progress == (tries_left, 2, 0, False)
         for _ in range(2):
-            shown = reserve_item(store, bad)
-            prompts.add(shown.prompt)
-            answer(store, bad, shown, {"label": 0})
+            item = reserve_item(store, bad)
+            prompts.add(item.prompt)
+            answer(store, bad, item, {"label": 0})
         assert (get_training_state(store, bad).done, get_training_state(store, bad).right) == (2, 0)
         if tries_left == 2:
             assert reserve_item(store, bad).purpose == "training"
@@ -172,43 +172,43 @@ def test_training_comes_first_and_has_two_tries(make_store):
 def test_training_feedback_requires_an_answer(make_store):
     store = make_store(prompts=1, training=2)
     person = add_person(store, "a").id
-    shown = reserve_item(store, person)
+    item = reserve_item(store, person)
     with pytest.raises(AnnotationError, match="not an answered practice item"):
-        get_training_feedback(store, person, shown.assignment)
-    first = shown.images[0].id
-    save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
-    answer(store, person, shown, {"label": 0})  # an answer can be changed until all are given
-    is_right, expected = get_training_feedback(store, person, shown.assignment)
-    assert is_right is False and expected == {image.id: {"label": 2} for image in shown.images}
+        get_training_feedback(store, person, item.assignment)
+    first = item.images[0].id
+    save_answer(store, person, item.assignment, first, {"label": 2}, "client-1")
+    answer(store, person, item, {"label": 0})  # an answer can be changed until all are given
+    is_right, expected = get_training_feedback(store, person, item.assignment)
+    assert is_right is False and expected == {image.id: {"label": 2} for image in item.images}
     with pytest.raises(AnnotationError, match="answered this practice item"):
-        answer(store, person, shown)
+        answer(store, person, item)
     with pytest.raises(AnnotationError, match="cannot be skipped"):
-        skip_item(store, person, shown.assignment)
+        skip_item(store, person, item.assignment)
 
 
 def test_reserves_up_to_five_items_ahead(make_store):
     store = make_store(prompts=9)
     person = add_person(store, "a").id
     reserved = [reserve_item(store, person)]
-    while (shown := reserve_item(store, person, after=reserved[-1].assignment)) is not None:
-        reserved.append(shown)
-    assert len({shown.assignment for shown in reserved}) == len(reserved) == 5
+    while (item := reserve_item(store, person, after=reserved[-1].assignment)) is not None:
+        reserved.append(item)
+    assert len({item.assignment for item in reserved}) == len(reserved) == 5
     assert reserve_item(store, person, after=reserved[0].assignment) == reserved[1]
     assert reserve_item(store, person) == reserved[0]
-    for shown in reserved:
-        answer(store, person, shown)
+    for item in reserved:
+        answer(store, person, item)
     assert len(do_all(store, person)) == 4
 
 
 def test_rejects_items_of_others(make_store):
     store = make_store()
     first, second = (add_person(store, name).id for name in ("a", "b"))
-    shown = reserve_item(store, first)
+    item = reserve_item(store, first)
     for attempt in (
-        lambda: get_item(store, second, shown.assignment),
-        lambda: skip_item(store, second, shown.assignment),
-        lambda: answer(store, second, shown),
-        lambda: get_training_feedback(store, second, shown.assignment),
+        lambda: get_item(store, second, item.assignment),
+        lambda: skip_item(store, second, item.assignment),
+        lambda: answer(store, second, item),
+        lambda: get_training_feedback(store, second, item.assignment),
     ):
         with pytest.raises(AnnotationError, match="not assigned to you"):
             attempt()

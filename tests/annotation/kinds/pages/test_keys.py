@@ -100,16 +100,16 @@ def test_l_toggles_linked_prompts(serve, visitor):
 
 
 @pytest.mark.parametrize(
-    ("kind", "practice", "wrong", "message"),
+    ("kind", "practice", "wrong_keys", "message"),
     [
         ("relevance", ["2", "unrealistic"], "33", "answer: High relevance"),
         ("preference", ["tie", "tie"], "1", "Correct answer: Neither is better"),
     ],
 )
-def test_practice_shows_the_right_answer(serve, visitor, kind, practice, wrong, message):
+def test_practice_shows_the_right_answer(serve, visitor, kind, practice, wrong_keys, message):
     page = visitor().join(serve(kind, practice=practice).link())
     assert page.inner_text(".prompt") == "practice"
-    press_keys(page, *wrong, "Enter")
+    press_keys(page, *wrong_keys, "Enter")
     page.wait_for_selector("#feedback:not([hidden])")
     assert message in page.inner_text("[data-part=note]")
 
@@ -152,8 +152,8 @@ def read_ranks(served):
     [value] = values(served)
     with served.store.begin_read() as db:
         person = db.scalar(select(func.max(Person.id)))
-        shown = next(iter(get_past_items(db, person)))
-        images = get_item(db, person, shown.assignment).images
+        past_item = next(iter(get_past_items(db, person)))
+        images = get_item(db, person, past_item.assignment).images
     return [value["places"][str(image.id)] for image in images]
 
 
