@@ -134,7 +134,7 @@ def _answer_items(
         for image in sorted(item.images, key=lambda image: image.id):
             default = random.Random(f"{seed} {item.prompt} {image.sha256}").random()
             truth[image.id] = quality.get(image.sha256, default)
-        if not kind.about_image:  # how much better the first image of a pair is
+        if not kind.about_image:  # 1 if only the first image of a pair is good, 0 if only the last
             first, *_, last = truth.values()
             truth = {None: (1 + first - last) / 2}
         rater = person

@@ -63,7 +63,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.begin_read() as db:
         votes, decided = list(iterate_votes(db)), get_verdicts(db)
-        table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
+        table, _ = make_votes_table(db, read_records(db))  # in the same order as the votes
     standings = filter_people(table, to_build_options(study), decided)
     rated = [v for v in votes if v.purpose in RATED and kind.get_label(v.value) is not None]
     counted = [rated[index] for index in np.sort(standings.counted).tolist()]

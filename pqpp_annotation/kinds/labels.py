@@ -29,7 +29,7 @@ UNSURE = "unsure"
 
 _WORDS = {1: "relevant", 0: "not_relevant", None: UNSURE}
 _MOST_IMAGES = 200
-_MOST_STEPS = 11  # each has its own key
+_MOST_STEPS = 11  # one per key
 _LIKERT_WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
 # Columns of GIMBRR's prompt directory, which its annotations repeat.
 _DIRECTORY_COLUMNS = (

@@ -140,7 +140,7 @@ def withdraw_person(
         db.execute(delete(Answer).where(of_person))
         db.execute(delete(Assignment).where(is_own))
         db.execute(delete(Event).where(Event.person_id == person_id))
-    else:  # unfinished items are free for others
+    else:  # the places of unfinished items are open to others
         unfinished = update(Assignment).where(is_own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
     is_owed = sum((earned or {}).values()) - sum(person.paid.values()) > 0.005

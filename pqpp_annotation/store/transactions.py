@@ -105,8 +105,8 @@ class Store:
         self.engine, self.study = engine, study
         self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         self.orders: dict[tuple[int, str, int], array] = {}
-        # Writers of one process wait here, as SQLite's own waiting is unfair. At most one that
-        # locks the database waits at a time, so that saving answers is not delayed.
+        # Writers of one process wait for these locks, as SQLite's own queue is unfair. At most one
+        # locking writer waits for `_write_lock`, so that saving answers is not delayed.
         self._write_lock = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
         self._exclusive_lock = threading.Lock()
         self._writer = engine.execution_options(pqpp_writes=True)

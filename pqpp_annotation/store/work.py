@@ -250,7 +250,7 @@ _FREE_ITEM_IDS = select(Item.id).where(
     *_UNSEEN,
     _PLACE_COUNT.where(Assignment.item_id == Item.id).scalar_subquery() < bindparam("places"),
 )
-# The first end of others' reservations of items that the person has not seen.
+# The earliest expiry of others' reservations of items that the person has not seen.
 _FIRST_EXPIRY = (
     select(func.min(Assignment.expires))
     .join(Item)

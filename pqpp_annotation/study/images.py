@@ -79,7 +79,7 @@ def make_blind_copy(
     if size[0] * size[1] > MOST_PIXELS:
         return f"expected up to {MOST_PIXELS:,} pixels, got {size[0] * size[1]:,}"
     try:
-        image = _to_srgb(open_image(content), content)  # decodes all: finds truncated files
+        image = _to_srgb(open_image(content), content)  # decodes the whole file
     except FileError as error:
         return f"damaged file ({str(error)[:120]})"
     frame = [0.0, 0.0, 1.0, 1.0]

@@ -103,7 +103,7 @@ def read_items(
                 raise AnnotationError(f"{locate(row)}: duplicate image {key[0]}; remove the line")
             keys.add(key)
     shared = [[*uses.values()] for uses in by_image.values() if len(uses) > 1]
-    if 0 < 2 * len(shared) < len(by_image):  # if most images are shared, it is intended
+    if 0 < 2 * len(shared) < len(by_image):  # sharing most images is intended
         locations = " and ".join(map(locate, shared[0][:2]))
         example = f"{len(shared)}, such as {shared[0][0]['image']} in {locations}"
         warning = f"images with several prompts: {example}; correct them if this is a slip"
@@ -144,8 +144,8 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
 
 
 def _read_rows(study: Study, table: Table, locate: _Locator) -> list[_Row]:
-    # Missing columns raise an error here.
-    table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
+    table.columns.setdefault("prompt", table["prompt"])
+    table[study.image_column]  # raises an error if the column is missing
     if not len(table):
         raise AnnotationError(f"{table.path}: no rows; add one row per image")
     rows: list[_Row] = []
@@ -278,7 +278,7 @@ def make_study(
                 create_store(study, items, images, is_first=True)
                 write_file(target, _format_yaml(study))
             except BaseException as error:
-                if not isinstance(error, AnnotationError):  # the database may be another study's
+                if not isinstance(error, AnnotationError):  # the database may be of another study
                     drop_store(study)
                 raise
     return read_study(target)

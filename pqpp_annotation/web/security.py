@@ -28,7 +28,7 @@ _HEADERS = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Links contain a token that other sites must not see; our own forms need the referrer.
+    # Links contain a token that other sites must not see; the study's forms need the referrer.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -58,7 +58,7 @@ class SecurityMiddleware:
         if scope["method"] == "HEAD":  # the server omits the body
             scope = {**scope, "method": "GET"}
         scope["root_path"] = root = self._root
-        if root and not f"{scope['path']}/".startswith(f"{root}/"):  # removed by the proxy
+        if root and not f"{scope['path']}/".startswith(f"{root}/"):  # the proxy removed the prefix
             scope["path"] = root + scope["path"]
         start, status = time.perf_counter(), 500
 

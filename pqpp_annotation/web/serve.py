@@ -84,7 +84,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(AnnotationError)
     def handle_study_error(request: Request, error: AnnotationError) -> Response:
-        if error.status == 503:  # it names the database, so only the log gets it
+        if error.status == 503:  # the message names the database, so it is only logged
             LOG.error("%s", error)
             line = gettext_noop("the study is unavailable right now; try again")
             return respond(request, error.status, line)

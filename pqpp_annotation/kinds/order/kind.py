@@ -64,7 +64,7 @@ class Order(TaskKind):
         """Replace the page's image names with ids."""
         places = value.get("places")
         if not isinstance(places, Mapping):
-            return dict(value)  # refused by `check_answer`, like the id 0
+            return dict(value)  # `check_answer` refuses it, and the id 0 of unknown names
         return {**value, "places": {str(ids.get(name, 0)): rank for name, rank in places.items()}}
 
     def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:

@@ -186,13 +186,12 @@ def consolidate_feedback(rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:
             height=1,
             width=1,
         )
-        points = [f"{name}_points" for name in RICH_REGIONS]
         columns = {**opinions[0], "annotators": len(opinions)}
         yield {
             **{name: columns[name] for name in names},
             **dict(zip(RICH_SCORES, consolidated["scores"].tolist(), strict=True)),
             "keyword_labels": consolidated["keyword_labels"].tolist() if has_words else [],
-            **{name: [row[name] for row in opinions] for name in points},
+            **{f"{r}_points": [row[f"{r}_points"] for row in opinions] for r in RICH_REGIONS},
         }
 
 
