@@ -55,7 +55,7 @@ class Rater:
             level = round(4 * truth + self.draw.gauss(0, 0.8))
         return {"label": 1 + min(max(level, 0), 4)}
 
-    def judge(self, now):
+    def rate_item(self, now):
         """Rate the next item; return whether there was one."""
         if not self.items:
             self.csrf = {"X-CSRF-Token": self.browser.get("/api/session").json()["csrf"]}
@@ -63,26 +63,26 @@ class Rater:
         if task is None:
             return False
         with self.store.begin_read() as db:
-            shown = get_item(db, self.person, task["assignment"]).images
-            models = [db.get_one(ItemImage, image.id).model for image in shown]
-        line, spent = self.draw.randrange(5), Fraction(0)
-        for place, (image, model) in enumerate(zip(task["images"], models, strict=True)):
-            seconds = Fraction(1, 10) if self.manner == "hasty" else 2 + Fraction(place, 4)
+            images = get_item(db, self.person, task["assignment"]).images
+            models = [db.get_one(ItemImage, image.id).model for image in images]
+        line, item_seconds = self.draw.randrange(5), Fraction(0)
+        for index, (image, model) in enumerate(zip(task["images"], models, strict=True)):
+            seconds = Fraction(1, 10) if self.manner == "hasty" else 2 + Fraction(index, 4)
             now[0] += int(1000 * seconds) + 200
-            value = self.choose_answer(place, MODELS[model] + self.draw.gauss(0, 0.1), line)
-            answer = {"client_id": f"{self.link[-8:]}-{task['assignment']:08}-{place}"}
+            value = self.choose_answer(index, MODELS[model] + self.draw.gauss(0, 0.1), line)
+            answer = {"client_id": f"{self.link[-8:]}-{task['assignment']:08}-{index}"}
             answer |= {"assignment": task["assignment"], "image": image["id"], "value": value}
-            sent = self.browser.post(
+            response = self.browser.post(
                 "/api/answers", json={**answer, "seconds": float(seconds)}, headers=self.csrf
             )
-            assert sent.status_code == 200
-            spent += seconds
+            assert response.status_code == 200
+            item_seconds += seconds
         self.items += 1
-        self.seconds += spent
+        self.seconds += item_seconds
         return True
 
-    def due(self, is_used):
-        """Return the amount owed, computed by hand, in cents."""
+    def compute_due(self, is_used):
+        """Return the amount owed, in cents, and count it as paid."""
         cents = [Fraction(15) * self.items * is_used, Fraction(900) * self.seconds / 3600]
         earned = sum(int(part + Fraction(1, 2)) for part in cents)
         owed = max(0, earned - self.paid)
@@ -122,9 +122,9 @@ def test_whole_study_over_http(study, tmp_path, capsys):
 
     def check_payment():
         """Compare both payment files with the amounts computed by hand."""
-        owed = {rater: rater.due(rater not in refused) for rater in raters}
-        expected = [f"{j.ids['PROLIFIC_PID']},{c / 100:.2f}" for j, c in owed.items() if
-                  c and "PROLIFIC_PID" in j.ids]  # fmt: skip
+        owed = {rater: rater.compute_due(rater not in refused) for rater in raters}
+        pids = {r.ids["PROLIFIC_PID"]: owed[r] for r in raters if "PROLIFIC_PID" in r.ids}
+        expected = [f"{pid},{cents / 100:.2f}" for pid, cents in pids.items() if cents]
         assert sorted(decide("/pay/prolific").text.splitlines()) == sorted(expected)
         hand_rows = csv.DictReader(io.StringIO(decide("/pay/hand").text))
         found = {(row["workerId"], row["assignmentId"], float(row["owed"])) for row in hand_rows}
@@ -148,12 +148,12 @@ def test_whole_study_over_http(study, tmp_path, capsys):
     refused, leaver = [], raters[7]
     for _ in range(15):  # the first session
         for rater in raters:
-            rater.judge(now)
+            rater.rate_item(now)
     refuse_flagged()
     check_payment()
     now[0] += 86_400_000  # the second session, in which others fill the refused places
     active = list(raters)
-    while any([rater.judge(now) for rater in active]) or refuse_flagged():
+    while any([rater.rate_item(now) for rater in active]) or refuse_flagged():
         if leaver in active and leaver.items > 17:
             assert leaver.send("/withdraw", mode="anonymous").status_code == 200
             assert leaver.join() == 403 and leaver.browser.get("/work").status_code == 303

@@ -142,8 +142,8 @@ def test_backup_of_a_running_study_is_consistent(store, tmp_path):
     assert list(iterate_votes(last)) == list(iterate_votes(store))
     assert rows(last, tables.Person) == rows(store, tables.Person)
     assert do_all(last, add_person(last, "another").id) == []
-    for person in (first, last):
-        person.close()
+    for backup in (first, last):
+        backup.close()
 
 
 ANSWER_CODE = """

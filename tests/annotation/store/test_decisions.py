@@ -154,7 +154,7 @@ def test_trial_answers_are_not_exported_and_fill_no_place(make_store, tmp_path):
     ann = add_person(store, "ann").id
     assert [item.purpose for item in do_all(store, ann)].count("work") == 4
     another = add_person(store, "trial again", "trial").id
-    assert [item.purpose for item in do_all(store, another)].count("work") == 4  # whoever has it
+    assert [item.purpose for item in do_all(store, another)].count("work") == 4
     export_study(store, tmp_path / "votes")
     for name in ("answers", "judgments", "annotators"):
         assert set(read_table(tmp_path / "votes" / f"{name}.csv")["annotator"]) == {"ann"}

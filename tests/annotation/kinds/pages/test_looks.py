@@ -14,7 +14,7 @@ ANSWER_KEYS["order"] = "312"
 @pytest.mark.parametrize("kind", IMAGES)
 def test_pages_have_no_accessibility_violations(serve, visitor, kind):
     page = visitor().join(serve(kind, prompts=["a cube and a cat", "a cat"]).link())
-    for state in ("fresh", "judged"):
+    for state in ("fresh", "rated"):
         for look in in_every_look(page):
             assert violations(page) == [], (state, look)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
@@ -28,20 +28,20 @@ def test_pages_have_no_accessibility_violations(serve, visitor, kind):
 
 
 FIND_UNREACHABLE = """() => {
-  const task = document.querySelector("#task"), found = [];
-  const places = [...document.querySelectorAll("button, a, input, summary, select")];
-  for (const one of places.filter(one => one.checkVisibility() && !one.matches(".skip-link"))) {
-    const {left, top, width, height} = one.getBoundingClientRect();
-    const least = one.matches(".primary, .choice") ? 44 : 24, name = one.outerHTML.slice(0, 90);
-    if (width < least || height < least) found.push(`${name}: ${width} x ${height}`);
-    one.scrollIntoView({block: "nearest"});
-    const now = one.getBoundingClientRect();
-    const seen = document.elementFromPoint(now.left + width / 2, now.bottom - 2);
-    if (!one.contains(seen) && !one.parentNode.contains(seen)) found.push(`${name}: covered`);
+  const task = document.querySelector("#task"), problems = [];
+  const controls = [...document.querySelectorAll("button, a, input, summary, select")];
+  for (const node of controls.filter(x => x.checkVisibility() && !x.matches(".skip-link"))) {
+    const {width, height} = node.getBoundingClientRect();
+    const least = node.matches(".primary, .choice") ? 44 : 24, name = node.outerHTML.slice(0, 90);
+    if (width < least || height < least) problems.push(`${name}: ${width} x ${height}`);
+    node.scrollIntoView({block: "nearest"});
+    const box = node.getBoundingClientRect();
+    const top = document.elementFromPoint(box.left + width / 2, box.bottom - 2);
+    if (!node.contains(top) && !node.parentNode.contains(top)) problems.push(`${name}: covered`);
   }
-  const scrolls = [document.documentElement, task, document.querySelector(".panel")];
-  const isLong = scrolls.some(one => one.scrollHeight > one.clientHeight && one.clientHeight);
-  return {found, isLong, name: document.querySelector(".bar .name").innerText};
+  const panels = [document.documentElement, task, document.querySelector(".panel")];
+  const isLong = panels.some(node => node.scrollHeight > node.clientHeight && node.clientHeight);
+  return {problems, isLong, name: document.querySelector(".bar .name").innerText};
 }"""
 
 
@@ -52,7 +52,7 @@ def test_controls_are_large_and_uncovered(serve, visitor, kind, size):
     served = serve(kind, prompts=["I see a red cube, and 1 cat on a table, in the sun."])
     page = visitor(viewport=size).join(served.link())
     result = page.evaluate(FIND_UNREACHABLE)
-    assert result["found"] == [] and result["name"].strip() != served.study.name
+    assert result["problems"] == [] and result["name"].strip() != served.study.name
     assert result["isLong"] == (kind == "rich" and size != WIDE)
 
 
