@@ -378,13 +378,13 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
     """Return the progress of a person and of the study."""
     person, items = get_person(db, person_id), count_items(db)
     places = db.study.people_per_item
-    done, skipped, controls, work = db.run(_PROGRESS, person=person_id, places=places).one()
+    done, skipped, controls, closed_work = db.run(_PROGRESS, person=person_id, places=places).one()
     remaining = {
         "owner": 0,
         "control": items.control - controls,
         "trial": max(0, items.work + items.control - done - skipped),
     }
-    left_for_me = remaining.get(person.role, items.work - items.finished - work)
+    left_for_me = remaining.get(person.role, items.work - items.finished - closed_work)
     if person.stopped is not None:
         left_for_me = 0
     elif (limit := _get_item_limit(db, person)) is not None:
@@ -451,21 +451,21 @@ def _choose_item(db: Transaction, person: Person) -> int | None:
     if limit is not None and position >= limit:
         return None
     if person.role == "trial":
-        work = _find_unseen_item(db, person, "work")
-        if work is None:
+        item_id = _find_unseen_item(db, person, "work")
+        if item_id is None:
             return _find_unseen_item(db, person, "control")
     else:
         values = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        work = None
+        item_id = None
         for chunk in split_ids(db.get_item_order(person.id, "work")):
             if free_ids := set(db.run(_FREE_ITEM_IDS, part=chunk, **values).scalars()):
-                work = next(item_id for item_id in chunk if item_id in free_ids)
+                item_id = next(n for n in chunk if n in free_ids)
                 break
     study = db.study
     for every, purpose in ((study.checks.every, "check"), (study.control.every, "control")):
-        if work is not None and is_control_at(position, every, study.seed, person.id, purpose):
-            work = _find_unseen_item(db, person, purpose) or work
-    return work
+        if item_id is not None and is_control_at(position, every, study.seed, person.id, purpose):
+            item_id = _find_unseen_item(db, person, purpose) or item_id
+    return item_id
 
 
 def _find_unseen_item(db: Transaction, person: Person, purpose: str) -> int | None:

@@ -174,24 +174,24 @@ def consolidate_feedback(rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:
     images: dict[tuple[str, str, str], list[Fields]] = {}
     for row in rows:
         images.setdefault((row["prompt_id"], row["image"], row["model"]), []).append(row)
-    for opinions in images.values():
-        if any(row["inappropriate"] for row in opinions):
+    for feedback in images.values():
+        if any(row["inappropriate"] for row in feedback):
             continue
-        labels = [row["keyword_labels"] for row in opinions]
+        labels = [row["keyword_labels"] for row in feedback]
         has_words = bool(labels[0])  # a prompt may have only punctuation
         consolidated = richhf_consolidation(
-            [row["scores"] for row in opinions],
-            labels if has_words else [[1] for _ in opinions],
-            [[] for _ in opinions],  # no points: the heatmap is not used
+            [row["scores"] for row in feedback],
+            labels if has_words else [[1] for _ in feedback],
+            [[] for _ in feedback],  # no points: the heatmap is not used
             height=1,
             width=1,
         )
-        columns = {**opinions[0], "annotators": len(opinions)}
+        columns = {**feedback[0], "annotators": len(feedback)}
         yield {
             **{name: columns[name] for name in names},
             **dict(zip(RICH_SCORES, consolidated["scores"].tolist(), strict=True)),
             "keyword_labels": consolidated["keyword_labels"].tolist() if has_words else [],
-            **{f"{r}_points": [row[f"{r}_points"] for row in opinions] for r in RICH_REGIONS},
+            **{f"{r}_points": [row[f"{r}_points"] for row in feedback] for r in RICH_REGIONS},
         }
 
 
