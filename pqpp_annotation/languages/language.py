@@ -14,12 +14,12 @@ from babel.support import Translations
 
 from pqpp_annotation.errors import AnnotationError
 
-OWN = Path(__file__).parent
-TEMPLATE = OWN / "messages.pot"
+CATALOGUES = Path(__file__).parent
+TEMPLATE = CATALOGUES / "messages.pot"
 """All English texts: the template of a new catalogue."""
 
 SOURCE = "en"
-_WANTED = re.compile(r"([a-z]{1,8}(?:-[a-z\d]{1,8})*)\s*(?:;\s*q=([01](?:\.\d+)?))?", re.IGNORECASE)
+_TAG = re.compile(r"([a-z]{1,8}(?:-[a-z\d]{1,8})*)\s*(?:;\s*q=([01](?:\.\d+)?))?", re.IGNORECASE)
 
 
 class Language:
@@ -33,7 +33,7 @@ class Language:
         AnnotationError: The language code is unknown, or a file is not a catalogue.
 
     Example:
-        >>> german = Language("de", [OWN / "de.po"])
+        >>> german = Language("de", [CATALOGUES / "de.po"])
         >>> german.gettext("Skip"), german.direction, Language("ar").direction
         ('Überspringen', 'ltr', 'rtl')
     """
@@ -44,10 +44,10 @@ class Language:
         except (UnknownLocaleError, ValueError):
             raise AnnotationError(f"unknown language {code!r:.40}; use a code such as de") from None
         self.code = code
-        first, *others = [_read_catalogue(file) for file in files or ()] or [Translations()]
-        self._texts = first
-        for other in others:
-            self._texts.merge(other)
+        catalogues = [_read_catalogue(file) for file in files or ()] or [Translations()]
+        self._texts = catalogues[0]
+        for catalogue in catalogues[1:]:
+            self._texts.merge(catalogue)
         self.ngettext = self._texts.ngettext
 
     def gettext(self, text: str | None) -> str:
@@ -58,12 +58,12 @@ class Language:
     def script_texts(self) -> dict[str, str]:
         """Translations of the texts that scripts display, by English text."""
         with TEMPLATE.open("rb") as file:
-            of_scripts = [
+            texts = [
                 str(message.id)
                 for message in read_po(file)
                 if any(name.endswith(".js") for name, _ in message.locations)
             ]
-        return {text: self.gettext(text) for text in of_scripts if self.gettext(text) != text}
+        return {text: self.gettext(text) for text in texts if self.gettext(text) != text}
 
 
 def read_languages(folder: Path) -> dict[str, Language]:
@@ -78,10 +78,10 @@ def read_languages(folder: Path) -> dict[str, Language]:
         ['de', 'en']
     """
     files: dict[str, list[Path]] = {SOURCE: []}
-    for path in (OWN, folder / "languages"):
+    for path in (CATALOGUES, folder / "languages"):
         for file in sorted(path.glob("*.po")):
             files.setdefault(file.stem, []).append(file)
-    return {code.lower(): Language(code, own) for code, own in files.items()}
+    return {code.lower(): Language(code, paths) for code, paths in files.items()}
 
 
 def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
@@ -91,12 +91,13 @@ def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
         header: The request's `Accept-Language`.
 
     Example:
-        >>> ours = read_languages(Path("nowhere"))
-        >>> [choose_language(one, ours).code for one in ("fr, de-AT;q=.7, en;q=0.5", "fr", "")]
+        >>> languages = read_languages(Path("nowhere"))
+        >>> headers = ("fr, de-AT;q=.7, en;q=0.5", "fr", "")
+        >>> [choose_language(header, languages).code for header in headers]
         ['de', 'en', 'en']
     """
-    wanted = [(float(share or 1), code.lower()) for code, share in _WANTED.findall(header)]
-    ranked = [code for share, code in sorted(wanted, key=lambda pair: -pair[0]) if share]
+    pairs = [(float(weight or 1), code.lower()) for code, weight in _TAG.findall(header)]
+    ranked = [code for weight, code in sorted(pairs, key=lambda pair: -pair[0]) if weight]
     return languages[(negotiate_locale(ranked, list(languages), sep="-") or SOURCE).lower()]
 
 
