@@ -28,7 +28,7 @@ from pqpp_files.paths import expand
 
 _CONNECTIONS = 20
 _TYPES = {int: ["integer"], bool: ["integer"], float: ["real", "integer"], str: ["text"]}
-_TYPES |= dict.fromkeys((dict, object), ["object", "array"])  # JSON in SQLAlchemy 2.0 and 2.1
+_TYPES |= {dict: ["object", "array"], object: ["object", "array"]}  # JSON in SQLAlchemy 2.0, 2.1
 
 
 def get_database_url(name: str, folder: Path) -> URL:
