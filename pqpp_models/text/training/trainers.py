@@ -67,7 +67,7 @@ from pqpp_models.text.training.teacher_student import (
     tune_on_targets,
 )
 
-_UNLABELLED = 2000
+_SCALE_CAPTIONS = 2000
 
 
 class EnsembleData(TextData):
@@ -75,8 +75,8 @@ class EnsembleData(TextData):
 
     def __init__(self, recipe: EnsembleRecipe) -> None:
         super().__init__(recipe, TextEnsemblePredictor.name)
-        some = choose_evenly(0, len(self.captions), recipe.collection_captions)
-        self.captions = [self.captions[i] for i in some]
+        sample = choose_evenly(0, len(self.captions), recipe.collection_captions)
+        self.captions = [self.captions[i] for i in sample]
         self.texts = [*self.train.prompts, *self.captions]
         resolve_max_length(self.encoder, recipe.tuned.max_length)  # before long computations
 
@@ -99,9 +99,9 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     # The tuned encoder's outputs are standardised on captions, like the others.
-    some = choose_evenly(0, len(data.captions), _UNLABELLED)
-    captions = [data.captions[i] for i in some]
-    base = fitted.model.predict(captions, data.select_states(some + len(train)))[:, columns]
+    sample = choose_evenly(0, len(data.captions), _SCALE_CAPTIONS)
+    captions = [data.captions[i] for i in sample]
+    base = fitted.model.predict(captions, data.select_states(sample + len(train)))[:, columns]
     logits = compute_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
@@ -116,9 +116,9 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     return predictor
 
 
-_ASKED, _ASKING_COST = -3, 0.1  # column of `compute_log_demand`, and its added cost
-_MOST_PIECES = 96
-_MOST_REFERENCES = 6000
+_DEMAND, _DEMAND_COST = -3, 0.1  # the column of `compute_log_demand`, and its added cost
+_MAX_PIECES = 96
+_MAX_REFERENCES = 6000
 
 Studies = Mapping[str, Study]
 
@@ -138,14 +138,14 @@ class StaticData(TextData):
         super().__init__(recipe, StaticPredictor.name, learns_studies=recipe.alignment)
         unscored = read_parti_prompts(recipe.parti) if recipe.parti else []
         pieces = get_word_pieces(self.encoder, self.tokenizer)
-        self.tokens = WordPieces(pieces, _MOST_PIECES)
+        self.tokens = WordPieces(pieces, _MAX_PIECES)
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:
             unscored += make_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
         self.others = [normalise_prompt(text) for text in unscored]
         studies = drop_studies(self.sources, recipe.without)
         self.studies = studies if recipe.alignment else {}
-        self.judged = [normalise_prompt(t) for one in self.studies.values() for t in one.prompts]
+        self.judged = [normalise_prompt(p) for s in self.studies.values() for p in s.prompts]
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
 
@@ -161,7 +161,7 @@ class StaticTraining:
     def teacher(self) -> FittedModel:
         """The teacher for PQPP's targets, which is not trained on the studies of `alignment`."""
         data, n = self.data, len(self.data.train)
-        # Evenly spaced captions, since all of them take much longer and add little.
+        # All captions would take much longer and add little.
         members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
         collection = Collection.build(data.select_states(members), n, tables)
@@ -172,9 +172,9 @@ class StaticTraining:
     def teacher_labels(self) -> Floats:
         """The teacher's scores of the texts, averaged with the true values of training prompts."""
         fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
-        honest = (1 - share) * fitted.left_out + share * fitted.goals
-        others = fitted.model.predict(self.data.texts[n:], self.data.select_states(slice(n, None)))
-        return np.concatenate([honest, others])
+        train_labels = (1 - share) * fitted.left_out + share * fitted.goals
+        states = self.data.select_states(slice(n, None))
+        return np.concatenate([train_labels, fitted.model.predict(self.data.texts[n:], states)])
 
     def label_alignment(self) -> Floats:
         """Return a tuned encoder's scores of `alignment`, NaN for texts that it does not label.
@@ -182,19 +182,19 @@ class StaticTraining:
         For prompts of the studies, they are averaged with people's ratings.
         """
         recipe, data, studies = self.recipe, self.data, self.data.studies
-        tuned = tune_on_targets(
+        target_model = tune_on_targets(
             *(data.new_model, data.tokenizer, data.train.prompts, data.train.targets),
             *(recipe.targets, recipe.tuned_on_targets, self.seed),
         )
         settings = recipe.tuned_on_sources
-        taught = tune_on_sources(tuned, data.tokenizer, studies, settings, self.seed)
-        asked = choose_evenly(0, data.size, recipe.labelled_captions)
-        asked = np.r_[asked, np.arange(data.size, len(data.texts))]
+        study_model = tune_on_sources(target_model, data.tokenizer, studies, settings, self.seed)
+        labelled = choose_evenly(0, data.size, recipe.labelled_captions)
+        labelled = np.r_[labelled, np.arange(data.size, len(data.texts))]
         goals = np.full(len(data.texts), np.nan)
         with use_number_format(recipe.mixed_precision):
-            logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
-        goals[asked] = to_normal_quantiles(expit(logits[:, 0]))
-        indices = {text: data.size + at for at, text in enumerate(data.judged)}
+            logits = compute_logits(study_model, data.tokenizer, [data.texts[i] for i in labelled])
+        goals[labelled] = to_normal_quantiles(expit(logits[:, 0]))
+        indices = {text: index for index, text in enumerate(data.judged, data.size)}
         share = recipe.student.true_share
         for study in studies.values():
             rows = [indices[normalise_prompt(prompt)] for prompt in study.prompts]
@@ -211,21 +211,21 @@ class StaticTraining:
         embeddings = data.encoder.get_input_embeddings().weight.detach().numpy()
         pieces = make_initial_vectors(embeddings, settings.piece_size)
 
-        def distil_rows(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
-            goals = np.column_stack([first, self.teacher_labels])[kept]
-            numbers = [self.numbers[at] for at in kept]
-            return distil(numbers, goals, points[kept], pieces, settings, self.seed, begin)
+        def distil_rows(rows: Any, extra: Floats, settings: Any, begin: Any = None) -> StaticModule:
+            goals = np.column_stack([extra, self.teacher_labels])[rows]
+            numbers = [self.numbers[at] for at in rows]
+            return distil(numbers, goals, points[rows], pieces, settings, self.seed, begin)
 
         judged, end = set(data.judged), 1 + len(recipe.targets)
-        kept = [at for at, text in enumerate(data.texts) if text not in judged]
-        student = distil_rows(kept, np.full(len(data.texts), np.nan), settings)
+        unjudged = [at for at, text in enumerate(data.texts) if text not in judged]
+        student = distil_rows(unjudged, np.full(len(data.texts), np.nan), settings)
         network = student.to_static(slice(1, end))
         if data.studies:
             alignment = self.label_alignment()
             known = ~np.isnan(alignment)
             known[: len(data.train)] = True  # so that the targets are not forgotten
-            further = replace(settings, epochs=settings.alignment_epochs)
-            student = distil_rows(np.flatnonzero(known), alignment, further, student)
+            shorter = replace(settings, epochs=settings.alignment_epochs)
+            student = distil_rows(np.flatnonzero(known), alignment, shorter, student)
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
         network = add_deeper_layer(network, self.numbers, labels, settings, self.seed)
@@ -243,8 +243,8 @@ class StaticTraining:
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
         points = network(self.numbers[: len(prompts)])[1]
-        some = choose_evenly(0, len(points), _MOST_REFERENCES)
-        references = np.round(points[some] * INT8_SCALE).astype(np.int8)
+        sample = choose_evenly(0, len(points), _MAX_REFERENCES)
+        references = np.round(points[sample] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
         distance = measure_distance(points, columns, exclude_self=True)
         left_out = self.teacher.left_out[:, : len(targets)]
@@ -299,15 +299,15 @@ def cross_predict_studies(
         The predictions, and their rank correlations with each study.
     """
     base, predicted, rows = StaticPredictor.from_shipped("static-train"), {}, {}
-    judged = {name: compute_study_features(base, study) for name, study in sources.items()}
+    features = {name: compute_study_features(base, study) for name, study in sources.items()}
     for name in names or sources:
         others = {}
         for other, study in drop_studies(sources, [name]).items():
-            kept = set(study.prompts)
-            indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
-            others[other] = judged[other].select_rows(indices)
-        scores = pool_studies(others or judged)(judged[name].features, judged[name].lengths)
-        garbled, unknown = judged[name].blocks[-1].T
+            remaining = set(study.prompts)
+            indices = [at for at, one in enumerate(sources[other].prompts) if one in remaining]
+            others[other] = features[other].select_rows(indices)
+        scores = pool_studies(others or features)(features[name].features, features[name].lengths)
+        garbled, unknown = features[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
         with_words = -np.corrcoef(values, score_brevity(sources[name].prompts))[0, 1]
@@ -334,10 +334,10 @@ def fit_alignment(
     Returns:
         The correlations of these predictions with people's scores, by study.
     """
-    judged = {name: compute_study_features(predictor, study) for name, study in sources.items()}
-    predictor.judged = pool_studies(judged)
+    features = {name: compute_study_features(predictor, study) for name, study in sources.items()}
+    predictor.judged = pool_studies(features)
     # Demanding prompts are harder than the studies show, which contain few of them.
-    predictor.judged.slopes[_ASKED] -= _ASKING_COST * predictor.judged.deviation[_ASKED]
+    predictor.judged.slopes[_DEMAND] -= _DEMAND_COST * predictor.judged.deviation[_DEMAND]
     left_out, rows = cross_predict_studies(sources)
     # Without GenAI-Bench the level is unknown, so the middle of a study is used.
     level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
@@ -351,7 +351,7 @@ def fit_alignment(
         np.concatenate([study.scores for study in sources.values()]),
         [name for name, study in sources.items() for _ in study.prompts],
         np.concatenate(list(level.values())),
-        np.concatenate([predictor.judged(one.features, one.lengths) for one in judged.values()]),
+        np.concatenate([predictor.judged(one.features, one.lengths) for one in features.values()]),
     )
     others = {
         name: array[1 - len(predictor.targets) :] for name, array in predictor.calibration.items()
@@ -359,10 +359,10 @@ def fit_alignment(
     predictor.calibration = join_calibrations(units, others)
     for study in sources.values():
         predictor.record_fit(study.prompts)
-    if people := {k: sources[k].prompts for k in FREELY_WRITTEN if k in sources}:
-        predictor.details[REFERENCE] = make_reference(predictor, captions, people)
+    if human := {k: sources[k].prompts for k in FREELY_WRITTEN if k in sources}:
+        predictor.details[REFERENCE] = make_reference(predictor, captions, human)
     predictor.details["alignment_sources"] = list(sources)
-    predictor.details["training"]["judged_prompts"] = {k: len(v.goals) for k, v in judged.items()}
+    predictor.details["training"]["judged_prompts"] = {k: len(v.goals) for k, v in features.items()}
     return dict(sorted(rows.items()))
 
 
