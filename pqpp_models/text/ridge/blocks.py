@@ -75,10 +75,10 @@ def _split_pieces(prompt: str) -> Iterator[tuple[str, bool]]:
     words = find_words(prompt)
     for word in words:
         yield word, True
-        edged = f" {word} "
+        padded = f" {word} "
         for length in _LENGTHS:
-            for start in range(len(edged) - length + 1):
-                yield edged[start : start + length], False
+            for start in range(len(padded) - length + 1):
+                yield padded[start : start + length], False
     for pair in pairwise(words):
         yield " ".join(pair), True
 
@@ -88,9 +88,9 @@ def compute_idf(counts: Any) -> Singles:
 
     It is ``log((1 + prompts) / (1 + prompts with a count in the column)) + 1``, as in scikit-learn.
     """
-    having = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
-    rarity = np.log((1 + counts.shape[0]) / (1 + having)) + 1
-    return np.where(having > 0, rarity, 0.0).astype(np.float32)
+    n_prompts = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
+    rarity = np.log((1 + counts.shape[0]) / (1 + n_prompts)) + 1
+    return np.where(n_prompts > 0, rarity, 0.0).astype(np.float32)
 
 
 def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
