@@ -78,7 +78,7 @@ class Measure(NamedTuple):
         return ", ".join(needed)
 
 
-_TOLD = read_json(Path(__file__).with_name("measures.json"))
+_FACTS = read_json(Path(__file__).with_name("measures.json"))
 
 
 def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
@@ -87,4 +87,4 @@ def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) ->
     Args:
         shared: common fields of all `Measure` objects.
     """
-    return {name: Measure(compute, **_TOLD[name], **shared) for name, compute in functions.items()}
+    return {name: Measure(compute, **_FACTS[name], **shared) for name, compute in functions.items()}
