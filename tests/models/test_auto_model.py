@@ -36,7 +36,7 @@ def transformers():
     return transformers
 
 
-def test_a_pipeline_without_a_model_is_the_shipped_one_offline(tmp_path):
+def test_default_pipeline_works_offline(tmp_path):
     code = """
 import pqpp_autoload; pqpp_autoload.start()
 from transformers import pipeline
@@ -50,7 +50,7 @@ print(pipeline("prompt-performance-prediction", model="static-train")("a cat")["
     assert found == pytest.approx(expected, abs=1e-6), done.stderr
 
 
-def test_a_fitted_folder_is_a_model_a_configuration_and_a_pipeline(fitted, transformers):
+def test_auto_classes_load_fitted_folder(fitted, transformers):
     folder, expected = fitted
     config = transformers.AutoConfig.from_pretrained(folder)
     assert (config.targets, config.predictor_type) == (["mean_rating"], "ridge")
@@ -61,7 +61,7 @@ def test_a_fitted_folder_is_a_model_a_configuration_and_a_pipeline(fitted, trans
     assert pipe("trees", targets="mean_rating").keys() == {"mean_rating"}
 
 
-def test_saving_goes_round(fitted, transformers, tmp_path):
+def test_round_trip(fitted, transformers, tmp_path):
     folder, _ = fitted
     transformers.AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "again")
     names = ["config.json", "model.safetensors", "README.md"]
@@ -69,7 +69,7 @@ def test_saving_goes_round(fitted, transformers, tmp_path):
     assert same == names
 
 
-def test_weights_of_another_are_refused_by_auto_model_too(fitted, transformers, tmp_path):
+def test_auto_model_rejects_other_weights(fitted, transformers, tmp_path):
     folder = shutil.copytree(fitted[0], tmp_path / "damaged")
     shutil.copy(registry.SHIPPED / "static" / "model.safetensors", folder)
     with pytest.raises(ModelError, match=r"model\.safetensors"):

@@ -60,7 +60,7 @@ def test_round_trip(fitted, saved, tmp_path):
         assert (again / name).read_bytes() == (saved / name).read_bytes()
 
 
-def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
+def test_replaces_older_checkpoint(fitted, saved):
     before = fitted.predict(PROMPTS)
     fit(*made_up(90), TARGETS).save_pretrained(saved)
     assert np.nanmax(np.abs(Predictor.from_pretrained(saved).predict(PROMPTS) - before)) > 1e-6
@@ -74,7 +74,7 @@ def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
         (None, "other files"),
     ],
 )
-def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, said):
+def test_keeps_folders_with_other_files(fitted, tmp_path, config, said):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(b"mine")
@@ -97,12 +97,12 @@ def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, sa
         (b'{"predictor_type": "ridge", "format_version": 0}', "format_version 0"),
     ],
 )
-def test_damaged_config(saved, content, said):
+def test_rejects_damaged_config(saved, content, said):
     (saved / "config.json").write_bytes(content)
     refused(saved, "config.json", said)
 
 
-def test_weights_missing_cut_or_of_another_config(saved):
+def test_rejects_damaged_weights(saved):
     weights = saved / "model.safetensors"
     content = weights.read_bytes()
     weights.write_bytes(content[:-10])
@@ -137,6 +137,6 @@ def _set(name, index, value):
         (_set("standard.deviation", 0, 0.0), "deviations are invalid"),
     ],
 )
-def test_weights_that_do_not_fit(saved, change, said):
+def test_rejects_inconsistent_weights(saved, change, said):
     change_tensors(saved, change)
     refused(saved, said)

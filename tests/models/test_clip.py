@@ -49,7 +49,7 @@ def rows_of_relevance(*relevances, model="clip"):
     [([1, 0, 1], 0.2, 1.0), ([0, 0, 0], 0.0, 0.0), ([0] * 11 + [1], 0.0, 1 / 12), ([1] * 25, 1, 1)],
 )
 @pytest.mark.parametrize("aggregation", ["threshold", "expected"])
-def test_aggregation_of_certain_relevances(relevance, precision, reciprocal_rank, aggregation):
+def test_aggregations_agree_on_binary_relevance(relevance, precision, reciprocal_rank, aggregation):
     pairs = read_pairs(rows_of_relevance(relevance, [0, 1]), "retrieval", 25)
     targets = ["clip_p10", "mean_rr"]
     found = score_rows(pairs.labels.astype(float), pairs, targets, aggregation)
@@ -63,7 +63,7 @@ def test_expected_reciprocal_rank_by_hand():
     assert found[0] == pytest.approx([0.5 + 0.5 * 0.4 / 2, 0.09])
 
 
-def test_hbpp_is_the_mean_over_images_and_models():
+def test_hbpp_averages_images_and_models():
     rows = [{"prompt": "a", "glide_images": [GRAY] * 2, "sdxl_images": [GRAY]}]
     pairs = read_pairs(rows, "generation", 25)
     targets = ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"]
@@ -72,12 +72,12 @@ def test_hbpp_is_the_mean_over_images_and_models():
 
 
 @pytest.mark.parametrize("row", [{"prompt": "a"}, {"images": [GRAY]}])
-def test_rows_without_prompt_or_images_are_refused(backbone, row):
+def test_rejects_rows_without_prompt_or_images(backbone, row):
     with pytest.raises(PredictorError, match="index 1"):
         new_predictor(backbone).predict([{"prompt": "a", "images": [GRAY]}, row])
 
 
-def test_missing_images_of_a_target_are_named(backbone):
+def test_names_target_without_images(backbone):
     predictor = new_predictor(backbone, targets=["sdxl_hbpp"])
     with pytest.raises(PredictorError, match="add a list of images in the column sdxl_images"):
         predictor.predict([{"prompt": "a", "glide_images": [GRAY]}])
@@ -93,7 +93,7 @@ def test_saved_predictor_predicts_the_same(backbone, tmp_path):
     assert np.array_equal(loaded.predict(rows), predictor.predict(rows))
 
 
-def test_pairs_score_the_same_by_forward_alone(backbone):
+def test_score_pairs_matches_forward(backbone):
     from pqpp_backbones.images.embedding import to_pixels, tokenize
     from pqpp_models.clip.modeling_clip_predictor import score_pairs
 
@@ -138,7 +138,7 @@ def generated(tmp_path):
 @pytest.mark.parametrize(
     "tuning", ["frozen", "lora", pytest.param("full", marks=pytest.mark.daily)]
 )
-def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cache, tuning):
+def test_learns_from_generated_images(backbone, generated, tmp_path, cache, tuning):
     if tuning == "lora":
         pytest.importorskip("peft", reason="adapters need peft")
     script = trainer("clip")
@@ -163,7 +163,7 @@ def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cac
     assert found["kendall"] == pytest.approx(outcome.validation["kendall"], abs=1e-2)
 
 
-def test_siglip_is_taken_too(tmp_path):
+def test_accepts_siglip(tmp_path):
     from transformers import SiglipConfig, SiglipModel
 
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
@@ -182,7 +182,7 @@ def test_siglip_is_taken_too(tmp_path):
     assert output.scores.shape == (2, 1)
 
 
-def test_a_model_of_another_kind_is_told(tmp_path):
+def test_rejects_models_that_are_not_clip_like(tmp_path):
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
 
     bert = save_text_encoder(tmp_path / "bert")
@@ -192,7 +192,7 @@ def test_a_model_of_another_kind_is_told(tmp_path):
         ClipForPerformancePrediction.from_backbone(str(tmp_path))
 
 
-def test_training_without_images_says_where_they_are(tmp_path):
+def test_missing_image_dir_names_download(tmp_path):
     from pqpp_files.errors import PqppError
     from pqpp_models.training.data import get_image_options
 

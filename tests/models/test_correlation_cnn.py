@@ -40,13 +40,13 @@ def test_the_architecture_is_the_papers():
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 7, 25, 40])
-def test_matrices_of_any_size_go_through(size):
+def test_accepts_matrices_of_any_size(size):
     predictor = new_predictor(matrix_size=size)
     assert predictor.predict([{"embeddings": embeddings(size)}]).shape == (1, 1)
     assert predictor.predict([{"embeddings": embeddings(size + 3)}]).shape == (1, 1)
 
 
-def test_further_results_are_cut_and_missing_ones_are_zeros():
+def test_crops_and_pads_matrices():
     predictor = new_predictor(matrix_size=4)
     long = compute_cosine_similarities(embeddings(9))
     short = np.zeros((4, 4))
@@ -56,7 +56,7 @@ def test_further_results_are_cut_and_missing_ones_are_zeros():
     assert found[0] == found[1] and found[2] == found[3]
 
 
-def test_similarities_and_embeddings_are_the_same():
+def test_embeddings_and_similarities_predict_the_same():
     vectors = embeddings(6)
     rows = [{"embeddings": vectors}, {"similarities": compute_cosine_similarities(vectors)}]
     assert np.ptp(new_predictor().predict(rows)) < 1e-6
@@ -73,7 +73,7 @@ def test_similarities_and_embeddings_are_the_same():
         ({"embeddings": [["a"]]}, "ragged or non-numeric"),
     ],
 )
-def test_rows_that_do_not_fit_are_refused(row, message):
+def test_rejects_invalid_rows(row, message):
     with pytest.raises(PredictorError, match=message):
         new_predictor().predict([row])
 
@@ -87,7 +87,7 @@ def test_saved_predictor_predicts_the_same(tmp_path):
     assert loaded.predict(rows, "mean_p10").shape == (1, 1)
 
 
-def test_weights_of_another_network_are_refused(tmp_path):
+def test_rejects_weights_of_another_network(tmp_path):
     small = new_predictor().save_pretrained(tmp_path / "small")
     config = json.loads((small / "config.json").read_text())
     (small / "config.json").write_text(json.dumps({**config, "hidden_size": 32}))
@@ -95,7 +95,7 @@ def test_weights_of_another_network_are_refused(tmp_path):
         Predictor.from_pretrained(small)
 
 
-def test_learning_happens(tmp_path, cache):
+def test_training_learns(tmp_path, cache):
     datasets = pytest.importorskip("datasets")
 
     def split(n, seed):

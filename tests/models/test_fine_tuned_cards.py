@@ -37,7 +37,7 @@ def predictor(name, details):
     return SimpleNamespace(name=name, targets=("mean_rr", "mean_hbpp"), details=details)
 
 
-def test_figures_of_prompts_that_were_trained_on_are_not_shown():
+def test_card_hides_scores_on_training_prompts():
     data = TRAINING["data"] | {"validation_fitted": 2000}
     text = render_fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
     assert "also trained on the validation split" in text and "0.375" not in text

@@ -76,7 +76,7 @@ def made_hostile(sound, place, change):
 
 
 @pytest.mark.daily
-def test_each_is_refused_in_a_line_and_half_a_gigabyte(sound, tmp_path):
+def test_rejects_hostile_checkpoints_in_bounded_memory(sound, tmp_path):
     folders = [made_hostile(sound, tmp_path / name, one) for name, one in HOSTILE.items()]
     found = dict(zip(HOSTILE, load_hostile(sound, folders), strict=True))
     assert {name: one for name, one in found.items() if one[0] != "refused"} == {}
@@ -84,7 +84,7 @@ def test_each_is_refused_in_a_line_and_half_a_gigabyte(sound, tmp_path):
     assert {name: one for name, one in found.items() if one[2] > 5e8} == {}
 
 
-def test_transformers_own_loading_is_bounded_too(sound, tmp_path):
+def test_from_pretrained_is_bounded(sound, tmp_path):
     from pqpp_backbones.encoder.pretrained import load_text_encoder
     from pqpp_backbones.images.embedding import load_backbone
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction

@@ -21,7 +21,7 @@ PLAIN = {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": str(Path(pqpp_models.__file__).p
         ("import pqpp_models.text.ridge.predictor", "huggingface_hub"),
     ],
 )
-def test_stays_light(code, also, tmp_path):
+def test_import_loads_no_heavy_module(code, also, tmp_path):
     code += "\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
     done = run_python(code, tmp_path, **PLAIN)
     assert done.returncode == 0, done.stderr

@@ -35,7 +35,7 @@ def make_pipeline():
     return lambda model, **options: pipeline(registration.TASK, model=model, **options)
 
 
-def test_it_gives_what_the_predictor_gives(text_folder, make_pipeline):
+def test_pipeline_matches_predictor(text_folder, make_pipeline):
     pipe = make_pipeline(text_folder)
     prompts = ["a cat", "a red dog", "?"]
     expected = Predictor.from_pretrained(text_folder).predict(prompts)
@@ -47,7 +47,7 @@ def test_it_gives_what_the_predictor_gives(text_folder, make_pipeline):
     assert pipe({"prompt": "a cat"}) == pytest.approx(found[0])
 
 
-def test_pairs_of_prompts_and_images(make_pipeline, tmp_path):
+def test_pipeline_accepts_images(make_pipeline, tmp_path):
     from transformers import AutoProcessor
 
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction

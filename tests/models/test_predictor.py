@@ -10,7 +10,7 @@ MIXED = ["A man riding a wave.", "", "a red cat", " \n\t", "two dogs"]
 KNOWN = [0, 2, 4]
 
 
-def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
+def test_blank_prompts_have_no_distance_and_are_in_domain():
     predictor = Predictor.from_pretrained("static")
     found = predictor.predict_with_uncertainty(MIXED, "mean_rr,mean_hbpp")
     for array in found[:3]:
@@ -21,7 +21,7 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
     assert [columns[n][1] for n in ("mean_rr", "distance", "out_of_domain")] == [None, None, False]
 
 
-def test_what_is_not_read_has_no_number_unless_the_average_is_asked_for():
+def test_unread_prompts_get_nan_or_the_average():
     prompts = ["qwx zzyv 77", "ein Hund auf dem Sofa", "a cat"]
     empty, average = (predict(prompts, "mean_rr", unread=way) for way in ("empty", "average"))
     assert empty["mean_rr"].isna().tolist() == [True, True, False] == list(empty["out_of_domain"])
@@ -29,7 +29,7 @@ def test_what_is_not_read_has_no_number_unless_the_average_is_asked_for():
     assert average["mean_rr"].to_numpy() == pytest.approx(known[:, 0])
 
 
-def test_a_measure_has_one_score_whatever_is_asked():
+def test_measures_have_one_score_for_all_targets():
     words = Predictor.from_pretrained("mean_word_length")
     assert words.list_columns(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
     assert words.predict(["a red"], "mean_rr,mean_hbpp").tolist() == [[2.0, 2.0]]
@@ -41,7 +41,7 @@ def test_a_measure_has_one_score_whatever_is_asked():
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_directions_are_those_of_validation(read_split, nltk_data, real_data, monkeypatch):
+def test_directions_match_validation_correlations(read_split, nltk_data, real_data, monkeypatch):
     """Two of the three means agree at p < .01 and none disagrees, else it is unknown."""
     from scipy.stats import pearsonr
 
@@ -62,7 +62,7 @@ def test_directions_are_those_of_validation(read_split, nltk_data, real_data, mo
 
 
 @pytest.mark.parametrize("recipe", [{"dataset": "pqpp", "subset": "sample"}, {"dataset": "sample"}])
-def test_training_on_the_sample_is_no_training_on_pqpp(recipe):
+def test_sample_does_not_count_as_trained_on_pqpp(recipe):
     predictor = Predictor.from_pretrained("n_words")
     predictor.details = {"recipe": recipe}
     assert predictor.trained_on == "sample"

@@ -28,11 +28,11 @@ ROWS = [{"prompt": text, "other": 1} for text in TWO]
     ],
     ids=lambda rows: type(rows).__name__,
 )
-def test_every_kind_of_rows(rows):
+def test_reads_all_row_types(rows):
     assert read_prompts(rows) == TWO
 
 
-def test_predictions_have_the_index_of_their_prompts():
+def test_predictions_keep_pandas_index():
     from pqpp_models.predict import predict
 
     table = predict(pd.Series(TWO, index=[5, 7]).to_frame("prompt"), "mean_rr")
@@ -40,7 +40,7 @@ def test_predictions_have_the_index_of_their_prompts():
 
 
 @pytest.mark.parametrize("rows", [[], (), {"prompt": []}, pd.DataFrame({"prompt": []})])
-def test_no_rows(rows):
+def test_accepts_empty_rows(rows):
     assert read_prompts(rows) == []
 
 
@@ -54,6 +54,6 @@ def test_no_rows(rows):
         (pd.DataFrame({"caption": ["a"]}), "columns: caption"),
     ],
 )
-def test_what_is_no_prompt_is_refused(rows, said):
+def test_rejects_invalid_prompts(rows, said):
     with pytest.raises(PredictorError, match=said):
         read_prompts(rows)

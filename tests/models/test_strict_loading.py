@@ -72,7 +72,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("damage", "said"), WRONG)
-def test_what_is_not_whole_is_refused(saved, tmp_path, damage, said):
+def test_rejects_incomplete_checkpoints(saved, tmp_path, damage, said):
     from transformers import AutoModel, pipeline
 
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
@@ -91,7 +91,7 @@ def test_what_is_not_whole_is_refused(saved, tmp_path, damage, said):
     assert said in str(caught.value)
 
 
-def test_the_options_of_transformers_stay(saved, tmp_path):
+def test_keeps_options_of_transformers(saved, tmp_path):
     from transformers import AutoModel
 
     model, found = AutoModel.from_pretrained(saved, output_loading_info=True)
@@ -105,7 +105,7 @@ def test_the_options_of_transformers_stay(saved, tmp_path):
     assert model.head.output.bias.shape == (2,)
 
 
-def test_every_model_of_ours_is_strict():
+def test_all_models_load_strictly():
     for ours in (registration._MODEL, feedback_registration._MODEL):
         assert ours.models
         for model_type, (_, path) in ours.models.items():

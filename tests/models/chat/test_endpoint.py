@@ -35,7 +35,7 @@ def endpoint(server, **options):
     return Endpoint(server.url, "some-model", **{"timeout": 20, **options})
 
 
-def test_what_is_sent_and_what_comes_back(server):
+def test_sends_request_and_reads_reply(server):
     from PIL import Image
 
     schema = {"type": "object"}
@@ -54,13 +54,13 @@ def test_what_is_sent_and_what_comes_back(server):
     assert server.keys == [f"Bearer {SECRET}"]
 
 
-def test_a_reply_without_an_end_is_cut_off(server, waits):
+def test_cuts_off_endless_replies(server, waits):
     server.faults = ["endless", "endless"]
     assert endpoint(server).ask(Request("Hi")).text == "fine"
     assert len(waits) == 2 and len(server.asked) == 3
 
 
-def test_odd_replies_are_read_without_the_key_or_refused(server):
+def test_masks_key_in_malformed_replies(server):
     odd = {"X-Odd": "\xff", "Content-Type": "text/plain; charset=base64"}
     server.faults = [(200, complete(f"your key is {SECRET}"), odd), (200, b"data: {}\n\n")]
     assert endpoint(server).ask(Request("Hi")).text == "your key is ***"
@@ -69,7 +69,7 @@ def test_odd_replies_are_read_without_the_key_or_refused(server):
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 302])
-def test_a_refusal_is_one_line_without_the_key(server, status, caplog):
+def test_refusal_is_one_line_without_key(server, status, caplog):
     server.faults = [status]
     with caplog.at_level(logging.DEBUG), pytest.raises(ServiceError) as caught:
         endpoint(server).ask(Request("Hi"))

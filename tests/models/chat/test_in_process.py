@@ -19,7 +19,7 @@ def loaded(tmp_path_factory):
     return load_model(str(folder), "AutoModelForImageTextToText", "model", "cpu")
 
 
-def test_the_same_seed_gives_the_same_reply(loaded):
+def test_same_seed_gives_same_reply(loaded):
     chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget())
     image = Image.new("RGB", (40, 30), "red")
 
@@ -31,7 +31,7 @@ def test_the_same_seed_gives_the_same_reply(loaded):
     assert isinstance(said(0, 0.0, None), str)
 
 
-def test_it_is_counted_and_limited(loaded):
+def test_counts_tokens_and_enforces_budget(loaded):
     chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget(1, prices={"": (0, 1e6)}))
     reply = chat.ask(Request("hi", max_tokens=3))
     assert 0 < reply.tokens_out <= 3 and chat.budget.ledger.spent == reply.tokens_out

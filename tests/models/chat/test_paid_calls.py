@@ -120,7 +120,7 @@ def outcome(endpoint, request=QUESTION):
 
 @pytest.mark.filterwarnings("ignore:.*retrying without")
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_each_cent_is_booked_once(server, tmp_path, name):
+def test_books_each_call_once(server, tmp_path, name):
     replies, expected, paid, tries = SITUATIONS[name]
     server.faults, timeout = [*replies], 0.2 if name.startswith("slow") else 20
     one = opened(server, tmp_path / "ledger", timeout)
@@ -139,7 +139,7 @@ def test_each_cent_is_booked_once(server, tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == ["ledger"]
 
 
-def test_what_is_refused_by_name_is_left_out_and_told_once(server):
+def test_drops_refused_parameters_and_warns_once(server):
     refusals = [
         "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         "'temperature' does not support 0 with this model.",
@@ -158,7 +158,7 @@ def test_what_is_refused_by_name_is_left_out_and_told_once(server):
         assert not {"max_tokens", "temperature", "logprobs", "top_logprobs"} & set(body)
 
 
-def test_waits_as_told(server):
+def test_obeys_retry_after(server):
     for name, least, most in (("seconds", 7, 7), ("part of one", 0.5, 0.5), ("ms", 0.25, 0.25),
                               ("a date", 0, 31)):  # fmt: skip
         server.faults = [*SITUATIONS[f"retry after {name}"][0]]
@@ -166,7 +166,7 @@ def test_waits_as_told(server):
         assert least <= server.waits[-1] <= most
 
 
-def test_the_chances_are_those_of_what_is_said_after_thinking(server):
+def test_reads_probabilities_after_thinking(server):
     tops = [("Yes", 0.6), (" yes", 0.1), ("No", 0.2)]
     server.faults = [said("yes", tops=tops), said("<think>", tops=THINKS)]
     told = said("<think>a</think>\n\nyes", tops=THINKS)
@@ -180,7 +180,7 @@ def test_the_chances_are_those_of_what_is_said_after_thinking(server):
     assert replies[1].probs == {"yes": 0.0, "no": 0.0} and replies[2].text == "yes"
 
 
-def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tmp_path):
+def test_budget_survives_kills_and_resumes(server, tmp_path):
     path, paid = tmp_path / "ledger", []
     for run in range(6):
         one = opened(server, path, max_cost=1.0)
@@ -202,7 +202,7 @@ def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tm
         opened(server, path).ask(QUESTION)
 
 
-def test_a_plan_subtracts_the_replies_to_its_own_questions_alone(server, tmp_path):
+def test_plan_counts_only_its_cached_replies(server, tmp_path):
     one = opened(server, tmp_path / "ledger", max_calls=5)
     server.faults, mine = [FINE] * 3, [Request(f"mine {n}", max_tokens=8) for n in range(3)]
     for other in range(3):
@@ -216,7 +216,7 @@ def test_a_plan_subtracts_the_replies_to_its_own_questions_alone(server, tmp_pat
     one.prepare(mine[:2])
 
 
-def test_two_who_share_a_ledger_share_its_money(server, tmp_path):
+def test_shared_ledger_shares_budget(server, tmp_path):
     server.faults = [FINE] * 20
     several = [opened(server, tmp_path / "ledger", max_cost=0.55) for _ in range(2)]
     for number in range(20):
@@ -229,7 +229,7 @@ def batched(server, path, **limits):
     return Endpoint(server.url, "m", budget, batch=True)
 
 
-def test_a_batch_costs_half_and_is_asked_once(server, tmp_path):
+def test_batch_costs_half_and_is_sent_once(server, tmp_path):
     server.faults = [FINE]
     server.answer = lambda body: said(body["messages"][0]["content"])
     one = batched(server, tmp_path / "ledger", max_cost=0.2)
@@ -247,7 +247,7 @@ FOUR = [Request(f"{n}", max_tokens=2) for n in range(4)]
 
 
 @pytest.mark.parametrize("died", ["create", "retrieve", "content"])
-def test_a_batch_is_found_again_after_a_kill(server, tmp_path, monkeypatch, died):
+def test_resumes_batch_after_kill(server, tmp_path, monkeypatch, died):
     server.faults = [FINE]
     server.answer = lambda body: said("no")
     resource = openai.resources.Files if died == "content" else openai.resources.Batches
@@ -266,7 +266,7 @@ def test_a_batch_is_found_again_after_a_kill(server, tmp_path, monkeypatch, died
     assert len(server.asked) == 1 and len(server.batches) == 1 and len(server.files) == 2
 
 
-def test_an_endless_list_and_an_odd_id_of_batches_end(server, tmp_path, monkeypatch):
+def test_bounds_batch_listing_and_ids(server, tmp_path, monkeypatch):
     listed = (Batch.model_construct(id=str(n), input_file_id=str(n)) for n in itertools.count())
     monkeypatch.setattr(openai.resources.Batches, "list", lambda *_, **__: listed)
     ended = {"id": "batch-0", "status": "completed", "output_file_id": "a" * 100_000}
@@ -275,7 +275,7 @@ def test_an_endless_list_and_an_odd_id_of_batches_end(server, tmp_path, monkeypa
         batched(server, tmp_path / "ledger").prepare(FOUR)
 
 
-def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
+def test_resends_failed_batch_requests(server, tmp_path):
     server.faults = [error(400, "max_tokens is not supported"), FINE]
     sent = []
 
@@ -302,7 +302,7 @@ def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
 
 
 @pytest.mark.parametrize(("status", "paid"), [(504, 3 * MOST / 2), (400, 0.0)])
-def test_a_batch_that_may_have_begun_counts_as_paid(server, tmp_path, monkeypatch, status, paid):
+def test_uncertain_batch_counts_as_paid(server, tmp_path, monkeypatch, status, paid):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
     server.faults = [FINE, error(status, "lost")]
     server.answer = lambda body: said("no")
@@ -317,7 +317,7 @@ def test_a_batch_that_may_have_begun_counts_as_paid(server, tmp_path, monkeypatc
         assert len(server.batches) == 1 and len(server.asked) == 1
 
 
-def test_a_reply_in_a_batch_that_is_none_is_paid_and_ends_nothing(server, tmp_path):
+def test_invalid_batch_reply_is_paid(server, tmp_path):
     server.faults = [FINE]
     server.answer = lambda body: (200, {"choices": 7}) if body["seed"] == 2 else said("no")
     one, questions = batched(server, tmp_path / "x"), [replace(QUESTION, seed=n) for n in range(4)]
@@ -327,7 +327,7 @@ def test_a_reply_in_a_batch_that_is_none_is_paid_and_ends_nothing(server, tmp_pa
         one.ask(questions[2])
 
 
-def test_a_file_of_replies_has_an_end(server, tmp_path, monkeypatch):
+def test_limits_size_of_batch_replies(server, tmp_path, monkeypatch):
     server.faults, server.answer = [FINE], lambda body: said("no" * 9999)
     monkeypatch.setattr("pqpp_backbones.chat.batch._LARGEST", 20_000)
     with pytest.raises(ServiceError, match="the reply is too large"):

@@ -44,14 +44,14 @@ def static():
         ("(a black knight:1.3) on a horse <lora:x:1>", ["black", "knight", "horse"]),
     ],
 )
-def test_what_was_not_read_is_not_credited(static, typed, credited):
+def test_ignored_text_gets_no_change(static, typed, credited):
     (found,) = static.explain([typed], "alignment")
     assert [one.phrase for one in found.changes] == credited
     assert [typed[one.start : one.end] for one in found.changes] == credited
 
 
 @pytest.mark.parametrize("name", ["static", "mean_word_length"])
-def test_changes_are_differences_of_two_predictions(name):
+def test_change_is_difference_of_two_predictions(name):
     predictor = Predictor.from_pretrained(name)
     prompts = ["two men in suits juggle seven oranges", "a red dog, 8k --ar 1:1"]
     for prompt, found in zip(prompts, predictor.explain(prompts, "mean_hbpp"), strict=True):
@@ -68,7 +68,7 @@ WORDS = ["a", "red", "cat,", "on", "and", "two", "'x'", "--ar 1:1", "8k", "no", 
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS)).map(" ".join))
-def test_any_text_has_changes_within_it(static, text):
+def test_explains_any_text(static, text):
     (found,) = static.explain([text], "mean_rr")
     assert found.prompt == text and "".join(piece for piece, _ in found.iterate_pieces()) == text
     values, _, _, far, _ = static.predict_with_uncertainty([text], "mean_rr")
@@ -77,7 +77,7 @@ def test_any_text_has_changes_within_it(static, text):
 
 
 @pytest.mark.parametrize("prompt", ["", "cat", "a dog", "qwx zzyv 77", "ein Hund auf einem Tisch"])
-def test_single_words_and_what_is_not_read_have_none(static, prompt):
+def test_single_words_and_unread_prompts_have_no_changes(static, prompt):
     assert static.explain([prompt], "alignment")[0].changes == ()
 
 
@@ -93,7 +93,7 @@ class Tags(HTMLParser):
 
 
 @pytest.mark.parametrize("prompt", HOSTILE)
-def test_hostile_texts_stay_texts(static, prompt):
+def test_html_escapes_hostile_texts(static, prompt):
     (found,) = static.explain([prompt], "mean_hbpp")
     assert json.loads(json.dumps(found.as_record()))["changes"] == [
         one._asdict() for one in found.changes
@@ -126,7 +126,7 @@ def contrast(colour, ink="#111111"):
     # A fifth of the range of alignment, 0 to 1, has the full colour.
     [(-0.2, "#fdae61"), (0.0, "#ffffff"), (0.1, "#b5d6ea"), (7.0, "#6baed6"), (-1.0, "#fdae61")],
 )
-def test_phrases_stand_on_their_colours(change, colour):
+def test_html_colours_phrases_by_change(change, colour):
     page = made(change).as_html()
     assert re.findall(r"background:(#\w{6})", page) == [colour] and contrast(colour) > 7
     assert page.index("a <mark") < page.index("red <small>") and page.endswith("</mark> cat</div>")
@@ -146,7 +146,7 @@ class Told(Predictor):
         raise NotImplementedError
 
 
-def test_a_rest_without_prediction_gives_no_change():
+def test_skips_changes_without_prediction():
     (found,) = Told().explain(["red cup, tea"])
     # three words; "red, tea" and "red cup" have two, and "cup, tea" too
     assert found.changes == (("red", 0, 3, 1.0), ("cup", 4, 7, 2.0), ("tea", 9, 12, 1.0))

@@ -59,7 +59,7 @@ def fitted(server, **limits):
     )
 
 
-def test_levels_are_expectations_and_values_are_calibrated_on_train(server):
+def test_ratings_are_expected_digits_and_calibrated(server):
     predictor = fitted(server)
     assert len(server.asked) == 30 and server.asked[0]["top_logprobs"] == 20
     # 9, 5, 1 less a quarter stand for 5, 4, 3: a level is worth a quarter.
@@ -76,7 +76,7 @@ def test_levels_are_expectations_and_values_are_calibrated_on_train(server):
     assert np.isnan(predictor.predict(["a red hat"])).all()
 
 
-def test_examples_spread_and_are_near_and_never_the_prompt_itself(server):
+def test_examples_exclude_the_prompt(server):
     predictor = fitted(server)
     for body in server.asked:
         *examples, (prompt, _) = asked_about(body)
@@ -88,7 +88,7 @@ def test_examples_spread_and_are_near_and_never_the_prompt_itself(server):
     assert all("robot" in text or "cloud" in text for text in near)
 
 
-def test_money_is_known_before_and_no_reply_is_paid_twice(server, tmp_path):
+def test_checks_budget_first_and_pays_replies_once(server, tmp_path):
     with pytest.raises(ServiceError, match="calls needed: 30, left: 29"):
         fitted(server, max_calls=29)
     assert not server.asked
@@ -97,7 +97,7 @@ def test_money_is_known_before_and_no_reply_is_paid_twice(server, tmp_path):
     assert len(server.asked) == 30
 
 
-def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatch, capsys):
+def test_bench_uses_endpoint_from_environment(server, tmp_path, monkeypatch, capsys):
     table, folder = tmp_path / "ratings.csv", tmp_path / "llm"
     rows = (f"{prompt},{rating}\n" for prompt, rating in zip(PROMPTS, RATINGS, strict=True))
     table.write_text("prompt,mean_rating\n" + "".join(rows))
@@ -124,14 +124,14 @@ def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatc
     ("scales", [[1, 5, 0, "a"]]), ("scales", [[1, 5, 0]]), ("scales", []), ("values", [[1.0]]),
     ("prompts", [7] * 30), ("prompts", []), ("chat_model", None),
 ])  # fmt: skip
-def test_a_damaged_folder_is_one_line(server, tmp_path, name, value):
+def test_rejects_damaged_checkpoints(server, tmp_path, name, value):
     path = fitted(server).save_pretrained(tmp_path / "llm") / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
     with pytest.raises(ModelError, match="llm predictor cannot be loaded"):
         Predictor.from_pretrained(path.parent)
 
 
-def test_a_local_model_tells_its_own_probabilities(tmp_path, monkeypatch):
+def test_fits_local_model(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from support.tiny_chat import save_text_chat
 

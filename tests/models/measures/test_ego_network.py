@@ -35,7 +35,7 @@ def edges(graph) -> dict[tuple[str, str], float]:
 
 
 class TestNetwork:
-    def test_relative_threshold_follows_each_words_best(self):
+    def test_relative_threshold_uses_best_neighbour(self):
         # Best of ego is near (.8); best of near is ego (.8); far comes within .7 of it (.6).
         assert set(edges(ego_network(CIRCLE, "ego", 0, 0.7))) == {("ego", "near")}
         assert set(edges(ego_network(CIRCLE, "ego", 1, 0.7))) == {("ego", "near"), ("far", "near")}
@@ -46,7 +46,7 @@ class TestNetwork:
             ("end", "far"),
         }
 
-    def test_absolute_threshold_follows_the_edge_that_joined(self):
+    def test_absolute_threshold_uses_joining_edge(self):
         # The ego takes .5 and above; near, joined by .8, takes .4 and above; so does far from
         # near's .6 take .3 and above.
         assert set(edges(ego_network(CIRCLE, "ego", 0, 0.5, "absolute"))) == {("ego", "near")}
@@ -58,7 +58,7 @@ class TestNetwork:
         assert not edges(ego_network(CIRCLE, "ego", 2, 0.85, "absolute"))
 
     @pytest.mark.parametrize("threshold", ["relative", "absolute"])
-    def test_words_looked_up_together_have_the_networks_they_have_alone(self, threshold):
+    def test_cached_neighbours_change_no_network(self, threshold):
         rng = np.random.default_rng(5)
         vectors = WordVectors([f"w{n}" for n in range(300)], rng.normal(size=(300, 8)))
         together = EgoNetworks(vectors, 2, 0.9, threshold)
@@ -83,13 +83,13 @@ class TestMeasures:
             ("betweenness_centrality", 0.0, 1.0),
         ],
     )
-    def test_by_hand(self, measure, ego, near):
+    def test_matches_hand_computed_values(self, measure, ego, near):
         assert self.PATH.measure_word("ego", GRAPHS[measure]) == pytest.approx(ego, abs=1e-6)
         star = networkx.Graph()
         star.add_weighted_edges_from([("near", "ego", 0.8), ("near", "far", 0.6)])
         assert GRAPHS[measure](star, "near") == pytest.approx(near, abs=1e-6)
 
-    def test_pagerank_follows_the_weights(self):
+    def test_pagerank_uses_edge_weights(self):
         star = networkx.Graph()
         star.add_weighted_edges_from([("near", "ego", 0.9), ("near", "far", 0.3)])
         ego, far = (GRAPHS["pagerank"](star, word) for word in ("ego", "far"))
@@ -97,7 +97,7 @@ class TestMeasures:
         assert ego - 0.05 == pytest.approx(0.85 * middle * 0.75, abs=1e-5)
         assert far - 0.05 == pytest.approx(0.85 * middle * 0.25, abs=1e-5)
 
-    def test_unknown_words_stand_alone(self):
+    def test_unknown_words_have_single_node(self):
         alone = networkx.Graph()
         alone.add_node("unicorn")
         for name, measure in GRAPHS.items():
@@ -119,7 +119,7 @@ def binary(line_feed: bytes, rows=ROWS) -> bytes:
 
 class TestVectors:
     @pytest.mark.parametrize("header", ["3 2\n", ""])
-    def test_text(self, tmp_path, header):
+    def test_reads_text_format(self, tmp_path, header):
         lines = [" ".join([word, *map(str, row)]) for word, row in zip(WORDS, ROWS, strict=True)]
         (tmp_path / "x.vec").write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
         found = load_word_vectors(tmp_path / "x.vec")
@@ -127,7 +127,7 @@ class TestVectors:
         np.testing.assert_allclose(found.array, UNIT, atol=1e-6)
 
     @pytest.mark.parametrize("line_feed", [b"", b"\n"])
-    def test_binary(self, tmp_path, line_feed):
+    def test_reads_binary_format(self, tmp_path, line_feed):
         (tmp_path / "x.bin").write_bytes(binary(line_feed))
         found = load_word_vectors(tmp_path / "x.bin")
         assert found.words == ("cat", "New_York", "caf\u00e9")
@@ -146,7 +146,7 @@ class TestVectors:
             ("x.vec", b"", "0 words have vectors"),
         ],
     )
-    def test_damaged_files_are_refused(self, tmp_path, name, content, said):
+    def test_rejects_damaged_files(self, tmp_path, name, content, said):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(PredictorError, match=said) as caught:
             load_word_vectors(tmp_path / name)
@@ -158,11 +158,11 @@ class TestVectors:
 class TestPredictor:
     PROMPTS = ("The EGO is near the unicorn, 3 near-misses.", "", "of the", "far")
 
-    def test_words_are_those_of_the_published_code(self):
+    def test_splits_words_like_published_code(self):
         assert split_network_words(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
 
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, tmp_path, monkeypatch, name):
+    def test_saved_predictor_predicts_the_same(self, tmp_path, monkeypatch, name):
         lines = (
             f"{w} {' '.join(map(str, v))}" for w, v in zip(CIRCLE.words, CIRCLE.array, strict=True)
         )
@@ -178,7 +178,7 @@ class TestPredictor:
         assert found[0].tolist() == [expected, expected]
         assert np.isnan(found[1]).all() and not found[2].any()
 
-    def test_a_prompt_has_the_mean_of_its_words(self):
+    def test_averages_over_words(self):
         # Edges: 1 of ego, 0 of the unknown word, of near both ego (.8) and far (.6).
         predictor = MeasurePredictor("edge_count", EgoNetworks(CIRCLE, 0, 0.7))
         assert predictor.predict(["ego unicorn near"])[0, 0] == 1.0

@@ -26,7 +26,7 @@ def linguistic_features(prompts, names=tuple(MEASURES)):
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("row", BY_HAND, ids=lambda row: row[0])
-def test_by_hand(row, nltk_data):
+def test_features_match_hand_counts(row, nltk_data):
     prompt, words, characters, *counts = row
     names = ["n_words", "mean_word_length", "proper_noun_ratio", "acronym_ratio"]
     names += ["numeral_ratio", "conjunction_ratio", "preposition_ratio"]
@@ -38,13 +38,13 @@ def test_by_hand(row, nltk_data):
 
 
 @pytest.mark.realdata
-def test_synsets_by_hand(nltk_data):
+def test_counts_synsets(nltk_data):
     # WordNet 3.0: "cat" has 10 synsets, "zebra" 1; "the" and "A" are stopwords, "qwzx" is no word.
     prompts = ["cat", "the cat", "A Cat.", "zebra cat cat", "qwzx", "the of and"]
     assert linguistic_features(prompts, ["n_synsets"])[:, 0].tolist() == [10, 10, 10, 21, 0, 0]
 
 
 @pytest.mark.realdata
-def test_tokens(nltk_data):
+def test_tokenizes_prompts(nltk_data):
     assert tokenize("A dog, (and) it's here.") == ("A", "dog", "and", "it", "'s", "here")
     assert tokenize('He said "no" ...') == ("He", "said", "``", "no", "''", "...")

@@ -50,7 +50,7 @@ class TestScores:
             (score_variation(SCORES), 1.5),
         ],
     )
-    def test_by_hand(self, found, expected):
+    def test_matches_hand_computed_values(self, found, expected):
         assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -95,7 +95,7 @@ class TestEmbeddings:
         same = autocorrelation([4, 4, 1, 1], vectors, neighbours=1)
         assert same == pytest.approx(1.0)
 
-    def test_autocorrelation_is_that_of_a_loop(self):
+    def test_autocorrelation_matches_loop(self):
         rng = np.random.default_rng(3)
         scores, vectors = rng.normal(size=12), rng.normal(size=(12, 5))
         top = sorted(range(12), key=lambda place: -scores[place])[:10]
@@ -116,14 +116,14 @@ class TestClarity:
     # P(cat) = 1/2, P(dog) = 1/4, P(red) = 1/4.
     COLLECTION = CaptionStatistics.from_texts(["cat dog", "red cat"])
 
-    def test_by_hand(self):
+    def test_matches_hand_computed_values(self):
         # .6 of the caption, .4 of the collection: cat .2, dog .4, red .4 and so on.
         model = {"cat": 0.6 / 2 + 0.4 / 2, "dog": 0.6 / 2 + 0.4 / 4, "red": 0.4 / 4}
         back = {"cat": 1 / 2, "dog": 1 / 4, "red": 1 / 4}
         expected = sum(share * math.log2(share / back[word]) for word, share in model.items())
         assert clarity(["cat, dog"], [0.0], self.COLLECTION) == pytest.approx(expected)
 
-    def test_scores_weigh_the_captions(self):
+    def test_weighs_captions_by_score(self):
         # exp(ln 3) : exp(0) is 3 : 1.
         found = clarity(["dog", "cat"], [math.log(3), 0.0], self.COLLECTION, smoothing=1.0)
         expected = 3 / 4 * math.log2((3 / 4) / (1 / 4)) + 1 / 4 * math.log2((1 / 4) / (1 / 2))
@@ -153,7 +153,7 @@ class TestPredictor:
     STATISTICS = CaptionStatistics.from_texts(CAPTIONS)
 
     @pytest.mark.parametrize("name", MEASURES)
-    def test_it_says_what_the_function_says(self, name):
+    def test_predicts_value_of_function(self, name):
         options = {"pair_ratio": {"top": 2, "bottom": 2, "k": 5}}.get(name)
         statistics = self.STATISTICS if name == "clarity" else None
         found = MeasurePredictor(name, statistics, options).predict(ROWS, "mean_p10")[:, 0]
@@ -174,7 +174,7 @@ class TestPredictor:
         assert np.unique(found).size == 2
 
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, tmp_path, monkeypatch, name):
+    def test_saved_predictor_predicts_the_same(self, tmp_path, monkeypatch, name):
         (tmp_path / "captions.txt").write_text("\n".join(self.CAPTIONS))
         monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "captions.txt"))
         options = {name: 7 for name in MEASURES[name].options if name == "k"}

@@ -31,7 +31,7 @@ def value(name: str, prompt: str, statistics: CaptionStatistics) -> float:
 
 
 class TestStatistics:
-    def test_counts(self, collection):
+    def test_counts_terms(self, collection):
         assert collection.terms == ("a", "cat", "dog", "red")
         assert collection.document_frequency.tolist() == [3, 2, 2, 1]
         assert collection.collection_frequency.tolist() == [5, 2, 4, 1]
@@ -46,14 +46,14 @@ class TestStatistics:
             [2],
         ]
 
-    def test_a_file_has_one_caption_a_line(self, tmp_path, collection):
+    def test_reads_one_caption_per_line(self, tmp_path, collection):
         path = tmp_path / "captions.txt"
         path.write_text("\n".join(CAPTIONS) + "\n\n", encoding="utf-8")
         found = open_statistics(str(path))
         assert found.document_frequency.tolist() == collection.document_frequency.tolist()
         assert found.n_documents == 4
 
-    def test_bad_files_are_refused(self, tmp_path):
+    def test_rejects_files_that_are_not_utf8(self, tmp_path):
         (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
         with pytest.raises(FileError, match="latin"):
             open_statistics(str(tmp_path / "latin.txt"))
@@ -88,13 +88,13 @@ class TestMeasures:
             ("max_pmi", max(PMI)),
         ],
     )
-    def test_by_hand(self, collection, name, expected):
+    def test_matches_hand_computed_values(self, collection, name, expected):
         assert value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
 
 
 class TestPredictor:
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, collection, tmp_path, monkeypatch, name):
+    def test_saved_predictor_predicts_the_same(self, collection, tmp_path, monkeypatch, name):
         (tmp_path / "idf.txt").write_text("\n".join(CAPTIONS))
         monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "idf.txt"))
         predictor = MeasurePredictor(name, collection)
@@ -118,7 +118,7 @@ def coco(real_data) -> CaptionStatistics:
 class TestRealData:
     """Over 42 thousand MS COCO captions, on the validation split of v1.0."""
 
-    def test_the_collection(self, coco):
+    def test_collection_size(self, coco):
         assert (coco.n_documents, coco.n_tokens, len(coco.terms)) == (41_966, 439_151, 9_038)
 
     @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ class TestRealData:
             ("avg_pmi", "mean_p10", 0.0777, 0.0906),
         ],
     )
-    def test_correlations(self, coco, read_split, name, target, pearson, kendall):
+    def test_correlations_on_validation(self, coco, read_split, name, target, pearson, kendall):
         from scipy.stats import kendalltau, pearsonr
 
         from pqpp_models import TARGETS

@@ -38,7 +38,7 @@ def columns(predictor, targets=None):
         ("mean_rr", "clip_rr", "blip2_rr"),
     ],
 )
-def test_a_mean_is_that_of_its_parts(own, mean, first, second):
+def test_mean_targets_average_their_parts(own, mean, first, second):
     all_nine, alone = columns(own), columns(own, (mean,))
     expected = (all_nine[first] + all_nine[second]) / 2
     np.testing.assert_array_equal(all_nine[mean], expected)
@@ -49,7 +49,7 @@ def test_a_mean_is_that_of_its_parts(own, mean, first, second):
     np.testing.assert_array_equal(np.isnan(found.deviations[:, 0]), np.isnan(expected))
 
 
-def test_a_saved_one_says_so_and_an_older_one_does_not(own, tmp_path):
+def test_saves_mean_targets(own, tmp_path):
     folder = own.save_pretrained(tmp_path / "saved")
     config = json.loads((folder / "config.json").read_text())
     assert config["means_from_parts"] == ["mean_hbpp", "mean_p10", "mean_rr"]
@@ -62,7 +62,7 @@ def test_a_saved_one_says_so_and_an_older_one_does_not(own, tmp_path):
     np.testing.assert_array_equal(older["sdxl_hbpp"], columns(own)["sdxl_hbpp"])
 
 
-def test_a_weighted_mean_is_a_target_of_its_own():
+def test_weighted_means_are_separate_targets():
     names = ("a_rating", "b_rating", "mean_rating")
     rows = np.array([[1.0, 3.0, 2.0], [2.0, 5.0, 3.5], [np.nan, 4.0, 4.0]])
     assert find_mean_targets(names, rows) == ("mean_rating",)
@@ -71,14 +71,14 @@ def test_a_weighted_mean_is_a_target_of_its_own():
     assert find_mean_targets(names, rows) == ()
 
 
-def test_scores_rounded_to_two_digits_are_means_still():
+def test_rounded_scores_count_as_means():
     names = ("a_rr", "b_rr", "mean_rr")
     a, b = np.random.default_rng(0).random((2, 50)).round(2)
     assert find_mean_targets(names, np.column_stack([a, b, ((a + b) / 2).round(2)])) == ("mean_rr",)
 
 
 @pytest.mark.realdata
-def test_nine_in_ten_true_means_lie_within_their_deviations(read_split):
+def test_deviations_of_means_cover_nine_in_ten(read_split):
     """A mean keeps the deviation that was fitted to it: the errors of its parts go together."""
     prompts, true = read_split("validation")
     static = Predictor.from_pretrained("static-train")  # the one that has not seen validation

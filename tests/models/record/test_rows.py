@@ -14,13 +14,13 @@ from pqpp_models.text.ridge.fitting import fit
 SPELLINGS = ("A red cat.", "a red cat", "  A  RED cat!", "Ａ red cat", "A red\ncat")
 
 
-def test_how_a_prompt_is_typed_does_not_make_another_row():
+def test_spelling_does_not_change_hash():
     fitted = FittedRows.from_rows(["A red cat."])
     assert len(FittedRows.from_rows(SPELLINGS)) == 1 and fitted.contains(SPELLINGS).all()
     assert not fitted.contains(["a red hat", "red cat", "", "  ", "a cat"]).any()
 
 
-def test_the_hashes_are_those_of_sha256():
+def test_hashes_are_sha256():
     text = int.from_bytes(hashlib.sha256(b"a red cat").digest()[:8], "big")
     named = int.from_bytes(hashlib.sha256(b"mscoco-7\0a red cat").digest()[:8], "big")
     rows = {"prompt": ["A red cat.", "A red cat."], "prompt_id": ["mscoco-7", "13"]}
@@ -46,7 +46,7 @@ def ids(*pairs):
         (ids(("A cat.", None)), ids(("a cat", "drawbench-2"), ("a dog", None)), [True, False]),
     ],
 )
-def test_what_is_the_same_row(fitted, scored, expected):
+def test_contains_compares_ids_and_prompts(fitted, scored, expected):
     assert FittedRows.from_rows(fitted).contains(scored).tolist() == expected
 
 
@@ -55,7 +55,7 @@ def saved(fitted, tmp_path):
     return fitted.save_pretrained(tmp_path / "saved")
 
 
-def test_a_saved_one_knows_its_rows_and_holds_no_text(fitted, saved):
+def test_saves_rows_without_text(fitted, saved):
     prompts, _ = made_up(120)
     loaded = Predictor.from_pretrained(saved)
     assert loaded.record.rows.contains(prompts).all()
@@ -65,7 +65,7 @@ def test_a_saved_one_knows_its_rows_and_holds_no_text(fitted, saved):
     assert b"riding" not in content and len(content) < 16 * len(fitted.record.rows) + 200
 
 
-def test_the_network_under_a_fit_counts(monkeypatch):
+def test_records_rows_of_network(monkeypatch):
     """What static was trained on, a head on its network knows."""
     from pqpp_models.text.static import StaticPredictor
 
@@ -82,7 +82,7 @@ def test_the_network_under_a_fit_counts(monkeypatch):
 
 
 @pytest.mark.realdata
-def test_the_splits_of_pqpp_share_no_row(real_data, cache):
+def test_pqpp_splits_share_no_row(real_data, cache):
     """Two captions of validation have the text of one in train: other captions, other ids."""
     from pqpp_datasets.load import load_benchmark
     from pqpp_models.prompts import normalise

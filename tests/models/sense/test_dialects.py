@@ -38,7 +38,7 @@ def static():
 
 
 @pytest.mark.parametrize("typed", TYPED.values(), ids=TYPED)
-def test_predictions_are_those_of_the_bare_prompt(static, typed):
+def test_syntax_does_not_change_predictions(static, typed):
     bare = static.predict_with_uncertainty(BARE)
     dressed = static.predict_with_uncertainty([typed.format(prompt) for prompt in BARE])
     for before, after in zip(bare[:4], dressed[:4], strict=True):
@@ -46,7 +46,7 @@ def test_predictions_are_those_of_the_bare_prompt(static, typed):
     assert not dressed.out_of_domain.any()
 
 
-def test_points_and_layers_are_those_of_the_bare_prompt(static):
+def test_syntax_does_not_change_features(static):
     dressed = [TYPED["web interface"].format(prompt) for prompt in BARE]
     np.testing.assert_array_equal(static.embed(dressed), static.embed(BARE))
     for after, before in zip(static.get_features(dressed), static.get_features(BARE), strict=True):

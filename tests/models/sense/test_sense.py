@@ -20,7 +20,7 @@ def static():
     return Predictor.from_pretrained("static")
 
 
-def test_pairs_that_any_person_orders_alike(static):
+def test_orders_obvious_pairs(static):
     pairs = lines_of("ordered_pairs.jsonl")
     easier, harder = (
         static.predict([pair[side] for pair in pairs], "alignment")[:, 0]
@@ -30,7 +30,7 @@ def test_pairs_that_any_person_orders_alike(static):
     assert len(pairs) == 30 and len(wrong) <= 3, wrong
 
 
-def test_pairs_of_ten_kinds(static):
+def test_orders_pairs_of_ten_kinds(static):
     pairs = lines_of("pairs_by_kind.jsonl")
     kinds = list(dict.fromkeys(pair["kind"] for pair in pairs))
     values = [
@@ -42,13 +42,13 @@ def test_pairs_of_ten_kinds(static):
     assert right[5:].mean() >= 0.85, dict(zip(kinds, right, strict=True))  # .913
 
 
-def test_texts_that_are_no_prompts_are_far(static):
+def test_non_prompts_are_out_of_domain(static):
     texts = [line["prompt"] for line in lines_of("not_prompts.jsonl")]
     found = static.predict_with_uncertainty(texts)
     assert len(texts) == 200 and found.out_of_domain.sum() >= 190
 
 
-def test_what_is_no_prompt_is_never_among_the_best(static):
+def test_non_prompts_never_score_best(static):
     prompts = ["a dog", "a red car on a road", "a man riding a wave", "a bowl of fruit"]
     texts = ["\u0441\u043e\u0431\u0430\u043a\u0430 \u0432 \u043f\u0430\u0440\u043a\u0435"]
     texts += ["asdf jkl; qwer uiop", "xzvq wrtk plmn", "12 34 5678", "\U0001f600\U0001f600"]

@@ -32,7 +32,7 @@ def planted(n, seed, sizes=(0.2, 1.0)):
     return scores, 2 + 0.5 * scores + noise, [LONG if one else SHORT for one in long], long
 
 
-def test_the_conformal_quantile_by_hand():
+def test_conformal_quantile_matches_hand_computed_ranks():
     ratio = np.arange(1.0, 20.0)
     # .9 * (19 + 1) = 18: the 18th of 19.
     assert find_conformal_quantile(ratio) == 18.0
@@ -44,7 +44,7 @@ def test_the_conformal_quantile_by_hand():
     assert find_conformal_quantile(ratio[:10]) == 10.0
 
 
-def test_normal_scores_are_those_of_ranks_with_ties_apart():
+def test_normal_scores_break_ties():
     values = np.array([3.0, 9.0, -1.0, 4.0])
     assert to_normal_scores(values) == pytest.approx(norm.ppf((rankdata(values) - 0.5) / 4))
     tied = to_normal_scores(np.zeros(100))
@@ -53,7 +53,7 @@ def test_normal_scores_are_those_of_ranks_with_ties_apart():
     assert abs(np.corrcoef(tied, np.arange(100))[0, 1]) < 0.3
 
 
-def test_units_and_priors_are_the_data_s():
+def test_calibration_recovers_units_and_priors():
     scores, true, prompts, _ = planted(4000, 0)
     found = calibrate_targets(
         np.c_[scores, -scores], np.c_[true, true], prompts, np.full(4000, 0.3)
@@ -67,7 +67,7 @@ def test_units_and_priors_are_the_data_s():
     }
 
 
-def test_intervals_cover_where_errors_are_large_and_where_they_are_small():
+def test_intervals_cover_small_and_large_errors():
     scores, true, prompts, _ = planted(3000, 1)
     found = calibrate_targets(scores[:, None], true[:, None], prompts, np.full(3000, 0.3))
     scores, true, prompts, long = planted(3000, 2)
@@ -80,7 +80,7 @@ def test_intervals_cover_where_errors_are_large_and_where_they_are_small():
     assert np.corrcoef(error, deviations[:, 0])[0, 1] > 0.4
 
 
-def test_deviations_never_fall_with_the_distance():
+def test_deviations_never_fall_with_distance():
     random = np.random.default_rng(0)
     scores, distance = random.normal(size=(2, 2000))
     distance = np.abs(distance) / 4
@@ -109,7 +109,7 @@ def fit_sources(seed):
     return level, calibrate_across_sources(scores, truths, names, level, scores)
 
 
-def test_across_sources_the_level_is_the_anchor_s_and_the_slope_that_of_ranks():
+def test_anchor_sets_level_and_ranks_set_slope():
     level, found = fit_sources(0)
     known = ~np.isnan(level)
     assert found["prior"] == pytest.approx([level[known].mean()])
@@ -125,7 +125,7 @@ def test_across_sources_the_level_is_the_anchor_s_and_the_slope_that_of_ranks():
     assert found["slope"] / found["prior_deviation"] == pytest.approx(slope, rel=0.1)
 
 
-def test_across_sources_every_source_weighs_the_same_and_only_ranks_count():
+def test_sources_have_equal_weight():
     scores, truths, names = sources(0)
     level, found = fit_sources(0)
     stretched = np.where(names == "s2", truths**3, truths)
@@ -138,7 +138,7 @@ def test_across_sources_every_source_weighs_the_same_and_only_ranks_count():
     assert many["slope"] == pytest.approx(found["slope"], rel=0.02)
 
 
-def test_a_mixture_has_the_mean_and_the_deviation_of_its_draws():
+def test_mixture_matches_sampled_moments():
     random = np.random.default_rng(0)
     prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
     value, deviation = mix_with_prior(np.array([[3.0]]), np.array([[0.2]]), np.array([0.3]), prior)
@@ -178,7 +178,7 @@ CALIBRATED = {
 }
 
 
-def test_predictions_by_hand():
+def test_predictions_match_hand_computed_values():
     found = Lengths(CALIBRATED).predict_with_uncertainty(["two dogs on a mat"])
     assert found.values[0] == pytest.approx([0.3 + 0.17, 0.1 + 0.34])
     away = (0.47 - 0.6) / 0.3
@@ -204,7 +204,7 @@ def test_predictions_by_hand():
     assert not found.out_of_domain.any()
 
 
-def test_what_is_no_english_gets_the_prior():
+def test_unread_prompts_get_prior():
     known = KnownWords.fit(["a red dog on the beach", "two dogs on a mat"] * 50)
     predictor = Lengths(CALIBRATED, known)
     found = predictor.predict_with_uncertainty(["two dogs on a mat", "xqw zzt", "", "пёс на пляже"])
@@ -218,7 +218,7 @@ def test_what_is_no_english_gets_the_prior():
     assert "not read as plain English" in predictor.domain_note
 
 
-def test_distances_are_means_over_the_nearest_five():
+def test_distance_averages_nearest_five():
     angles = np.deg2rad([0, 10, 20, 30, 40, 50, 170])
     points = np.array([np.cos(angles), np.sin(angles)])
     found = measure_distance(points[:, :1].T, points)

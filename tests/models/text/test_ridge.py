@@ -43,7 +43,7 @@ def matrices():
     return made
 
 
-def test_the_closed_form_by_hand():
+def test_ridge_matches_hand_computed_fit():
     # Centred: x = -1, 0, 1 and y = -2, 0, 2, so x'y = 4 and x'x = 2; 4 / (2 + 2) = 1.
     rows, values = np.array([[1.0], [2.0], [3.0]]), np.array([[3.0], [5], [7]])
     fitted = fit_best_ridge(rows, values, [2.0])
@@ -52,7 +52,7 @@ def test_the_closed_form_by_hand():
 
 
 @pytest.mark.parametrize("shape", [(25, 8), (15, 40), (8, 8)])
-def test_strength_and_left_out_predictions_are_scikit_learns(matrices, shape):
+def test_ridge_matches_scikit_learn(matrices, shape):
     linear_model = pytest.importorskip("sklearn.linear_model")
     from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
@@ -72,7 +72,7 @@ def test_strength_and_left_out_predictions_are_scikit_learns(matrices, shape):
         assert fitted.intercept[target] == pytest.approx(whole.intercept_, abs=1e-7)
 
 
-def test_tf_idf_is_scikit_learns():
+def test_tf_idf_matches_scikit_learn():
     text = pytest.importorskip("sklearn.feature_extraction.text")
     prompts = ["red cat red", "the cat sat there", "dogs bark", "the red dogs"]
     counts = count_pieces(prompts)
@@ -85,7 +85,7 @@ def test_tf_idf_is_scikit_learns():
         np.testing.assert_allclose(half @ half.T, rows @ rows.T, atol=1e-6)
 
 
-def test_what_is_printed_is_what_whole_fits_predict(capsys):
+def test_cross_validation_matches_manual_folds(capsys):
     scores = RATES[:, 0] + np.random.default_rng(0).normal(size=60) / 5
     odd = ["a red cat", "qwx zzyv qqx", *PROMPTS[2:]]
     fitted = fit(odd, scores, "rating", folds=3, progress=True)
@@ -116,7 +116,7 @@ CHINESE = [
 ]
 
 
-def test_chinese_prompts_are_predicted_and_their_fit_says_that_they_are_far(tmp_path):
+def test_fits_chinese_prompts(tmp_path):
     scores = [("三" in prompt) + len(prompt) / 10 for prompt in CHINESE]
     fitted = fit(CHINESE, scores, ["rating"])
     training = fitted.details["training"]
@@ -131,7 +131,7 @@ def test_chinese_prompts_are_predicted_and_their_fit_says_that_they_are_far(tmp_
     assert 'language: "multilingual"' in loaded.render_card()
 
 
-def test_a_sentence_encoder_stands_beside_and_is_saved(tmp_path):
+def test_saves_sentence_encoder(tmp_path):
     pytest.importorskip("torch")
     from support.tiny_models import save_text_encoder
 
@@ -147,7 +147,7 @@ def test_a_sentence_encoder_stands_beside_and_is_saved(tmp_path):
     assert "`tiny-multilingual`" in (card := loaded.render_card()) and str(tmp_path) not in card
 
 
-def test_blocks_weigh_the_same_and_constant_columns_nothing():
+def test_standardisation_weighs_blocks_equally():
     random = np.random.default_rng(1)
     blocks = [random.normal(size=(500, 4)) * scale for scale in (0.01, 3, 100)]
     blocks[2][:, 1] = 7.0
@@ -158,7 +158,7 @@ def test_blocks_weigh_the_same_and_constant_columns_nothing():
     np.testing.assert_allclose(rows.mean(axis=0), 0, atol=0.02)
 
 
-def test_hashed_words_by_hand():
+def test_hash_words_matches_crc32():
     import zlib
 
     row = hash_words(["red cat red"], 64)[0]
@@ -170,7 +170,7 @@ def test_hashed_words_by_hand():
     assert not hash_words([""]).any()
 
 
-def test_predictions_do_not_depend_on_the_typing_or_the_prompts_beside(ridge):
+def test_predictions_do_not_depend_on_spelling_or_batch(ridge):
     same = ["a red café on a table", " A RED  Cafe\u0301 on a TABLE. ", "a red\ncafé on a table!!"]
     found = ridge.predict_with_uncertainty([*PROMPTS, *same])[:3]
     for text in same:
@@ -179,7 +179,7 @@ def test_predictions_do_not_depend_on_the_typing_or_the_prompts_beside(ridge):
     np.testing.assert_array_equal(*ridge.embed(same[:2]))
 
 
-def test_it_learns_what_words_say(ridge, monkeypatch):
+def test_learns_from_words(ridge, monkeypatch):
     training = ridge.details["training"]
     assert training["cross_validation"]["match_rate"]["spearman"] > 0.8
     low, high = ridge.predict(["a red cat on a table", "a brown hydrant on a table"])[:, 0]
@@ -193,7 +193,7 @@ def test_it_learns_what_words_say(ridge, monkeypatch):
     assert (found.deviations > 0).all() and (found.deviations <= 0.5).all()
 
 
-def test_deviations_hold_nine_in_ten():
+def test_deviations_cover_nine_in_ten():
     random = np.random.default_rng(3)
     prompts = [f"{n} {colour} {one}s" for n in range(12) for colour in COLOURS for one in THINGS]
     scores = random.normal(size=(len(prompts), 1))
@@ -203,7 +203,7 @@ def test_deviations_hold_nine_in_ten():
     assert 0.85 < inside.mean() < 0.95
 
 
-def test_rows_of_one_prompt_are_one_with_their_mean(ridge):
+def test_averages_duplicate_prompts(ridge):
     typed = [*PROMPTS, *(prompt.upper() + "." for prompt in PROMPTS), "  "]
     off = 0.02 * np.ones_like(RATES)
     doubled = fit(typed, np.concatenate([RATES - off, RATES + off, [[0.5]]]), ["match_rate"])
@@ -215,7 +215,7 @@ def test_rows_of_one_prompt_are_one_with_their_mean(ridge):
     )
 
 
-def test_any_hash_seed_gives_the_same_bytes(ridge, tmp_path):
+def test_fit_does_not_depend_on_hash_seed(ridge, tmp_path):
     code = (
         "import sys\n"
         "from models.text.test_ridge import PROMPTS, RATES, fit\n"
@@ -229,7 +229,7 @@ def test_any_hash_seed_gives_the_same_bytes(ridge, tmp_path):
         assert (here / name).read_bytes() == (there / name).read_bytes()
 
 
-def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
+def test_saved_predictor_predicts_the_same_and_has_card(ridge, tmp_path):
     loaded = Predictor.from_pretrained(ridge.save_pretrained(tmp_path / "mine"))
     assert type(loaded) is RidgePredictor and loaded.targets == ("match_rate",)
     there, here = (one.predict_with_uncertainty(PROMPTS) for one in (loaded, ridge))
@@ -242,7 +242,7 @@ def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
     assert loaded.render_card() == card
 
 
-def test_the_head_stands_on_the_network_that_is_named(tmp_path):
+def test_encoder_option_selects_network(tmp_path):
     from pqpp_models.predictor import Predictor
 
     prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
@@ -275,7 +275,7 @@ def test_cross_validation_of_noise_is_near_zero():
     assert abs(np.mean([figure["spearman"] for figure in figures])) < 0.06
 
 
-def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
+def test_push_of_unlearned_predictor_needs_anyway(
     ridge, unlearned_targets, tmp_path, capsys, caplog, monkeypatch
 ):
     assert (unlearned_targets.unlearned_targets, ridge.unlearned_targets) == (("match_rate",), ())

@@ -37,7 +37,7 @@ def verdicts():
 
 
 @pytest.mark.parametrize(("prompt", "names", "never"), CASES)
-def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, names, never):
+def test_sentence_names_only_present_skills(verdicts, prompt, names, never):
     sentence = verdicts[prompt].sentence
     assert all(part in sentence for part in names.split(";")), sentence
     assert not [part for part in never.split(";") if part and part in sentence], sentence
@@ -52,18 +52,18 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
         ("Negative prompt: a cat", "it names nothing to show"),
     ],
 )
-def test_what_is_not_read_says_why(prompt, why):
+def test_unread_prompts_explain_missing_verdict(prompt, why):
     assert pqpp.verdict(prompt).sentence == f"no verdict: {why}"
 
 
 @pytest.mark.parametrize("name", ["castle, fog, ravens, moonlight", LONG])
-def test_kinds_whose_order_is_hardly_predicted_have_no_rank(name):
+def test_unreliable_prompt_kinds_have_no_rank(name):
     found = verdict(name)
     assert found.level == "unknown" and "are not reliable" in found.sentence
     assert math.isnan(found.easier_than_people) and math.isnan(found.value) and not found.costs
 
 
-def test_costs_are_differences_of_two_predictions():
+def test_cost_is_difference_of_two_ranks():
     predictor = Predictor.from_pretrained("static")
     reference = read_reference(predictor)
     for prompt in ("nine red dogs on a table", "a cat to the left of a dog"):
@@ -76,7 +76,7 @@ def test_costs_are_differences_of_two_predictions():
         assert found.skill == dearest.name and dearest.says in found.sentence
 
 
-def test_ranks_are_those_among_the_prompts_themselves():
+def test_ranks_weigh_studies_equally():
     predictor = Predictor.from_pretrained("n_words")
     captions = [" ".join("a" * n) for n in range(1, 202)]
     people = {"one": captions[:101], "two": captions[100:] * 3}
@@ -90,13 +90,13 @@ def test_ranks_are_those_among_the_prompts_themselves():
     assert math.isnan(reference.rank([math.nan])[0])
 
 
-def test_the_level_is_that_of_the_rank_as_shown():
+def test_level_follows_rounded_rank():
     found = verdict("a t-shirt that says hello world")
     assert 32.5 < found.easier_than_people < 33 and "33 of 100" in found.rank
     assert found.level == "average"
 
 
-def test_blank_and_far_prompts_have_no_rank():
+def test_blank_and_unread_prompts_have_no_rank():
     blank, cat, far = verdict(["  ", "a cat", "qwx zzyv 77"])
     assert far.level == "unknown" and far.as_record()["easier_than_people"] is None
     assert math.isnan(far.value) and cat.caveat and not far.caveat
@@ -104,7 +104,7 @@ def test_blank_and_far_prompts_have_no_rank():
     assert cat == verdict("a cat") and not verdict([])
 
 
-def test_a_plain_prompt_lacks_what_the_skill_is():
+def test_plain_prompt_removes_the_skill():
     for prompt, name, plain in (
         ("nine dogs on a mat", "count", "dogs on a mat"),
         ("a room with no chairs", "negation", "a room with chairs"),
@@ -119,7 +119,7 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
     assert "easier than" in remedy and "cars" not in remedy
 
 
-def test_a_notebook_shows_a_table_and_runs_nothing():
+def test_html_is_an_escaped_table():
     page = verdict(["<script>alert(1)</script> nine cats", "a dog"])._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
     found = verdict(["nine cats", "a dog", "an astornaut rides a horse"])
@@ -129,7 +129,7 @@ def test_a_notebook_shows_a_table_and_runs_nothing():
     assert list(table.columns) == ["prompt", *VERDICT_COLUMNS] and table["skill"][0] == "count"
 
 
-def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
+def test_verdict_flag_adds_columns(tmp_path, capsys):
     out = tmp_path / "p.json"
     assert main(["predict", "nine cats", "", "--verdict", "--output", str(out)]) == 0
     rows = json.loads(out.read_text())

@@ -18,7 +18,7 @@ def collection():
     return Collection.build(VECTORS, 30, NO_WORDS)
 
 
-def test_vectors_have_length_one_around_the_mean():
+def test_vectors_are_centred_and_normalised():
     built = collection()
     assert len(built) == 40
     np.testing.assert_allclose(np.linalg.norm(built.vectors[1], axis=1), 1, atol=1e-6)
@@ -28,14 +28,14 @@ def test_vectors_have_length_one_around_the_mean():
     np.testing.assert_allclose(again[2], built.vectors[2], atol=1e-6)
 
 
-def test_a_member_is_not_its_own_neighbour():
+def test_excludes_caption_from_own_neighbours():
     built = collection()
     own = compute_similarities(built.vectors[2][:5], built.vectors[2])
     assert (own[np.arange(5), np.arange(5)] == -1).all()
     assert (own < SAME).all()
 
 
-def test_leaving_a_member_out_is_a_collection_without_it():
+def test_excluding_self_equals_collection_without_it():
     built = collection()
     member = {layer: array[:1] for layer, array in built.vectors.items()}
     rest = {k: v[1:] for k, v in built.vectors.items()}
@@ -51,7 +51,7 @@ def test_leaving_a_member_out_is_a_collection_without_it():
     )
 
 
-def test_many_prompts_are_as_one_by_one():
+def test_features_do_not_depend_on_batch():
     built = collection()
     rows = {layer: normalise_rows(RANDOM.normal(size=(700, 6))) for layer in VECTORS}
     together = built.measure_density(rows)
@@ -64,14 +64,14 @@ def test_many_prompts_are_as_one_by_one():
     np.testing.assert_allclose(near[-1:], last, atol=1e-5)
 
 
-def test_distances_are_those_of_scipy():
+def test_square_distances_match_scipy():
     distance = pytest.importorskip("scipy.spatial.distance")
     first, second = RANDOM.normal(size=(4, 3)), RANDOM.normal(size=(5, 3))
     expected = distance.cdist(first, second) ** 2
     np.testing.assert_allclose(square_distances(first, second), expected, atol=1e-9)
 
 
-def test_network_is_torchs():
+def test_apply_layers_matches_torch():
     torch = pytest.importorskip("torch")
     module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
     rows = RANDOM.normal(size=(5, 3)).astype(np.float32)
@@ -81,7 +81,7 @@ def test_network_is_torchs():
     np.testing.assert_allclose(apply_layers(rows, layers), expected, atol=1e-5)
 
 
-def test_ridge_leaves_out_what_it_says():
+def test_leave_one_out_predictions_match_refit():
     fitting = pytest.importorskip("pqpp_models.text.training.teacher_student")
     settings = fitting.FitSettings(kernel_layers=(2,), ridge=1.0)
     rows = {"2": normalise_rows(RANDOM.normal(size=(50, 4))), "features": RANDOM.random((50, 3))}

@@ -14,7 +14,7 @@ def captions(n=60, seed=0):
     ]
 
 
-def test_counts_by_hand():
+def test_features_match_hand_counts():
     pairs = PiecePairs.build([[*COMMON, 20, 21], [*COMMON, 20, 21, 22], [*COMMON, 21]], 40)
     row = pairs.summarise([[20, 3, 22, 22, 21]])[0]
     logs = np.log1p([2, 3, 1])  # of the pieces 20, 21, 22
@@ -27,7 +27,7 @@ def test_counts_by_hand():
     assert not pairs.summarise([[3], []]).any()
 
 
-def test_a_caption_of_its_own_is_left_out_as_if_it_had_not_been_counted():
+def test_exclude_self_equals_counts_without_caption():
     rows = captions()
     whole = PiecePairs.build(rows, 40).summarise(rows, exclude_self=True)
     for at, row in enumerate(rows):
@@ -35,7 +35,7 @@ def test_a_caption_of_its_own_is_left_out_as_if_it_had_not_been_counted():
         assert np.array_equal(others.summarise([row])[0], whole[at])
 
 
-def test_a_prompt_has_the_same_row_alone_and_among_others():
+def test_features_do_not_depend_on_batch():
     rows = captions(400)
     pairs = PiecePairs.build(rows, 40)
     alone = np.concatenate([pairs([row]) for row in rows])

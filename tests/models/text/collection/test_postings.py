@@ -44,7 +44,7 @@ def counted(prompt, captions):
     ]
 
 
-def test_scope_counts_captions_with_the_words():
+def test_scope_counts_matching_captions():
     found = Postings.build(CAPTIONS).measure_scope(["a cat and a red mat", "a zebra", ""])
     # One caption has all three words, two more have two of them, none more has one.
     np.testing.assert_allclose(np.expm1(found[0, :3]), [1, 3, 3], atol=1e-5)
@@ -53,13 +53,13 @@ def test_scope_counts_captions_with_the_words():
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=12), TEXTS)
-def test_scope_is_what_counting_words_gives(captions, prompt):
+def test_scope_matches_naive_count(captions, prompt):
     captions, prompt = [" ".join(words) for words in captions], " ".join(prompt)
     found = Postings.build(captions).measure_scope([prompt])[0]
     np.testing.assert_allclose(found, counted(prompt, captions), atol=1e-5)
 
 
-def test_postings_hold_no_words_and_come_back():
+def test_postings_round_trip_without_text():
     tables, postings = WordTables.build(CAPTIONS), Postings.build(CAPTIONS)
     arrays = Collection({}, {}, 0, tables, postings).to_tensors()
     assert all(array.dtype.kind in "ui" for array in arrays.values())
@@ -67,7 +67,7 @@ def test_postings_hold_no_words_and_come_back():
     np.testing.assert_array_equal(again.measure_scope(CAPTIONS), postings.measure_scope(CAPTIONS))
 
 
-def test_coherence_is_the_mean_cosine_of_pairs():
+def test_coherence_is_mean_pairwise_cosine():
     known, rows = (normalise_rows(RANDOM.normal(size=(size, 8))) for size in (130, 300))
     found = measure_coherence(rows, known)
     assert found.shape == (300, 2 * len(COHERENCE_NEIGHBOURS) + 1)
@@ -84,7 +84,7 @@ def test_coherence_is_the_mean_cosine_of_pairs():
 
 
 @pytest.mark.parametrize("size", [150, 50])
-def test_coherence_leaves_the_prompt_itself_out(size):
+def test_coherence_excludes_own_caption(size):
     known = normalise_rows(RANDOM.normal(size=(size, 8)))
     with_own, without = (
         measure_coherence(known[:1], known),

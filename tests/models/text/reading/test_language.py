@@ -53,7 +53,7 @@ def garbled(text, random):
 
 
 @pytest.mark.parametrize("language", ["German", "French", "Spanish", "Chinese"])
-def test_another_language_stays_at_the_prior_and_is_named(static, translations, language):
+def test_other_languages_get_prior_and_are_named(static, translations, language):
     prompts = translations[language]
     found = static.predict_with_uncertainty(prompts)
     assert found.out_of_domain.mean() >= 0.96
@@ -65,12 +65,12 @@ def test_another_language_stays_at_the_prior_and_is_named(static, translations, 
     assert np.mean([told in ignored for ignored in found.ignored]) >= 0.96
 
 
-def test_english_is_read_as_it_is(static, translations):
+def test_english_is_in_domain(static, translations):
     found = static.predict_with_uncertainty(translations["English"])
     assert not found.out_of_domain.any() and not any(found.ignored)
 
 
-def test_garbled_english_is_predicted_lower(static, translations):
+def test_garbled_english_scores_lower(static, translations):
     random = np.random.default_rng(0)
     plain = [text for text in translations["English"] if sum(len(w) > 3 for w in text.split()) > 2]
     slips = [garbled(text, random) for text in plain]
@@ -93,7 +93,7 @@ def test_rare_words_are_not_garbled(static, prompt):
     "prompt",
     ["dog dog dog dog dog dog", "the of and to in", "Tcennis rpacket.", "cat dog cat dog cat dog"],
 )
-def test_what_says_nothing_is_no_good_prompt(static, prompt):
+def test_meaningless_prompts_score_low(static, prompt):
     values = static.predict([prompt, "a dog"], "alignment,mean_hbpp")
     assert (values[0] < values[1] - 0.3).all()
     retrieval = static.predict([prompt], "mean_p10")[0, 0]
@@ -124,5 +124,5 @@ def test_what_says_nothing_is_no_good_prompt(static, prompt):
         ("", None),
     ],
 )
-def test_languages(text, language):
+def test_detects_language(text, language):
     assert detect_language(text) == language

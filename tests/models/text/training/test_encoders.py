@@ -56,7 +56,7 @@ def values_of(folder):
     return made, made.predict(PROMPTS)
 
 
-def test_a_text_tower_of_clip_is_an_encoder(files):
+def test_accepts_clip_text_tower(files):
     made, found = values_of(trained("clip", files))
     assert made.encoder.config.model_type == "clip_text_model" and np.isfinite(found).all()
     # The tower's own weights, not new ones; and no more tokens than it has positions for.
@@ -71,7 +71,7 @@ def test_a_text_tower_of_clip_is_an_encoder(files):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENCODERS)
-def test_any_encoder_is_trained_end_to_end(kind, files):
+def test_trains_any_encoder(kind, files):
     folder = trained(kind, files)
     made, found = values_of(folder)
     assert found.shape == (3, 2) and np.isfinite(found).all()
@@ -90,7 +90,7 @@ def test_any_encoder_is_trained_end_to_end(kind, files):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENCODERS)
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_any_encoder_is_fine_tuned_by_train_bert(kind, pooling, files):
+def test_train_bert_accepts_any_encoder(kind, pooling, files):
     encoder = save_encoder(files / "encoder", kind)
     flags = ["--model", str(encoder), "--dataset", "data", "--targets", "mean_hbpp,mean_rr"]
     flags += ["--num_train_epochs", "1", "--per_device_train_batch_size", "8"]
@@ -102,7 +102,7 @@ def test_any_encoder_is_fine_tuned_by_train_bert(kind, pooling, files):
     np.testing.assert_allclose(made.predict(PROMPTS[::-1])[::-1], found, atol=2e-6)
 
 
-def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
+def test_rejects_encoders_without_word_pieces(tmp_path):
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
@@ -116,7 +116,7 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
         get_word_pieces(encoder, tokenizer)
 
 
-def test_a_layer_that_is_not_read_has_no_kernel(files):
+def test_rejects_kernel_layer_outside_layers(files):
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
     with pytest.raises(PqppError, match=r"layer 1 of `fit.kernel_layers` is not in"):
         train("text_ensemble", "--config", "recipe.yaml")

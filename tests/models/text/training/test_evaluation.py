@@ -23,7 +23,7 @@ from pqpp_models.text.training.studies import Study
 from pqpp_models.text.training.trainers import cross_predict_studies
 
 
-def test_a_row_worked_by_hand():
+def test_evaluates_study_like_scipy():
     prompts = ["a cat", "a red dog.", "three big houses", "Two birds", "an elephant on a hill"]
     study = Study(prompts, [0.1, 0.5, 0.3, 0.9, 0.7], ["x", "x", "x", "y", "y"])
     letters = np.array([5.0, 14.0, 16.0, 18.0, 21.0])
@@ -58,14 +58,14 @@ def predicted(studies, name):
     return pool_studies(others)(studies[name].features, studies[name].lengths)
 
 
-def test_each_study_is_predicted_by_the_others_alone():
+def test_predicts_study_from_others_only():
     studies = studies_of({"a": 1.0, "b": 5.0, "odd": -1.0})
     found = predicted(studies, "odd")
     # Both others say that the first fact helps; it hurts in the odd one out.
     assert spearmanr(found, studies["odd"].goals)[0] < -0.9
 
 
-def test_length_has_the_mean_of_the_effects_that_it_has_in_studies():
+def test_length_effect_is_mean_over_studies():
     studies = studies_of(dict.fromkeys("abcd", 1.0))
     for name, effect in zip("abc", (1.5, 0.0, -1.5), strict=True):
         goals = studies[name].goals - effect * studies[name].lengths
@@ -75,7 +75,7 @@ def test_length_has_the_mean_of_the_effects_that_it_has_in_studies():
     assert np.corrcoef(predicted(disliked, "d"), disliked["d"].lengths)[0, 1] < -0.3
 
 
-def test_means_over_studies_have_the_interval_of_a_bootstrap():
+def test_bootstraps_mean_over_studies():
     low, high = bootstrap_interval([0.0, 1.0], seed=0)
     assert (low, high) == (0.0, 1.0)  # a quarter of the samples each is twice the same study
 
@@ -84,7 +84,7 @@ DOCS = Path(__file__).parents[4] / "docs"
 TABLE = json.loads((DOCS / "leave_one_out.json").read_text("utf-8"))
 
 
-def test_the_pages_quote_the_table():
+def test_pages_quote_leave_one_out_table():
     def quoted(value, digits):
         return f"{value:.{digits}f}".replace("0.", ".", 1)
 
@@ -102,14 +102,14 @@ def test_the_pages_quote_the_table():
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_the_table_is_that_of_the_studies(real_studies):
+def test_leave_one_out_table_is_reproducible(real_studies):
     found = cross_predict_studies(real_studies)[1]
     for name, row in TABLE["studies"].items():
         assert found[name]["spearman"] == pytest.approx(row["spearman"], abs=0.02), name
 
 
 @pytest.mark.realdata
-def test_length_alone_moves_alignment_of_real_prompts_little(real_studies):
+def test_alignment_hardly_depends_on_length(real_studies):
     prompts = real_studies["aigiqa"].prompts[::4]
     found = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
     assert abs(np.corrcoef(found, score_brevity(prompts))[0, 1]) < 0.15
@@ -127,7 +127,7 @@ class Known:
         return Estimates(values, np.ones_like(values), distance, distance > 0.4, [])
 
 
-def test_scores_worked_by_hand():
+def test_evaluates_calibrated_predictor():
     true = Known.values.copy()
     true[1, 0] += 2  # one error above 1.645
     found = evaluate_calibrated(Known(), ["a"] * 4, true, Known.targets)

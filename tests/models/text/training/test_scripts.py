@@ -63,7 +63,7 @@ def flags(files, recipe):
 
 
 @pytest.mark.parametrize("name", ["static", "text_ensemble"])
-def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, monkeypatch):
+def test_checks_studies_before_training(files, name, monkeypatch):
     monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
     (files / "empty").mkdir()
     with pytest.raises(PredictorError, match="empty/agiqa' is not a folder"):
@@ -71,7 +71,7 @@ def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, monkeyp
         train(name, *flags(files, recipe), "--sources_dir", "empty")
 
 
-def test_a_study_is_left_out_and_scored(files):
+def test_scores_excluded_studies(files):
     train("static", *flags(files, STATIC), "--without", "gimbrr,t2v")
     made = Predictor.from_pretrained("made")
     assert made.targets == ("alignment", *TARGETS)
@@ -86,7 +86,7 @@ def test_a_study_is_left_out_and_scored(files):
     assert record.contains(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
 
 
-def test_without_alignment_no_study_is_needed_or_read(files):
+def test_no_alignment_needs_no_studies(files):
     (files / "studies").rename(files / "elsewhere")
     recipe = STATIC.replace("sources_dir: studies\n", "")
     train("static", *flags(files, recipe), "--no_alignment")
@@ -99,7 +99,7 @@ def test_without_alignment_no_study_is_needed_or_read(files):
     assert "alignment" not in card and "studies" not in card
 
 
-def test_alignment_is_learned_anew_and_all_else_stays(files):
+def test_network_option_refits_only_alignment(files):
     train("static", *flags(files, STATIC), "--without", "aigiqa,imagenhub")
     train("static", *flags(files, STATIC), "--network", "made", "--output", "other")
     first, second = (Predictor.from_pretrained(name) for name in ("made", "other"))
@@ -118,7 +118,7 @@ def test_alignment_is_learned_anew_and_all_else_stays(files):
 
 
 @pytest.mark.slow
-def test_without_alignment_studies_are_scored_by_another_target_and_change_nothing(files):
+def test_no_alignment_scores_studies_by_mean_hbpp(files):
     recipe = STATIC.replace("sources_dir: studies\n", "")
     for name, words in (("made", ["--sources_dir", "studies"]), ("other", [])):
         arguments = [*flags(files, recipe), "--no_alignment", "--output", name, *words]
@@ -132,14 +132,14 @@ def test_without_alignment_studies_are_scored_by_another_target_and_change_nothi
 
 
 @pytest.mark.parametrize("word", ["--without", "--leave_one_out"])
-def test_without_alignment_no_study_can_be_left_out(files, word):
+def test_no_alignment_rejects_excluded_studies(files, word):
     with pytest.raises(PqppError, match="need `alignment`"):
         (files / "t2v").write_text("{}")
         words = ["--no_alignment", word, "t2v"]
         train("static", *flags(files, STATIC), *words)
 
 
-def test_rows_of_validation_that_a_study_has_are_told(files):
+def test_reports_validation_rows_in_studies(files):
     path = files / "data" / "validation.csv"
     lines = path.read_text("utf-8").splitlines()
     numbers = lines[1].rpartition("validation,")[2]
@@ -150,7 +150,7 @@ def test_rows_of_validation_that_a_study_has_are_told(files):
     assert "fitted to 1 of these rows" in card and "nothing was fitted" not in card
 
 
-def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, monkeypatch):
+def test_interrupted_evaluation_saves_nothing(files, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
@@ -161,7 +161,7 @@ def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, mon
 
 
 @pytest.mark.daily
-def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
+def test_training_is_deterministic_in_bf16(files):
     found = {}
     for name, word in (("first", "no"), ("second", "bf16"), ("third", "bf16")):
         words = ["--output", name, "--mixed_precision", word]
@@ -175,7 +175,7 @@ def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
     np.testing.assert_allclose(*predicted, atol=0.05)
 
 
-def test_some_studies_are_left_out_in_turn(files, capsys):
+def test_leave_one_out_scores_each_study(files, capsys):
     words = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
     train("static", *flags(files, STATIC), *words)
     told = json.loads((files / "table.json").read_text("utf-8"))
@@ -196,14 +196,14 @@ def test_some_studies_are_left_out_in_turn(files, capsys):
         ),
     ],
 )
-def test_a_training_that_diverges_saves_nothing(files, recipe, said):
+def test_divergence_saves_nothing(files, recipe, said):
     with pytest.raises(PqppError, match=f"training diverged: .* lower .*{said}"):
         train("text_ensemble", *flags(files, recipe))
     assert not (files / "made").exists()
 
 
 @pytest.mark.parametrize(("name", "recipe"), [("static", STATIC), ("text_ensemble", ENSEMBLE)])
-def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(files, name, recipe):
+def test_trains_from_recipe_and_release_reports_train_build(files, name, recipe):
     import pandas as pd
 
     train(name, *flags(files, recipe))

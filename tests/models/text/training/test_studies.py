@@ -13,7 +13,7 @@ def studies(tmp_path, cache):
     return str(write_studies(tmp_path / "studies"))
 
 
-def test_scores_worked_by_hand(studies):
+def test_scores_match_hand_computed_values(studies):
     found = read_studies(studies)
     assert tuple(found) == SOURCES
     assert found["agiqa"].scores == [5.0, 4.5, 4.0, 3.5, 3.0, 2.5]  # AttnGAN's images don't count
@@ -31,7 +31,7 @@ def test_scores_worked_by_hand(studies):
     assert found["imagenhub"].scores == pytest.approx(away)
 
 
-def test_prompts_of_a_study_left_out_are_nowhere(studies, tmp_path):
+def test_drops_prompts_of_excluded_studies(studies, tmp_path):
     path = tmp_path / "studies/agiqa/data.csv"
     path.write_text(path.read_text("utf-8").replace("agiqa a cat", "T2V a CAT."), "utf-8")
     assert "T2V a CAT." in read_studies(studies)["agiqa"].prompts
@@ -40,7 +40,7 @@ def test_prompts_of_a_study_left_out_are_nowhere(studies, tmp_path):
     assert "T2V a CAT." not in found["agiqa"].prompts
 
 
-def test_what_cannot_be_read_is_said_in_a_line(studies, tmp_path):
+def test_reports_unreadable_studies(studies, tmp_path):
     with pytest.raises(PredictorError, match="keep at least one"):
         read_studies(studies, SOURCES)
     with pytest.raises(PredictorError, match=r"the study agiqa .*absent/agiqa' is not a folder"):
@@ -52,7 +52,7 @@ def test_what_cannot_be_read_is_said_in_a_line(studies, tmp_path):
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_the_real_studies(real_studies, real_data, cache):
+def test_real_studies_have_expected_sizes(real_studies, real_data, cache):
     found = real_studies
     sizes = {name: len(one.prompts) for name, one in found.items()}
     assert sizes == {

@@ -28,7 +28,7 @@ def tuned(folder, settings):
     return fine_tune(model, tokenizer, PROMPTS, labels, settings, 3)
 
 
-def test_half_the_bits_change_little_and_repeat(tmp_path):
+def test_bf16_is_deterministic_and_close_to_fp32(tmp_path):
     folder = str(save_text_encoder(tmp_path / "encoder"))
     full, half, again = (
         tuned(folder, replace(SETTINGS, mixed_precision=one)).state_dict()
@@ -41,7 +41,7 @@ def test_half_the_bits_change_little_and_repeat(tmp_path):
         assert torch.allclose(value, full[name], atol=0.02), name
 
 
-def test_the_head_keeps_all_bits(tmp_path):
+def test_head_stays_fp32_under_bf16(tmp_path):
     folder = str(save_text_encoder(tmp_path / "encoder"))
     model = BertForPerformancePrediction.from_backbone(folder, targets=["mean_rr"]).eval()
     ids = torch.arange(1, 9)[None]
