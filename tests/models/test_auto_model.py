@@ -1,4 +1,4 @@
-"""`pipeline`, `AutoModel` and `AutoConfig` of the predictors that need no torch."""
+"""`pipeline`, `AutoModel` and `AutoConfig` for predictors without torch."""
 
 import filecmp
 import shutil
@@ -20,7 +20,7 @@ PROMPTS = ["a red cat", "two dogs on a table", "a man riding a wave on a surfboa
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
-    """A predictor that `pqpp fit` makes, its folder and what it predicts."""
+    """The folder of a fitted predictor, and its predictions."""
     prompts = [f"{number} {prompt}" for number, prompt in enumerate(PROMPTS)]
     scores = [[float(len(prompt) % 7)] for prompt in prompts]
     folder = tmp_path_factory.mktemp("fitted") / "mine"
@@ -44,10 +44,10 @@ print(pipeline("prompt-performance-prediction")("a cat")["alignment"])
 print(pipeline("prompt-performance-prediction", model="static-train")("a cat")["mean_hbpp"])
 """
     done = run_warm(code, tmp_path, PYTHONPATH=str(REPOSITORY), HF_HUB_OFFLINE="1")
-    found = [float(line) for line in done.stdout.splitlines()]
+    result = [float(line) for line in done.stdout.splitlines()]
     shipped = [("static", "alignment"), ("static-train", "mean_hbpp")]
     expected = [Predictor.from_pretrained(n).predict(["a cat"], t)[0, 0] for n, t in shipped]
-    assert found == pytest.approx(expected, abs=1e-6), done.stderr
+    assert result == pytest.approx(expected, abs=1e-6), done.stderr
 
 
 def test_auto_classes_load_fitted_folder(fitted, transformers):

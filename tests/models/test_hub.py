@@ -1,4 +1,4 @@
-"""Loading a predictor from a Hub, by the real client in processes of their own."""
+"""Loading a predictor from the Hub with the real client, in separate processes."""
 
 import json
 from pathlib import Path

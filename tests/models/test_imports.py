@@ -1,4 +1,4 @@
-"""Nothing heavy is imported until it is needed, looked at in a fresh process."""
+"""Importing pqpp_models loads no heavy packages."""
 
 import json
 from pathlib import Path
@@ -21,9 +21,9 @@ PLAIN = {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": str(Path(pqpp_models.__file__).p
         ("import pqpp_models.text.ridge.predictor", "huggingface_hub"),
     ],
 )
-def test_import_loads_no_heavy_module(code, also, tmp_path):
+def test_import_loads_no_heavy_module(code, forbidden, tmp_path):
     code += "\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
-    done = run_python(code, tmp_path, **PLAIN)
-    assert done.returncode == 0, done.stderr
-    loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
-    assert not loaded & (HEAVY | {also})
+    process = run_python(code, tmp_path, **PLAIN)
+    assert process.returncode == 0, process.stderr
+    loaded = {name.split(".")[0] for name in json.loads(process.stdout)}
+    assert not loaded & (HEAVY | {forbidden})

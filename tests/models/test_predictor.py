@@ -1,4 +1,4 @@
-"""What all predictors share: blank prompts, one score, what they say of themselves."""
+"""Behaviour of all predictors: blank and unread prompts, scores of measures, directions."""
 
 import numpy as np
 import pytest
@@ -12,11 +12,11 @@ KNOWN = [0, 2, 4]
 
 def test_blank_prompts_have_no_distance_and_are_in_domain():
     predictor = Predictor.from_pretrained("static")
-    found = predictor.predict_with_uncertainty(MIXED, "mean_rr,mean_hbpp")
-    for array in found[:3]:
+    estimates = predictor.predict_with_uncertainty(MIXED, "mean_rr,mean_hbpp")
+    for array in estimates[:3]:
         assert np.isnan(array[[1, 3]]).all() and np.isfinite(array[KNOWN]).all()
-    assert found.out_of_domain.tolist() == [False] * 5
-    np.testing.assert_array_equal(found.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
+    assert estimates.out_of_domain.tolist() == [False] * 5
+    np.testing.assert_array_equal(estimates.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
     columns = predict_columns(predictor, predictor.read_rows(MIXED), "mean_rr")
     assert [columns[n][1] for n in ("mean_rr", "distance", "out_of_domain")] == [None, None, False]
 
@@ -42,7 +42,7 @@ def test_measures_have_one_score_for_all_targets():
 @pytest.mark.daily
 @pytest.mark.realdata
 def test_directions_match_validation_correlations(read_split, nltk_data, real_data, monkeypatch):
-    """Two of the three means agree at p < .01 and none disagrees, else it is unknown."""
+    """A direction needs two of the three means at p < .01, and none with the other sign."""
     from scipy.stats import pearsonr
 
     from pqpp_models import expand_group_names
@@ -53,11 +53,11 @@ def test_directions_match_validation_correlations(read_split, nltk_data, real_da
     means = [scores[:, TARGETS.index(f"mean_{one}")] for one in ("hbpp", "p10", "rr")]
     for name in expand_group_names("linguistic,pre_retrieval"):
         predictor = Predictor.from_pretrained(name)
-        found = predictor.predict(prompts)[:, 0]
-        tests = [pearsonr(found, true) for true in means]
+        predictions = predictor.predict(prompts)[:, 0]
+        tests = [pearsonr(predictions, true) for true in means]
         signs = [np.sign(one.statistic) for one in tests if one.pvalue < 0.01]
-        agreed = len(signs) >= 2 and len(set(signs)) == 1
-        expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agreed else "unknown"
+        agree = len(signs) >= 2 and len(set(signs)) == 1
+        expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agree else "unknown"
         assert predictor.higher_is == expected, (name, tests)
 
 

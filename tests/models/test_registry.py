@@ -39,7 +39,7 @@ def test_registers_custom_predictor(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("statik", "did you mean 'static'"),
         (
@@ -49,7 +49,7 @@ def test_registers_custom_predictor(monkeypatch):
         ("", "pqpp models list"),
     ],
 )
-def test_rejects_unknown_names(name, said):
-    with pytest.raises(PredictorError, match=said) as caught:
+def test_rejects_unknown_names(name, message):
+    with pytest.raises(PredictorError, match=message) as caught:
         Predictor.from_pretrained(name)
     assert "\n" not in str(caught.value)

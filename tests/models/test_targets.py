@@ -16,8 +16,8 @@ def test_scales_hbpp_like_paper():
 
 @given(st.lists(st.floats(-1, 2), min_size=9, max_size=9))
 def test_unscale_inverts_scale(values):
-    there_and_back = unscale_targets(scale_targets([values]))
-    np.testing.assert_allclose(there_and_back, [values], atol=1e-12)
+    restored = unscale_targets(scale_targets([values]))
+    np.testing.assert_allclose(restored, [values], atol=1e-12)
 
 
 def test_resolves_targets_of_any_model():
@@ -35,8 +35,8 @@ def test_resolves_targets_of_any_model():
 
 
 def test_scales_ratings_by_limits():
-    told = {"flux_rating": (1.0, 5.0)}
-    assert scale_targets([[1.0], [4.0]], ["flux_rating"], told).tolist() == [[0.0], [0.75]]
-    assert unscale_targets([[0.75]], ["flux_rating"], told).tolist() == [[4.0]]
+    limits = {"flux_rating": (1.0, 5.0)}
+    assert scale_targets([[1.0], [4.0]], ["flux_rating"], limits).tolist() == [[0.0], [0.75]]
+    assert unscale_targets([[0.75]], ["flux_rating"], limits).tolist() == [[4.0]]
     with pytest.raises(PredictorError, match="'flux_rating' has no known range"):
         scale_targets([[1.0]], ["flux_rating"])

@@ -1,4 +1,4 @@
-"""Pre-retrieval predictors, against counts and values worked out by hand."""
+"""Pre-retrieval predictors: hand-computed counts and values."""
 
 import math
 
@@ -22,12 +22,12 @@ def collection() -> CaptionStatistics:
     return CaptionStatistics.from_texts(CAPTIONS)
 
 
-def pre_retrieval_values(prompts, statistics, names=tuple(MEASURES)):
+def compute_values(prompts, statistics, names=tuple(MEASURES)):
     return np.column_stack([MEASURES[name].compute(prompts, statistics) for name in names])
 
 
-def value(name: str, prompt: str, statistics: CaptionStatistics) -> float:
-    return pre_retrieval_values([prompt], statistics, [name])[0, 0]
+def compute_value(name: str, prompt: str, statistics: CaptionStatistics) -> float:
+    return compute_values([prompt], statistics, [name])[0, 0]
 
 
 class TestStatistics:
@@ -49,9 +49,9 @@ class TestStatistics:
     def test_reads_one_caption_per_line(self, tmp_path, collection):
         path = tmp_path / "captions.txt"
         path.write_text("\n".join(CAPTIONS) + "\n\n", encoding="utf-8")
-        found = open_statistics(str(path))
-        assert found.document_frequency.tolist() == collection.document_frequency.tolist()
-        assert found.n_documents == 4
+        result = open_statistics(str(path))
+        assert result.document_frequency.tolist() == collection.document_frequency.tolist()
+        assert result.n_documents == 4
 
     def test_rejects_files_that_are_not_utf8(self, tmp_path):
         (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
@@ -63,7 +63,7 @@ class TestStatistics:
 IDF = [LN(4 / 3), LN(4), LN(2)]
 SCQ = [(1 + LN(5)) * LN(1 + 4 / 3), LN(5), (1 + LN(2)) * LN(3)]
 VAR = [LN(2) * math.sqrt(2) / 3 * LN(1 + 4 / 3), 0, 0]
-# Captions that hold both: a and red 1, a and cat 2, red and cat 1.
+# Captions that contain both: a and red 1, a and cat 2, red and cat 1.
 PMI = [LN(4 * 1 / 3), LN(4 * 2 / 6), LN(4 * 1 / 2)]
 
 
@@ -89,7 +89,7 @@ class TestMeasures:
         ],
     )
     def test_matches_hand_computed_values(self, collection, name, expected):
-        assert value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
+        assert compute_value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
 
 
 class TestPredictor:
@@ -116,7 +116,7 @@ def coco(real_data) -> CaptionStatistics:
 
 @pytest.mark.realdata
 class TestRealData:
-    """Over 42 thousand MS COCO captions, on the validation split of v1.0."""
+    """With 42 thousand MS COCO captions, on the validation split of v1.0."""
 
     def test_collection_size(self, coco):
         assert (coco.n_documents, coco.n_tokens, len(coco.terms)) == (41_966, 439_151, 9_038)

@@ -1,4 +1,4 @@
-"""How a prompt is typed changes nothing: dialects, quotes, tails, addresses."""
+"""Prompt syntax (dialects, quotes, quality tags, addresses) does not change predictions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Collections, and the regression on them."""
+"""Collections of captions, and the models on them."""
 
 import numpy as np
 import pytest
@@ -14,12 +14,12 @@ NO_WORDS = WordTables.build([])
 VECTORS = {2: RANDOM.normal(size=(40, 6)), 1: RANDOM.normal(size=(40, 6)) + 3}
 
 
-def collection():
+def make_collection():
     return Collection.build(VECTORS, 30, NO_WORDS)
 
 
 def test_vectors_are_centred_and_normalised():
-    built = collection()
+    built = make_collection()
     assert len(built) == 40
     np.testing.assert_allclose(np.linalg.norm(built.vectors[1], axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(built.means[1], VECTORS[1].mean(axis=0), atol=1e-5)
@@ -29,14 +29,14 @@ def test_vectors_are_centred_and_normalised():
 
 
 def test_excludes_caption_from_own_neighbours():
-    built = collection()
-    own = compute_similarities(built.vectors[2][:5], built.vectors[2])
-    assert (own[np.arange(5), np.arange(5)] == -1).all()
-    assert (own < SAME).all()
+    built = make_collection()
+    similarity = compute_similarities(built.vectors[2][:5], built.vectors[2])
+    assert (similarity[np.arange(5), np.arange(5)] == -1).all()
+    assert (similarity < SAME).all()
 
 
 def test_excluding_self_equals_collection_without_it():
-    built = collection()
+    built = make_collection()
     member = {layer: array[:1] for layer, array in built.vectors.items()}
     rest = {k: v[1:] for k, v in built.vectors.items()}
     rest = Collection(rest, built.means, 29, NO_WORDS)
@@ -52,16 +52,16 @@ def test_excluding_self_equals_collection_without_it():
 
 
 def test_features_do_not_depend_on_batch():
-    built = collection()
+    built = make_collection()
     rows = {layer: normalise_rows(RANDOM.normal(size=(700, 6))) for layer in VECTORS}
     together = built.measure_density(rows)
     alone = built.measure_density({layer: array[-1:] for layer, array in rows.items()})
     np.testing.assert_allclose(together[-1:], alone, atol=1e-5)
     labels = RANDOM.normal(size=(30, 2)).astype(np.float32)
-    near = average_labels(rows[2], built.vectors[2][:30], labels)
-    assert near.shape == (700, 3 * 2)
+    averages = average_labels(rows[2], built.vectors[2][:30], labels)
+    assert averages.shape == (700, 3 * 2)
     last = average_labels(rows[2][-1:], built.vectors[2][:30], labels)
-    np.testing.assert_allclose(near[-1:], last, atol=1e-5)
+    np.testing.assert_allclose(averages[-1:], last, atol=1e-5)
 
 
 def test_square_distances_match_scipy():
@@ -88,8 +88,8 @@ def test_leave_one_out_predictions_match_refit():
     goals = RANDOM.normal(size=(50, 2))
     goals -= goals.mean(axis=0)
     _, left_out = fitting.fit_ridge(rows, goals, settings)
-    kept = np.arange(50) != 7
-    shifted = np.vstack([goals[kept], -goals[kept].sum(axis=0)])[:-1]
-    ridge, _ = fitting.fit_ridge({k: v[kept] for k, v in rows.items()}, shifted, settings)
+    others = np.arange(50) != 7
+    shifted = np.vstack([goals[others], -goals[others].sum(axis=0)])[:-1]
+    ridge, _ = fitting.fit_ridge({k: v[others] for k, v in rows.items()}, shifted, settings)
     predicted = ridge({k: v[[7]] for k, v in rows.items()})[0]
     np.testing.assert_allclose(left_out[7], predicted, atol=0.05)

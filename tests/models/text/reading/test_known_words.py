@@ -1,4 +1,4 @@
-"""Plain English is told from gibberish, other languages and code."""
+"""Detection of prompts that are not English: gibberish, other languages and code."""
 
 import csv
 
@@ -38,7 +38,7 @@ def test_knows_only_english(known):
 
 
 def test_share_matches_hand_computed_values():
-    # 'dog' stands in 63 of 63 texts: log2(64)/log2(65) = .997, 15 of 15 levels; 'qqq' is unknown.
+    # 'dog' is in 63 of 63 texts: log2(64)/log2(65) = .997, 15 of 15 levels; 'qqq' is unknown.
     known = KnownWords.fit(["dog"] * 63)
     assert known.read("dog").share == 1.0
     unknown = known.read("qqq").share
@@ -73,8 +73,8 @@ def test_arrays_round_trip_and_rejects_others(known):
 
 
 @pytest.fixture(scope="module")
-def learned(real_data):
-    """What a training knows that leaves out every study of `alignment`."""
+def trained(real_data):
+    """The known words of a training without the studies of `alignment`."""
     from pqpp_models import Predictor
     from pqpp_models.text.training.data import read_captions
 
@@ -88,25 +88,25 @@ def learned(real_data):
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_few_study_prompts_are_out_of_domain(learned, real_studies):
+def test_few_study_prompts_are_out_of_domain(trained, real_studies):
     for name, source in real_studies.items():
-        assert (learned.rate_known([*map(normalise, source.prompts)]) == 0).mean() <= 0.05, name
+        assert (trained.rate_known([*map(normalise, source.prompts)]) == 0).mean() <= 0.05, name
 
 
 def test_single_unknown_word_is_not_garbled(known):
-    """It is a name, a newer word or a slip; two such words, or one alone, are garbled."""
+    """It may be a name or a typo; two unknown words, or one alone, are garbled."""
     read = ["a cup of matcha", "vaporwave sunset", "a coffee surounding a kettle"]
     assert not any([*known.rate_garbled(read), *map(known.explain_unread, read)])
     assert known.rate_garbled(["qwlkj", "a smafml vessef on a table"]).tolist() == [1.0, 1.0]
-    # Alone behind an article it may be a name as well: the average stands for it.
+    # After an article, it may be a name, so the prediction is the average.
     assert (known.rate_garbled(["a zyphlo"])[0], known.rate_known(["a zyphlo"])[0]) == (0.0, 0.0)
     assert known.explain_unread("a zyphlo") == "unknown: zyphlo"
 
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_few_study_prompts_are_garbled(learned, real_studies):
+def test_few_study_prompts_are_garbled(trained, real_studies):
     for name, source in real_studies.items():
         # Some of DrawBench's prompts are garbled on purpose, and ImagenHub has some of them.
         most = 0.1 if name in ("drawbench", "imagenhub") else 0.01
-        assert (learned.rate_garbled([*map(normalise, source.prompts)]) >= 0.5).mean() <= most, name
+        assert (trained.rate_garbled([*map(normalise, source.prompts)]) >= 0.5).mean() <= most, name

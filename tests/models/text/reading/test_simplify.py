@@ -1,4 +1,4 @@
-"""Asking for more is never easier: more things, longer lists and texts to draw, places."""
+"""More demanding prompts never score higher: more things, longer lists and texts, positions."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def static():
     return Predictor.from_pretrained("static")
 
 
-def falls(predictor, prompts):
+def is_decreasing(predictor, prompts):
     values = predictor.predict(prompts, "alignment,mean_hbpp")
     return np.diff(values, axis=0).max() < 1e-5 and values[0, 0] - values[-1, 0] > 0.02
 
@@ -44,12 +44,12 @@ def falls(predictor, prompts):
 @pytest.mark.parametrize("end", ["", " on a table", " in the snow at night"])
 def test_longer_lists_are_never_easier(static, end):
     lists = [" and ".join(filter(None, (", ".join(THINGS[:n]), THINGS[n]))) for n in range(7)]
-    assert falls(static, [f"{things}{end}" for things in lists])
+    assert is_decreasing(static, [f"{things}{end}" for things in lists])
 
 
 @pytest.mark.parametrize("frame", SIGNS)
 def test_longer_texts_to_draw_are_never_easier(static, frame):
-    assert falls(static, [frame.format(" ".join(TEXT[: n + 1])) for n in range(len(TEXT))])
+    assert is_decreasing(static, [frame.format(" ".join(TEXT[: n + 1])) for n in range(len(TEXT))])
 
 
 def test_positions_are_never_easier_than_near(static):
@@ -75,8 +75,8 @@ def test_positions_are_never_easier_than_near(static):
     ],
 )
 def test_simplifies_prompt(text, less):
-    found = list(simplify_prompt(text))
-    assert found == less if less else len(found) == 5 and found[-1] == text
+    result = list(simplify_prompt(text))
+    assert result == less if less else len(result) == 5 and result[-1] == text
 
 
 def test_limits_variants_to_300():
@@ -96,14 +96,14 @@ def test_more_things_are_never_easier(static, numbers, frame):
     ]
     values = static.predict(prompts, "alignment,mean_hbpp").reshape(len(NOUNS), len(numbers), 2)
     assert np.diff(values, axis=1).max() < 1e-5
-    assert np.ptp(values[..., 0], axis=1).max() > 0.05  # numbers do count
+    assert np.ptp(values[..., 0], axis=1).max() > 0.05  # the number has an effect
 
 
 def test_digits_and_words_predict_the_same(static):
     pairs = [("3", "three"), ("12", "twelve"), ("20", "twenty"), ("100", "one hundred")]
     for digits, words in [*pairs, ("100", "a hundred"), ("12", "a dozen"), ("101", "101")]:
-        found = static.predict([f"{n} dogs on a table" for n in (digits, words)], "alignment")
-        assert abs(found[0, 0] - found[1, 0]) < 1e-5
+        predictions = static.predict([f"{n} dogs on a table" for n in (digits, words)], "alignment")
+        assert abs(predictions[0, 0] - predictions[1, 0]) < 1e-5
 
 
 @pytest.mark.parametrize(

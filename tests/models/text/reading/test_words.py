@@ -1,4 +1,4 @@
-"""Words of prompts, their counts in a collection, and the features of difficulty."""
+"""Difficulty features of prompts, and word counts of a collection."""
 
 import numpy as np
 
@@ -20,11 +20,11 @@ def test_difficulty_features_match_their_names():
         "",
     ]
     rows = compute_difficulty(prompts, tables)
-    found = {name: rows[:, i].tolist() for i, name in enumerate(DIFFICULTY_FEATURES)}
-    assert found["lettering"] == [1, 0, 0, 0]
-    assert found["numbers"] == [0, 2, 0, 0]
-    assert found["negation"] == [1, 0, 1, 0]
-    assert found["places"] == [0, 1, 0, 0]
+    result = {name: rows[:, i].tolist() for i, name in enumerate(DIFFICULTY_FEATURES)}
+    assert result["lettering"] == [1, 0, 0, 0]
+    assert result["numbers"] == [0, 2, 0, 0]
+    assert result["negation"] == [1, 0, 1, 0]
+    assert result["places"] == [0, 1, 0, 0]
     assert np.isfinite(rows).all()
 
 

@@ -1,4 +1,4 @@
-"""The text ensemble: its predictions and its folders."""
+"""The text ensemble: predictions and saving."""
 
 import numpy as np
 
@@ -8,14 +8,14 @@ PROMPTS = ["A man riding a wave.", "?", "Zebra!", "A cat near the old clock. " *
 
 
 def test_predictions_are_in_range(ensemble):
-    found = ensemble.predict_with_uncertainty(PROMPTS)
-    assert found.values.shape == (4, 9) and np.isfinite(found.values).all()
-    assert (found.values[:, 3:] >= 0).all() and (found.values[:, 3:] <= 1).all()
-    assert (found.deviations > 0).all() and found.distance.shape == (4,)
+    estimates = ensemble.predict_with_uncertainty(PROMPTS)
+    assert estimates.values.shape == (4, 9) and np.isfinite(estimates.values).all()
+    assert (estimates.values[:, 3:] >= 0).all() and (estimates.values[:, 3:] <= 1).all()
+    assert (estimates.deviations > 0).all() and estimates.distance.shape == (4,)
     assert ensemble.predict([]).shape == (0, 9)
     np.testing.assert_allclose(np.linalg.norm(ensemble.embed(PROMPTS), axis=1), 1, atol=1e-5)
     one = ensemble.predict(PROMPTS[:1], "mean_rr")
-    np.testing.assert_allclose(one, found.values[:1, [TARGETS.index("mean_rr")]], atol=1e-4)
+    np.testing.assert_allclose(one, estimates.values[:1, [TARGETS.index("mean_rr")]], atol=1e-4)
 
 
 def test_saved_ensemble_predicts_the_same(ensemble, tmp_path):

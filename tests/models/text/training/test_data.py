@@ -1,4 +1,4 @@
-"""The texts that the trainers read and make up."""
+"""Captions and prompts that the trainers read or generate."""
 
 import pytest
 

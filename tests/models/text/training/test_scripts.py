@@ -1,4 +1,4 @@
-"""The two training scripts from a recipe's file to a saved predictor with its scores."""
+"""The training scripts of text predictors, from a recipe to an evaluated predictor."""
 
 import json
 
@@ -47,7 +47,7 @@ def files(tmp_path, monkeypatch):
         prompts, scores = made_up(40, seed=seed)
         table = pd.DataFrame(scores, columns=list(TARGETS))
         table.insert(0, "prompt", [f"{prompt} {n} {split}" for n, prompt in enumerate(prompts)])
-        table.loc[3, "mean_rr"] = np.nan  # such a prompt is left out
+        table.loc[3, "mean_rr"] = np.nan  # such a row is skipped
         table.to_csv(tmp_path / "data" / f"{split}.csv", index=False)
     captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(30, seed=5)[0])]
     (tmp_path / "captions.txt").write_text("\n".join(captions))
@@ -64,7 +64,7 @@ def flags(files, recipe):
 
 @pytest.mark.parametrize("name", ["static", "text_ensemble"])
 def test_checks_studies_before_training(files, name, monkeypatch):
-    monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
+    monkeypatch.setattr(data, "load_encoder", None)  # fails if training starts
     (files / "empty").mkdir()
     with pytest.raises(PredictorError, match="empty/agiqa' is not a folder"):
         recipe = STATIC if name == "static" else ENSEMBLE
@@ -73,16 +73,16 @@ def test_checks_studies_before_training(files, name, monkeypatch):
 
 def test_scores_excluded_studies(files):
     train("static", *flags(files, STATIC), "--without", "gimbrr,t2v")
-    made = Predictor.from_pretrained("made")
-    assert made.targets == ("alignment", *TARGETS)
-    assert made.details["alignment_sources"] == [
+    predictor = Predictor.from_pretrained("made")
+    assert predictor.targets == ("alignment", *TARGETS)
+    assert predictor.details["alignment_sources"] == [
         name for name in SOURCES if name not in ("gimbrr", "t2v")
     ]
-    studies = made.details["evaluation"]["studies"]
+    studies = predictor.details["evaluation"]["studies"]
     assert list(studies) == ["gimbrr", "t2v"]
     for row in studies.values():
         assert row["prompts"] == 6 and "spearman" in row
-    record = made.record.rows
+    record = predictor.record.rows
     assert record.contains(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
 
 
@@ -90,11 +90,11 @@ def test_no_alignment_needs_no_studies(files):
     (files / "studies").rename(files / "elsewhere")
     recipe = STATIC.replace("sources_dir: studies\n", "")
     train("static", *flags(files, recipe), "--no_alignment")
-    made = Predictor.from_pretrained("made")
-    assert made.targets == TARGETS and made.predict(["a cat"]).shape == (1, len(TARGETS))
-    assert len(made.record.rows) == 39
-    told = made.details
-    assert "alignment_sources" not in told and "tuned_on_sources" not in told["training"]
+    predictor = Predictor.from_pretrained("made")
+    assert predictor.targets == TARGETS and predictor.predict(["a cat"]).shape == (1, len(TARGETS))
+    assert len(predictor.record.rows) == 39
+    details = predictor.details
+    assert "alignment_sources" not in details and "tuned_on_sources" not in details["training"]
     card = (files / "made" / "README.md").read_text("utf-8")
     assert "alignment" not in card and "studies" not in card
 
@@ -103,9 +103,9 @@ def test_network_option_refits_only_alignment(files):
     train("static", *flags(files, STATIC), "--without", "aigiqa,imagenhub")
     train("static", *flags(files, STATIC), "--network", "made", "--output", "other")
     first, second = (Predictor.from_pretrained(name) for name in ("made", "other"))
-    found, again = (one.predict(["a red cat", "two dogs"]) for one in (first, second))
-    assert np.array_equal(found[:, 1:], again[:, 1:])
-    assert not np.array_equal(found[:, 0], again[:, 0])
+    predictions, again = (one.predict(["a red cat", "two dogs"]) for one in (first, second))
+    assert np.array_equal(predictions[:, 1:], again[:, 1:])
+    assert not np.array_equal(predictions[:, 0], again[:, 0])
     for name, weight in first.network.weights.items():
         assert np.array_equal(weight, second.network.weights[name]), name
     assert second.details["alignment_sources"] == list(SOURCES)
@@ -162,30 +162,30 @@ def test_interrupted_evaluation_saves_nothing(files, monkeypatch):
 
 @pytest.mark.daily
 def test_training_is_deterministic_in_bf16(files):
-    found = {}
+    result = {}
     for name, word in (("first", "no"), ("second", "bf16"), ("third", "bf16")):
         words = ["--output", name, "--mixed_precision", word]
         train("static", *flags(files, STATIC), *words)
-        found[name] = (files / name / "model.safetensors").read_bytes()
-    assert found["second"] == found["third"] != found["first"]
+        result[name] = (files / name / "model.safetensors").read_bytes()
+    assert result["second"] == result["third"] != result["first"]
     predicted = [Predictor.from_pretrained(one).predict(["a cat"]) for one in ("first", "third")]
-    told = Predictor.from_pretrained("second").details["training"]
+    training = Predictor.from_pretrained("second").details["training"]
     for group in ("tuned_on_targets", "tuned_on_sources", "student"):
-        assert told[group]["mixed_precision"] == "bf16"
+        assert training[group]["mixed_precision"] == "bf16"
     np.testing.assert_allclose(*predicted, atol=0.05)
 
 
 def test_leave_one_out_scores_each_study(files, capsys):
     words = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
     train("static", *flags(files, STATIC), *words)
-    told = json.loads((files / "table.json").read_text("utf-8"))
-    assert list(told["studies"]) == ["t2v", "genai"] and not (files / "made").exists()
+    table = json.loads((files / "table.json").read_text("utf-8"))
+    assert list(table["studies"]) == ["t2v", "genai"] and not (files / "made").exists()
     last = capsys.readouterr().out.splitlines()[-1].split()
-    assert last[0] == "mean" and {row["prompts"] for row in told["studies"].values()} == {6}
+    assert last[0] == "mean" and {row["prompts"] for row in table["studies"].values()} == {6}
 
 
 @pytest.mark.parametrize(
-    ("recipe", "said"),
+    ("recipe", "message"),
     [
         (ENSEMBLE.replace("batch_size", "learning_rate: 1.0e+30, batch_size"), "tuned.learning_ra"),
         (
@@ -196,8 +196,8 @@ def test_leave_one_out_scores_each_study(files, capsys):
         ),
     ],
 )
-def test_divergence_saves_nothing(files, recipe, said):
-    with pytest.raises(PqppError, match=f"training diverged: .* lower .*{said}"):
+def test_divergence_saves_nothing(files, recipe, message):
+    with pytest.raises(PqppError, match=f"training diverged: .* lower .*{message}"):
         train("text_ensemble", *flags(files, recipe))
     assert not (files / "made").exists()
 
@@ -207,25 +207,25 @@ def test_trains_from_recipe_and_release_reports_train_build(files, name, recipe)
     import pandas as pd
 
     train(name, *flags(files, recipe))
-    made = Predictor.from_pretrained("made")
-    training, scores = made.details["training"], made.details["evaluation"]
-    assert made.name == name and made.details["data"] == "data, split train"
+    predictor = Predictor.from_pretrained("made")
+    training, scores = predictor.details["training"], predictor.details["evaluation"]
+    assert predictor.name == name and predictor.details["data"] == "data, split train"
     assert training["prompts"] == 39 and training["encoder"] == "encoder"
     assert set(scores["validation"]) == {*TARGETS, "mean"}
     card = (files / "made" / "README.md").read_text("utf-8")
     assert "The validation split of data, to which nothing was fitted" in card
     assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
     validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
-    assert not made.record.rows.contains(validation).any()
+    assert not predictor.record.rows.contains(validation).any()
     refit = ["--train_split", "train+validation", "--train_only", "made"]
     refit += ["--fitted_on_train", "me/mine", "--output", "release"]
     train(name, *flags(files, recipe), *refit)
     release = Predictor.from_pretrained("release")
     assert release.record.rows.contains(validation).all()
     assert release.record.fitted_on_train == "me/mine"
-    of_release = release.details["evaluation"]
-    assert of_release["validation"] == scores["validation"]
-    assert of_release["fitted_on"] == "train" and of_release["fitted_rows"] == len(validation)
+    evaluation = release.details["evaluation"]
+    assert evaluation["validation"] == scores["validation"]
+    assert evaluation["fitted_on"] == "train" and evaluation["fitted_rows"] == len(validation)
     card = (files / "release" / "README.md").read_text("utf-8")
     assert "| data | data, split train + validation" in card and "`me/mine`" in card
     assert "to which nothing was fitted" not in card
