@@ -14,7 +14,7 @@ PLAIN = {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": str(Path(pqpp_models.__file__).p
 
 
 @pytest.mark.parametrize(
-    ("code", "also"),
+    ("code", "forbidden"),
     [
         ("import pqpp_models; pqpp_models.TARGETS; pqpp_models.list_predictors()", "safetensors"),
         ("import pqpp_models.measures.linguistic", "huggingface_hub"),
