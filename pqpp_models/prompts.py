@@ -40,9 +40,9 @@ def read_prompts(rows: Any) -> list[str]:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
         values = [str(value) if isinstance(value, Prompt) else value for value in values]
     elif COLUMN in columns:
-        # Reading a dataset's column cell by cell is a thousand times as slow as at once.
+        # `[:]` reads a dataset's column at once, which is a thousand times faster than by cell.
         values = rows[COLUMN][:] if hasattr(rows, "column_names") else rows[COLUMN]
-        values = values.to_pylist() if hasattr(values, "to_pylist") else values  # of Arrow
+        values = values.to_pylist() if hasattr(values, "to_pylist") else values  # Arrow's
     else:
         names = ", ".join(map(str, columns)) or "none"
         raise PredictorError(

@@ -160,7 +160,8 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         scores = torch.sigmoid(logits) if is_retrieval else logits
         loss = None
         if labels is not None and is_retrieval:
-            known = ~torch.isnan(labels := labels.view(-1, 1))
+            labels = labels.view(-1, 1)
+            known = ~torch.isnan(labels)
             losses = functional.binary_cross_entropy_with_logits(
                 logits.float(), torch.nan_to_num(labels), reduction="none"
             )

@@ -119,7 +119,7 @@ class EgoNetworks:
         if ego is None:
             return graph
         names = self.vectors.words
-        # Index of a word to the similarity by which it was joined.
+        # By index of a word: the similarity by which it was joined.
         similarities: dict[int, float] = {ego: 1.0}
         level = [ego]
         for _ in range(self._alpha + 1):

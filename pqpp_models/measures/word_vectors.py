@@ -94,7 +94,7 @@ def _read_text(path: Path) -> WordsAndRows:
             fields = line.rstrip().split(" ")
             if number == 0 and len(fields) == 2 and all(map(str.isdigit, fields)):
                 continue
-            # A word may contain blanks, so the first vector sets the count of numbers.
+            # A word may contain blanks, so the first row sets the number of dimensions.
             width = len(rows[0]) if rows else len(fields) - 1
             if width < 1 or len(fields) <= width:
                 raise ValueError(f"line {number + 1}: expected a word and its numbers")

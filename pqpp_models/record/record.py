@@ -86,7 +86,8 @@ class FittedRows:
 def _hash_rows(rows: Any) -> NDArray[np.uint64]:
     """Return each row's hash of the prompt and of id and prompt; both are 0 for a blank prompt."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
-    hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
+    prompts = read_prompts(rows)
+    hashes = np.zeros((len(prompts), 2), np.uint64)
     for index, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
         text = normalise(prompt)
         if text:

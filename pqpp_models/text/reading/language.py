@@ -18,7 +18,7 @@ _LETTERS, _SCRIPTS, _CODES = (
 _ENGLISH = _LISTS.pop("English")
 _WORD = re.compile(r"[^\W\d_]+")
 _MAX_LETTERS, _MAX_TEXTS, _ONE_IN = 300, 1000, 50
-_HINT, _VOWEL, _MIN_POINTS = 0.5, 0.2, 1.5  # of a typical letter, of an ending, of the best
+_HINT, _VOWEL, _MIN_POINTS = 0.5, 0.2, 1.5  # points of a typical letter and of a vowel ending
 
 
 def detect_language(text: str, is_english: bool = False) -> str | None:

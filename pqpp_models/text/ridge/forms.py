@@ -60,7 +60,7 @@ def fit_best_ridge(
     is_wide = rows.shape[0] < rows.shape[1]
     squares, vectors = np.linalg.eigh(centred @ centred.T if is_wide else centred.T @ centred)
     squares = np.maximum(squares, 0.0)
-    # `basis @ diag(weight) @ basis.T` gives fitted values, `weight` by the strength.
+    # The fitted values are `basis @ diag(weight) @ basis.T @ goals` with `weight` by strength.
     basis = vectors if is_wide else centred @ vectors
     projected, energy = basis.T @ goals, basis**2
     scale = squares if is_wide else np.ones_like(squares)
@@ -92,7 +92,7 @@ BASE_SLOPE = 0.2
 """The rise of a score per rise of the network's prediction, both in standard deviations."""
 
 MOST_LANDMARKS = 1000
-_MIN_EIGENVALUE = 1e-6  # of a kernel's directions, as a share of the largest
+_MIN_EIGENVALUE = 1e-6  # as a share of the largest
 _SEED = 0
 
 
@@ -135,7 +135,7 @@ class Kernels:
         self.widths: dict[str, float] = {}
         self.scales: dict[str, float] = {}
         self.kernels: dict[str, Singles] = {}
-        for name, rows in self.linear.items():  # products over the mean of a row with itself
+        for name, rows in self.linear.items():  # scaled so that a row's mean squared length is 1
             square = float((rows * rows).sum()) / rows.shape[0]
             self.scales[name] = 1 / max(square, 1e-12)
             products = rows @ rows[self.landmarks].T
@@ -161,7 +161,7 @@ class Kernels:
         for form, names in forms.items():
             kernels = [self.kernels[name] for name in names]
             kernel: Any = np.sum(kernels, axis=0, dtype=np.float64)
-            # The factor that turns a kernel's rows into features with the kernel as their products.
+            # `kernel @ basis` are features whose inner products approximate the kernel.
             squares, vectors = np.linalg.eigh(kernel[self.landmarks])
             positive = squares > _MIN_EIGENVALUE * squares[-1]
             basis = vectors[:, positive] / np.sqrt(squares[positive])

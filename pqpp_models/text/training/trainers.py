@@ -89,10 +89,9 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     fitted = fit_collection_model(collection, train.prompts, data.goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
     columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
-    tuned = tune_on_targets(
-        *(data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]),
-        *(recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits),
-    )
+    inputs = data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]
+    options = recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits
+    tuned = tune_on_targets(*inputs, *options)
     references = collection.references
     distance = measure_distance(references.T, references, exclude_self=True)
     left_out = fitted.left_out[:, : len(recipe.targets)]
@@ -106,11 +105,9 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
     calibration["tuned_scale"] = scale.astype(np.float32)
-    predictor = TextEnsemblePredictor(
-        *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)),
-        calibration=calibration,
-        known_words=KnownWords.fit(data.texts, data.tokenizer.get_vocab()),
-    )
+    known_words = KnownWords.fit(data.texts, data.tokenizer.get_vocab())
+    parts = data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)
+    predictor = TextEnsemblePredictor(*parts, calibration=calibration, known_words=known_words)
     recipe.record_training(predictor, train)
     predictor.details = recipe.describe_training(train, len(data.captions), "fit", "tuned")
     return predictor
@@ -182,10 +179,8 @@ class StaticTraining:
         For prompts of the studies, they are averaged with people's ratings.
         """
         recipe, data, studies = self.recipe, self.data, self.data.studies
-        target_model = tune_on_targets(
-            *(data.new_model, data.tokenizer, data.train.prompts, data.train.targets),
-            *(recipe.targets, recipe.tuned_on_targets, self.seed),
-        )
+        inputs = data.new_model, data.tokenizer, data.train.prompts, data.train.targets
+        target_model = tune_on_targets(*inputs, recipe.targets, recipe.tuned_on_targets, self.seed)
         settings = recipe.tuned_on_sources
         study_model = tune_on_sources(target_model, data.tokenizer, studies, settings, self.seed)
         labelled = choose_evenly(0, data.size, recipe.labelled_captions)
@@ -251,7 +246,10 @@ class StaticTraining:
         texts = [*data.texts[: data.size], *data.judged]
         names = (*((ALIGNMENT,) if data.studies else ()), *targets)
         predictor = StaticPredictor(
-            *(tokens, network, references, names),
+            tokens,
+            network,
+            references,
+            names,
             tables=self.teacher.model.collection.tables,
             calibration=calibrate_targets(left_out, data.train.targets, prompts, distance),
             known_words=KnownWords.fit(texts, tokens.vocabulary),
@@ -336,7 +334,7 @@ def fit_alignment(
     """
     features = {name: compute_study_features(predictor, study) for name, study in sources.items()}
     predictor.judged = pool_studies(features)
-    # Demanding prompts are harder than the studies show, which contain few of them.
+    # The studies contain few demanding prompts, so their cost is underestimated.
     predictor.judged.slopes[_DEMAND] -= _DEMAND_COST * predictor.judged.deviation[_DEMAND]
     left_out, rows = cross_predict_studies(sources)
     # Without GenAI-Bench the level is unknown, so the middle of a study is used.
