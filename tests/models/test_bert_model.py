@@ -79,8 +79,8 @@ def test_spelling_does_not_change_predictions(encoder, tmp_path):
     predictor.model.save_pretrained(tmp_path / "theirs")  # by transformers
     predictor.processor.save_pretrained(tmp_path / "theirs")
     for folder in (saved, tmp_path / "theirs"):
-        again = Predictor.from_pretrained(folder)
-        np.testing.assert_allclose(again.predict(["A cat."]), known[:1], atol=1e-6)
+        loaded = Predictor.from_pretrained(folder)
+        np.testing.assert_allclose(loaded.predict(["A cat."]), known[:1], atol=1e-6)
 
 
 def test_loss_ignores_missing_labels(encoder):

@@ -55,9 +55,9 @@ def test_round_trip(fitted, saved, tmp_path):
     for loaded in (Predictor.from_pretrained(saved), RidgePredictor.from_pretrained(str(saved))):
         assert isinstance(loaded, RidgePredictor)
         np.testing.assert_array_equal(loaded.predict(PROMPTS), fitted.predict(PROMPTS))
-    again = loaded.save_pretrained(tmp_path / "again")
+    copy = loaded.save_pretrained(tmp_path / "again")
     for name in ("README.md", "config.json", "fitted_rows.safetensors", "model.safetensors"):
-        assert (again / name).read_bytes() == (saved / name).read_bytes()
+        assert (copy / name).read_bytes() == (saved / name).read_bytes()
 
 
 def test_replaces_older_checkpoint(fitted, saved):

@@ -67,12 +67,12 @@ HOSTILE = {
 }
 
 
-def make_hostile(valid, place, change):
+def make_hostile(valid, folder, change):
     name, apply = change
-    shutil.copytree(valid, place)
-    content = json.loads((place / name).read_text())
-    (place / name).write_text(apply(content) or json.dumps(content))
-    return place
+    shutil.copytree(valid, folder)
+    content = json.loads((folder / name).read_text())
+    (folder / name).write_text(apply(content) or json.dumps(content))
+    return folder
 
 
 @pytest.mark.daily

@@ -23,16 +23,17 @@ def test_blank_prompts_have_no_distance_and_are_in_domain():
 
 def test_unread_prompts_get_nan_or_the_average():
     prompts = ["qwx zzyv 77", "ein Hund auf dem Sofa", "a cat"]
-    empty, average = (predict(prompts, "mean_rr", unread=way) for way in ("empty", "average"))
+    empty, average = (predict(prompts, "mean_rr", unread=option) for option in ("empty", "average"))
     assert empty["mean_rr"].isna().tolist() == [True, True, False] == list(empty["out_of_domain"])
     known = Predictor.from_pretrained("static").predict(prompts, "mean_rr")
     assert average["mean_rr"].to_numpy() == pytest.approx(known[:, 0])
 
 
 def test_measures_have_one_score_for_all_targets():
-    words = Predictor.from_pretrained("mean_word_length")
-    assert words.list_columns(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
-    assert words.predict(["a red"], "mean_rr,mean_hbpp").tolist() == [[2.0, 2.0]]
+    predictor = Predictor.from_pretrained("mean_word_length")
+    assert predictor.list_columns(None) == ("score",)
+    assert predictor.predict(["a red"]).tolist() == [[2.0]]
+    assert predictor.predict(["a red"], "mean_rr,mean_hbpp").tolist() == [[2.0, 2.0]]
     for targets in (None, "mean_rr,mean_hbpp"):
         table = predict(["a red"], targets, "mean_word_length")
         assert table.to_dict("list") == {"prompt": ["a red"], "score": [2.0]}

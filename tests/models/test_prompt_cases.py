@@ -46,8 +46,8 @@ def has_no_level(tags, static, alignment):
 
 
 def is_harder(pair, static, alignment):
-    unusual, usual = alignment(*pair)
-    return unusual < usual
+    unusual, common = alignment(*pair)
+    return unusual < common
 
 
 def matches_human_level(case, static, alignment):

@@ -28,8 +28,8 @@ CAP = (len("Is it?") / 3 + 8) / 100  # the highest cost of QUESTION
 QUESTION = Request("Is it?", max_tokens=8, answers=("yes", "no"))
 
 
-def say(content, usage=USAGE, tops=None, **more):
-    choice = {"message": {"content": content, **more.pop("message", {})}, **more}
+def say(content, usage=USAGE, tops=None, **fields):
+    choice = {"message": {"content": content, **fields.pop("message", {})}, **fields}
     if tops is not None:
         alternatives = [{"token": one, "logprob": math.log(chance)} for one, chance in tops]
         choice["logprobs"] = {"content": [{"token": tops[0][0], "top_logprobs": alternatives}]}
@@ -41,12 +41,12 @@ def stream(*parts):
     return 200, "\n".join(lines).encode(), {"Content-Type": "text/event-stream"}
 
 
-def delta(text, **more):
-    return {"choices": [{"index": 0, "delta": {"content": text, **more}}]}
+def delta(text, **fields):
+    return {"choices": [{"index": 0, "delta": {"content": text, **fields}}]}
 
 
-def error(status, message, headers=None, **more):
-    return status, {"error": {"message": message, **more}}, headers or {}
+def error(status, message, headers=None, **fields):
+    return status, {"error": {"message": message, **fields}}, headers or {}
 
 
 DATE = formatdate(time() + 30, usegmt=True)
@@ -128,14 +128,14 @@ def test_books_each_call_once(server, tmp_path, name):
     assert result[0] == expected[0] and expected.lstrip("!?") in result
     assert len(server.asked) == tries and one.budget.ledger.spent == pytest.approx(paid)
     for _ in range(5):  # a paid reply is read from the ledger, even if it has no text
-        again = connect(server, tmp_path / "ledger")
+        reopened = connect(server, tmp_path / "ledger")
         if expected[0] == "?" or name == "policy":
-            assert again.budget.ledger.spent == 0.0
-            with again.budget.ledger.lock():
-                assert again.budget.ledger.spent == pytest.approx(paid)
+            assert reopened.budget.ledger.spent == 0.0
+            with reopened.budget.ledger.lock():
+                assert reopened.budget.ledger.spent == pytest.approx(paid)
         else:
-            assert get_outcome(again) == result
-    assert len(server.asked) == tries and again.budget.ledger.spent == pytest.approx(paid)
+            assert get_outcome(reopened) == result
+    assert len(server.asked) == tries and reopened.budget.ledger.spent == pytest.approx(paid)
     assert [path.name for path in tmp_path.iterdir()] == ["ledger"]
 
 

@@ -58,10 +58,10 @@ def test_change_is_difference_of_two_predictions(name):
         content = Prompt.read(prompt).content
         variants = leave_one_out(content, prompt)
         assert variants and len(variants) == len(result.changes)
-        (whole,) = predictor.predict([content], "mean_hbpp")[0]
-        for one, (phrase, *place, change) in zip(variants, result.changes, strict=True):
+        (value,) = predictor.predict([content], "mean_hbpp")[0]
+        for one, (phrase, *span, change) in zip(variants, result.changes, strict=True):
             (rest,) = predictor.predict([one.rest], "mean_hbpp")[0]
-            assert (phrase, *place) == one[:3] and change == pytest.approx(whole - rest, abs=1e-5)
+            assert (phrase, *span) == one[:3] and change == pytest.approx(value - rest, abs=1e-5)
 
 
 WORDS = ["a", "red", "cat,", "on", "and", "two", "'x'", "--ar 1:1", "8k", "no", "1girl", "\n"]

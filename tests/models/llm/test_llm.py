@@ -84,8 +84,8 @@ def test_examples_exclude_the_prompt(server):
         assert {"0", "9"} <= {level for _, level in examples}
         assert all(level == f"{9 - 4.5 * text.count('hat'):.0f}" for text, level in examples)
     predictor.predict(["a robot and a cloud"])
-    near = [text for text, _ in read_prompts(server.asked[-1])[4:-1]]
-    assert all("robot" in text or "cloud" in text for text in near)
+    nearest = [text for text, _ in read_prompts(server.asked[-1])[4:-1]]
+    assert all("robot" in text or "cloud" in text for text in nearest)
 
 
 def test_checks_budget_first_and_pays_replies_once(server, tmp_path):
@@ -101,8 +101,8 @@ def test_bench_uses_endpoint_from_environment(server, tmp_path, monkeypatch, cap
     table, folder = tmp_path / "ratings.csv", tmp_path / "llm"
     rows = (f"{prompt},{rating}\n" for prompt, rating in zip(PROMPTS, RATINGS, strict=True))
     table.write_text("prompt,mean_rating\n" + "".join(rows))
-    words = ["fit", str(table), "--targets", "mean_rating", "--output", str(folder)]
-    assert main([*words, "--chat-url", server.url, "--chat-model", "qwen"]) == 0
+    arguments = ["fit", str(table), "--targets", "mean_rating", "--output", str(folder)]
+    assert main([*arguments, "--chat-url", server.url, "--chat-model", "qwen"]) == 0
     assert "Spearman 1.000 on 30" in capsys.readouterr().out
     assert server.url not in "".join(file.read_text("latin-1") for file in folder.iterdir())
     with pytest.raises(PredictorError, match="'qwen'; set PQPP_CHAT_URL"):

@@ -98,15 +98,15 @@ class TestEmbeddings:
     def test_autocorrelation_matches_loop(self):
         rng = np.random.default_rng(3)
         scores, vectors = rng.normal(size=12), rng.normal(size=(12, 5))
-        top = sorted(range(12), key=lambda place: -scores[place])[:10]
+        top = sorted(range(12), key=lambda index: -scores[index])[:10]
         unit = vectors / np.linalg.norm(vectors, axis=1)[:, None]
         means = []
-        for place in top:
-            others = [(float(unit[place] @ unit[o]), o) for o in top if o != place]
-            near = [(w, o) for w, o in sorted(others, reverse=True)[:4] if w > 0]
-            total = sum(w for w, _ in near)
+        for index in top:
+            others = [(float(unit[index] @ unit[o]), o) for o in top if o != index]
+            best = [(w, o) for w, o in sorted(others, reverse=True)[:4] if w > 0]
+            total = sum(w for w, _ in best)
             mean = np.mean(scores[top])
-            means.append(sum(w * (scores[o] - mean) for w, o in near) / total if near else 0.0)
+            means.append(sum(w * (scores[o] - mean) for w, o in best) / total if best else 0.0)
         expected = np.corrcoef(scores[top], means)[0, 1]
         result = autocorrelation(scores, vectors, k=10, neighbours=4)
         assert result == pytest.approx(expected)

@@ -53,8 +53,8 @@ def test_saves_mean_targets(ridge, tmp_path):
     folder = ridge.save_pretrained(tmp_path / "saved")
     config = json.loads((folder / "config.json").read_text())
     assert config["means_from_parts"] == ["mean_hbpp", "mean_p10", "mean_rr"]
-    again = Predictor.from_pretrained(folder)
-    np.testing.assert_array_equal(again.predict(PROMPTS), ridge.predict(PROMPTS))
+    restored = Predictor.from_pretrained(folder)
+    np.testing.assert_array_equal(restored.predict(PROMPTS), ridge.predict(PROMPTS))
     del config["means_from_parts"]
     (folder / "config.json").write_text(json.dumps(config))
     older = predict(Predictor.from_pretrained(folder))

@@ -39,15 +39,15 @@ def static():
 
 @pytest.mark.parametrize("typed", TYPED.values(), ids=TYPED)
 def test_syntax_does_not_change_predictions(static, typed):
-    bare = static.predict_with_uncertainty(BARE)
-    dressed = static.predict_with_uncertainty([typed.format(prompt) for prompt in BARE])
-    for before, after in zip(bare[:4], dressed[:4], strict=True):
+    expected = static.predict_with_uncertainty(BARE)
+    result = static.predict_with_uncertainty([typed.format(prompt) for prompt in BARE])
+    for before, after in zip(expected[:4], result[:4], strict=True):
         np.testing.assert_array_equal(after, before)
-    assert not dressed.out_of_domain.any()
+    assert not result.out_of_domain.any()
 
 
 def test_syntax_does_not_change_features(static):
-    dressed = [TYPED["web interface"].format(prompt) for prompt in BARE]
-    np.testing.assert_array_equal(static.embed(dressed), static.embed(BARE))
-    for after, before in zip(static.get_features(dressed), static.get_features(BARE), strict=True):
+    prompts = [TYPED["web interface"].format(prompt) for prompt in BARE]
+    np.testing.assert_array_equal(static.embed(prompts), static.embed(BARE))
+    for after, before in zip(static.get_features(prompts), static.get_features(BARE), strict=True):
         np.testing.assert_array_equal(after, before)

@@ -26,8 +26,8 @@ def test_orders_obvious_pairs(static):
         static.predict([pair[side] for pair in pairs], "alignment")[:, 0]
         for side in ("easier", "harder")
     )
-    wrong = [pair for pair, right in zip(pairs, easier > harder, strict=True) if not right]
-    assert len(pairs) == 30 and len(wrong) <= 3, wrong
+    misordered = [pair for pair, right in zip(pairs, easier > harder, strict=True) if not right]
+    assert len(pairs) == 30 and len(misordered) <= 3, misordered
 
 
 def test_orders_pairs_of_ten_kinds(static):
@@ -56,8 +56,8 @@ def test_non_prompts_never_score_best(static):
     estimates = static.predict_with_uncertainty(texts)
     assert (estimates.values <= best).all() and estimates.out_of_domain.all()
     prior, deviation = (static.calibration[name] for name in ("prior", "prior_deviation"))
-    own = [not target.startswith("mean_") for target in static.targets]
+    columns = [not target.startswith("mean_") for target in static.targets]
     lower = deviation * [target == "alignment" or "hbpp" in target for target in static.targets]
     expected = prior - np.outer([0, 1, 1, 0, 0], lower)  # letters at random are worse than others
-    np.testing.assert_allclose(estimates.values[:, own], expected[:, own], rtol=1e-6)
+    np.testing.assert_allclose(estimates.values[:, columns], expected[:, columns], rtol=1e-6)
     np.testing.assert_allclose(estimates.deviations[:, 1:], [deviation[1:]] * 5, rtol=1e-6)

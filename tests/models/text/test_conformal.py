@@ -95,11 +95,11 @@ def make_studies(seed, rho=(0.4, 0.5, 0.6), n=800):
     """Return three studies with different scales, one of them with ties."""
     random = np.random.default_rng(seed)
     parts = []
-    for place, share in enumerate(rho):
+    for index, share in enumerate(rho):
         scores = random.normal(size=n)
         truth = share * scores + np.sqrt(1 - share**2) * random.normal(size=n)
-        truth = (100 + 7 * truth, np.round(truth), np.exp(truth))[place]
-        parts.append((scores + 0.3 * place, truth, [f"s{place}"] * n))
+        truth = (100 + 7 * truth, np.round(truth), np.exp(truth))[index]
+        parts.append((scores + 0.3 * index, truth, [f"s{index}"] * n))
     return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -129,9 +129,9 @@ def test_sources_have_equal_weight():
     scores, truths, names = make_studies(0)
     level, calibration = fit_sources(0)
     stretched = np.where(names == "s2", truths**3, truths)
-    again = calibrate_across_sources(scores, stretched, names, level, scores)
+    rescaled = calibrate_across_sources(scores, stretched, names, level, scores)
     for name in CALIBRATION:
-        np.testing.assert_array_equal(again[name], calibration[name])
+        np.testing.assert_array_equal(rescaled[name], calibration[name])
     # The anchor has the same weight if its rows are repeated ten times.
     rows = np.r_[np.repeat(np.arange(800), 10), np.arange(800, 2400)]
     many = calibrate_across_sources(*(c[rows] for c in (scores, truths, names, level, scores)))
@@ -142,13 +142,13 @@ def test_mixture_matches_sampled_moments():
     random = np.random.default_rng(0)
     prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
     value, deviation = mix_with_prior(np.array([[3.0]]), np.array([[0.2]]), np.array([0.3]), prior)
-    drawn = np.where(
+    samples = np.where(
         random.random(400_000) < 0.3,
         random.normal(3.0, 0.2, 400_000),
         random.normal(1.0, 0.5, 400_000),
     )
-    assert value[0, 0] == pytest.approx(drawn.mean(), abs=0.01)
-    assert deviation[0, 0] == pytest.approx(drawn.std(), abs=0.01)
+    assert value[0, 0] == pytest.approx(samples.mean(), abs=0.01)
+    assert deviation[0, 0] == pytest.approx(samples.std(), abs=0.01)
 
 
 class LengthPredictor(CalibratedPredictor):
@@ -227,5 +227,5 @@ def test_distance_averages_nearest_five():
     assert distance == pytest.approx([1 - np.cos(angles[:5]).mean()], abs=1e-6)
     alone = measure_distance(points[:, :1].T, points, exclude_self=True)
     assert alone == pytest.approx([1 - np.cos(angles[1:6]).mean()], abs=1e-6)
-    few = measure_distance(points[:, :1].T, points[:, :2])
-    assert few == pytest.approx([1 - np.cos(angles[:2]).mean()], abs=1e-6)
+    pair = measure_distance(points[:, :1].T, points[:, :2])
+    assert pair == pytest.approx([1 - np.cos(angles[:2]).mean()], abs=1e-6)

@@ -67,9 +67,9 @@ def test_ridge_matches_scikit_learn(matrices, shape):
         best = np.argmin([((one - true) ** 2).sum() for one in left_out])
         assert fitted.strength[target] == best
         np.testing.assert_allclose(fitted.left_out[:, target], left_out[best], atol=1e-6)
-        whole = linear_model.Ridge(strengths[best]).fit(rows, true)
-        np.testing.assert_allclose(fitted.slopes[:, target], whole.coef_, atol=1e-8)
-        assert fitted.intercept[target] == pytest.approx(whole.intercept_, abs=1e-7)
+        reference = linear_model.Ridge(strengths[best]).fit(rows, true)
+        np.testing.assert_allclose(fitted.slopes[:, target], reference.coef_, atol=1e-8)
+        assert fitted.intercept[target] == pytest.approx(reference.intercept_, abs=1e-7)
 
 
 def test_tf_idf_matches_scikit_learn():
@@ -279,10 +279,10 @@ def test_push_of_unlearned_predictor_needs_anyway(
     ridge, noise_predictor, tmp_path, capsys, caplog, monkeypatch
 ):
     assert (noise_predictor.unlearned_targets, ridge.unlearned_targets) == (("match_rate",), ())
-    again = Predictor.from_pretrained(noise_predictor.save_pretrained(tmp_path / "p"))
+    restored = Predictor.from_pretrained(noise_predictor.save_pretrained(tmp_path / "p"))
     ridge.predict(["a red cat"])
     assert not caplog.text
-    again.predict(["a red cat"])
+    restored.predict(["a red cat"])
     assert "ridge was not clearly better than chance on match_rate" in caplog.text
     pushed = []
 

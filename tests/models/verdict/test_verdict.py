@@ -44,7 +44,7 @@ def test_sentence_names_only_present_skills(verdicts, prompt, names, never):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "why"),
+    ("prompt", "reason"),
     [
         ("ein Hund auf dem Tisch", "it is in German (write the prompt in English)"),
         ("asdf qwlkj zxmn", "some words are garbled (asdf, qwlkj, zxmn)"),
@@ -52,8 +52,8 @@ def test_sentence_names_only_present_skills(verdicts, prompt, names, never):
         ("Negative prompt: a cat", "it names nothing to show"),
     ],
 )
-def test_unread_prompts_explain_missing_verdict(prompt, why):
-    assert pqpp.verdict(prompt).sentence == f"no verdict: {why}"
+def test_unread_prompts_explain_missing_verdict(prompt, reason):
+    assert pqpp.verdict(prompt).sentence == f"no verdict: {reason}"
 
 
 @pytest.mark.parametrize("name", ["castle, fog, ravens, moonlight", LONG])

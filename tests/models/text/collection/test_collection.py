@@ -24,8 +24,8 @@ def test_vectors_are_centred_and_normalised():
     np.testing.assert_allclose(np.linalg.norm(built.vectors[1], axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(built.means[1], VECTORS[1].mean(axis=0), atol=1e-5)
     assert not built.means[2].any()
-    again = built.centre_and_normalise({2: VECTORS[2].astype(np.float32)})
-    np.testing.assert_allclose(again[2], built.vectors[2], atol=1e-6)
+    result = built.centre_and_normalise({2: VECTORS[2].astype(np.float32)})
+    np.testing.assert_allclose(result[2], built.vectors[2], atol=1e-6)
 
 
 def test_excludes_caption_from_own_neighbours():

@@ -29,10 +29,10 @@ def test_features_match_hand_counts():
 
 def test_exclude_self_equals_counts_without_caption():
     rows = make_captions()
-    whole = PiecePairs.build(rows, 40).summarise(rows, exclude_self=True)
-    for at, row in enumerate(rows):
-        others = PiecePairs.build([*rows[:at], *rows[at + 1 :]], 40)
-        assert np.array_equal(others.summarise([row])[0], whole[at])
+    expected = PiecePairs.build(rows, 40).summarise(rows, exclude_self=True)
+    for index, row in enumerate(rows):
+        others = PiecePairs.build([*rows[:index], *rows[index + 1 :]], 40)
+        assert np.array_equal(others.summarise([row])[0], expected[index])
 
 
 def test_features_do_not_depend_on_batch():

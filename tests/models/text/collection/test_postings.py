@@ -63,8 +63,8 @@ def test_postings_round_trip_without_text():
     tables, postings = WordTables.build(CAPTIONS), Postings.build(CAPTIONS)
     arrays = Collection({}, {}, 0, tables, postings).to_tensors()
     assert all(array.dtype.kind in "ui" for array in arrays.values())
-    _, again = read_word_tables(arrays, len(CAPTIONS))
-    np.testing.assert_array_equal(again.measure_scope(CAPTIONS), postings.measure_scope(CAPTIONS))
+    _, loaded = read_word_tables(arrays, len(CAPTIONS))
+    np.testing.assert_array_equal(loaded.measure_scope(CAPTIONS), postings.measure_scope(CAPTIONS))
 
 
 def test_coherence_is_mean_pairwise_cosine():
@@ -74,11 +74,11 @@ def test_coherence_is_mean_pairwise_cosine():
     for number in (0, 299):
         cosines = known @ rows[number]
         order = np.argsort(-cosines)
-        for place, k in enumerate(COHERENCE_NEIGHBOURS):
+        for column, k in enumerate(COHERENCE_NEIGHBOURS):
             pairs = (known[order[:k]] @ known[order[:k]].T)[np.triu_indices(k, 1)]
-            assert result[number, 2 * place] == pytest.approx(pairs.mean(), abs=1e-4)
+            assert result[number, 2 * column] == pytest.approx(pairs.mean(), abs=1e-4)
             deviation = cosines[order[:k]].std()
-            assert result[number, 2 * place + 1] == pytest.approx(deviation, abs=1e-4)
+            assert result[number, 2 * column + 1] == pytest.approx(deviation, abs=1e-4)
         middle = np.linalg.norm(known[order[:20]].mean(axis=0))
         assert result[number, -1] == pytest.approx(middle, abs=1e-4)
 

@@ -52,17 +52,17 @@ def test_share_matches_hand_computed_values():
 
 
 def test_vocabulary_and_inflected_words_are_partly_known(known):
-    viylin, houses, odd = (known.read(word).share for word in ("viylin", "houses", "xq"))
+    viylin, houses, unlikely = (known.read(word).share for word in ("viylin", "houses", "xq"))
     assert FAR_BELOW < viylin < PLAIN_FROM  # rounded to seven of fifteen
-    assert houses > PLAIN_FROM and odd == 0
+    assert houses > PLAIN_FROM and unlikely == 0
     assert known.read("ne").share < FAR_BELOW  # too short to be a word
 
 
 def test_arrays_round_trip_and_rejects_others(known):
     tensors = known.to_tensors()
-    again = KnownWords.from_tensors(tensors)
+    restored = KnownWords.from_tensors(tensors)
     prompts = [*TEXTS, *NOT_ENGLISH]
-    assert list(map(again.read, prompts)) == list(map(known.read, prompts))
+    assert list(map(restored.read, prompts)) == list(map(known.read, prompts))
     assert KnownWords.from_tensors({"other": np.zeros(1)}) is None
     assert sum(array.nbytes for array in tensors.values()) < 200_000
     for name in KNOWN_WORDS_TENSORS:
@@ -108,5 +108,6 @@ def test_single_unknown_word_is_not_garbled(known):
 def test_few_study_prompts_are_garbled(trained, real_studies):
     for name, source in real_studies.items():
         # Some of DrawBench's prompts are garbled on purpose, and ImagenHub has some of them.
-        most = 0.1 if name in ("drawbench", "imagenhub") else 0.01
-        assert (trained.rate_garbled([*map(normalise, source.prompts)]) >= 0.5).mean() <= most, name
+        limit = 0.1 if name in ("drawbench", "imagenhub") else 0.01
+        garbled = trained.rate_garbled([*map(normalise, source.prompts)]) >= 0.5
+        assert garbled.mean() <= limit, name

@@ -54,8 +54,8 @@ def test_longer_texts_to_draw_are_never_easier(static, frame):
 
 def test_positions_are_never_easier_than_near(static):
     pairs = [
-        (f"a {one} {place} a {other}", f"a {one} near a {other}")
-        for place in ("behind", "left of", "to the right of", "under", "on top of", "below")
+        (f"a {one} {position} a {other}", f"a {one} near a {other}")
+        for position in ("behind", "left of", "to the right of", "under", "on top of", "below")
         for one, other in (("cat", "box"), ("bus", "cow"), ("fork", "hat"), ("man", "wall"))
     ]
     values = static.predict([prompt for pair in pairs for prompt in pair], "alignment")
@@ -63,7 +63,7 @@ def test_positions_are_never_easier_than_near(static):
 
 
 @pytest.mark.parametrize(
-    ("text", "less"),
+    ("text", "expected"),
     [
         ("a cat", ["a cat"]),
         ("a black and white cat", ["a black and white cat"]),
@@ -74,9 +74,9 @@ def test_positions_are_never_easier_than_near(static):
         ("2 cats", ["a cat", "two cats"]),
     ],
 )
-def test_simplifies_prompt(text, less):
+def test_simplifies_prompt(text, expected):
     result = list(simplify_prompt(text))
-    assert result == less if less else len(result) == 5 and result[-1] == text
+    assert result == expected if expected else len(result) == 5 and result[-1] == text
 
 
 def test_limits_variants_to_300():

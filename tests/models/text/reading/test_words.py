@@ -34,5 +34,5 @@ def test_exclude_self_ignores_own_caption():
     assert (tables.get_rarity(content, exclude_self=True) > tables.get_rarity(content)).all()
     assert tables.count_unseen_pairs(content) == 0
     assert tables.count_unseen_pairs(["cat", "zebra"]) == 1
-    again = WordTables(tables.counts, tables.pairs, tables.size)
-    assert np.array_equal(again.get_rarity(["cat"]), tables.get_rarity(["cat"]))
+    restored = WordTables(tables.counts, tables.pairs, tables.size)
+    assert np.array_equal(restored.get_rarity(["cat"]), tables.get_rarity(["cat"]))

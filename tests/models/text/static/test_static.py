@@ -46,8 +46,8 @@ def test_predictions_do_not_depend_on_batch(static):
 
 def test_round_trip(static, tmp_path):
     folder = static.save_pretrained(tmp_path / "saved")
-    again = Predictor.from_pretrained(str(folder) if "static" in str(folder) else folder)
-    assert np.array_equal(again.predict(PROMPTS), static.predict(PROMPTS))
+    restored = Predictor.from_pretrained(str(folder) if "static" in str(folder) else folder)
+    assert np.array_equal(restored.predict(PROMPTS), static.predict(PROMPTS))
     saved = (folder / "model.safetensors").read_bytes()
     assert saved == (SHIPPED / "model.safetensors").read_bytes()
 

@@ -20,11 +20,11 @@ def test_predictions_are_in_range(ensemble):
 
 def test_saved_ensemble_predicts_the_same(ensemble, tmp_path):
     folder = ensemble.save_pretrained(tmp_path / "saved")
-    again = Predictor.from_pretrained(folder)
-    assert type(again) is type(ensemble)
+    restored = Predictor.from_pretrained(folder)
+    assert type(restored) is type(ensemble)
     # Vectors are saved with sixteen bits.
-    np.testing.assert_allclose(again.predict(PROMPTS), ensemble.predict(PROMPTS), atol=5e-3)
-    twice = Predictor.from_pretrained(again.save_pretrained(tmp_path / "twice"))
-    np.testing.assert_allclose(twice.predict(PROMPTS), again.predict(PROMPTS), atol=1e-6)
+    np.testing.assert_allclose(restored.predict(PROMPTS), ensemble.predict(PROMPTS), atol=5e-3)
+    resaved = Predictor.from_pretrained(restored.save_pretrained(tmp_path / "twice"))
+    np.testing.assert_allclose(resaved.predict(PROMPTS), restored.predict(PROMPTS), atol=1e-6)
     assert "Not measured" in (folder / "README.md").read_text("utf-8")
     assert str(tmp_path.parent) not in (folder / "config.json").read_text("utf-8")

@@ -60,14 +60,14 @@ def test_accepts_clip_text_tower(files):
     predictor, result = load_and_predict(train_ensemble("clip", files))
     assert predictor.encoder.config.model_type == "clip_text_model" and np.isfinite(result).all()
     # The weights are the pretrained ones, and the length is limited by the positions.
-    whole, _ = load_encoder(str(files / "encoder_clip"))
+    encoder, _ = load_encoder(str(files / "encoder_clip"))
     from transformers import CLIPModel
 
     tower = CLIPModel.from_pretrained(files / "encoder_clip").text_model.state_dict()
-    weights = {name.removeprefix("text_model."): one for name, one in whole.state_dict().items()}
+    weights = {name.removeprefix("text_model."): one for name, one in encoder.state_dict().items()}
     assert weights.keys() == tower.keys()
     assert all((weights[name] == tower[name]).all() for name in tower)
-    assert get_max_length(whole) == 48
+    assert get_max_length(encoder) == 48
 
 
 @pytest.mark.slow

@@ -103,9 +103,9 @@ def test_network_option_refits_only_alignment(files):
     train("static", *flags(files, STATIC), "--without", "aigiqa,imagenhub")
     train("static", *flags(files, STATIC), "--network", "made", "--output", "other")
     first, second = (Predictor.from_pretrained(name) for name in ("made", "other"))
-    predictions, again = (one.predict(["a red cat", "two dogs"]) for one in (first, second))
-    assert np.array_equal(predictions[:, 1:], again[:, 1:])
-    assert not np.array_equal(predictions[:, 0], again[:, 0])
+    predictions, refitted = (one.predict(["a red cat", "two dogs"]) for one in (first, second))
+    assert np.array_equal(predictions[:, 1:], refitted[:, 1:])
+    assert not np.array_equal(predictions[:, 0], refitted[:, 0])
     for name, weight in first.network.weights.items():
         assert np.array_equal(weight, second.network.weights[name]), name
     assert second.details["alignment_sources"] == list(SOURCES)
@@ -113,15 +113,15 @@ def test_network_option_refits_only_alignment(files):
     assert second.record.rows.contains(["imagenhub a cat"]).all()
     assert not first.record.rows.contains(["imagenhub a cat"]).any()
     with pytest.raises(PqppError, match="`network` must be a static predictor of alignment"):
-        words = ["--network", "static-train", "--output", "third"]
-        train("static", *flags(files, STATIC), *words)
+        options = ["--network", "static-train", "--output", "third"]
+        train("static", *flags(files, STATIC), *options)
 
 
 @pytest.mark.slow
 def test_no_alignment_scores_studies_by_mean_hbpp(files):
     recipe = STATIC.replace("sources_dir: studies\n", "")
-    for name, words in (("made", ["--sources_dir", "studies"]), ("other", [])):
-        arguments = [*flags(files, recipe), "--no_alignment", "--output", name, *words]
+    for name, options in (("made", ["--sources_dir", "studies"]), ("other", [])):
+        arguments = [*flags(files, recipe), "--no_alignment", "--output", name, *options]
         train("static", *arguments)
     weights = [(files / name / "model.safetensors").read_bytes() for name in ("made", "other")]
     assert weights[0] == weights[1]
@@ -135,8 +135,8 @@ def test_no_alignment_scores_studies_by_mean_hbpp(files):
 def test_no_alignment_rejects_excluded_studies(files, word):
     with pytest.raises(PqppError, match="need `alignment`"):
         (files / "t2v").write_text("{}")
-        words = ["--no_alignment", word, "t2v"]
-        train("static", *flags(files, STATIC), *words)
+        options = ["--no_alignment", word, "t2v"]
+        train("static", *flags(files, STATIC), *options)
 
 
 def test_reports_validation_rows_in_studies(files):
@@ -164,8 +164,8 @@ def test_interrupted_evaluation_saves_nothing(files, monkeypatch):
 def test_training_is_deterministic_in_bf16(files):
     result = {}
     for name, word in (("first", "no"), ("second", "bf16"), ("third", "bf16")):
-        words = ["--output", name, "--mixed_precision", word]
-        train("static", *flags(files, STATIC), *words)
+        options = ["--output", name, "--mixed_precision", word]
+        train("static", *flags(files, STATIC), *options)
         result[name] = (files / name / "model.safetensors").read_bytes()
     assert result["second"] == result["third"] != result["first"]
     predicted = [Predictor.from_pretrained(one).predict(["a cat"]) for one in ("first", "third")]
@@ -176,8 +176,8 @@ def test_training_is_deterministic_in_bf16(files):
 
 
 def test_leave_one_out_scores_each_study(files, capsys):
-    words = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
-    train("static", *flags(files, STATIC), *words)
+    options = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
+    train("static", *flags(files, STATIC), *options)
     table = json.loads((files / "table.json").read_text("utf-8"))
     assert list(table["studies"]) == ["t2v", "genai"] and not (files / "made").exists()
     last = capsys.readouterr().out.splitlines()[-1].split()

@@ -30,12 +30,12 @@ def fine_tune_model(folder, settings):
 
 def test_bf16_is_deterministic_and_close_to_fp32(tmp_path):
     folder = str(save_text_encoder(tmp_path / "encoder"))
-    full, half, again = (
+    full, half, repeated = (
         fine_tune_model(folder, replace(SETTINGS, mixed_precision=one)).state_dict()
         for one in ("no", "bf16", "bf16")
     )
     assert {value.dtype for value in half.values() if value.is_floating_point()} == {torch.float32}
-    assert all(torch.equal(value, again[name]) for name, value in half.items())
+    assert all(torch.equal(value, repeated[name]) for name, value in half.items())
     assert any(not torch.equal(value, full[name]) for name, value in half.items())
     for name, value in half.items():
         assert torch.allclose(value, full[name], atol=0.02), name
