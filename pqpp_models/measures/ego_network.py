@@ -151,9 +151,9 @@ def _get_networkx() -> Any:
 
 
 EVIDENCE = Evidence(
-    what="word vectors",
+    data="word vectors",
     variable="PQPP_WORD_VECTORS",
-    form="a file of word vectors (word2vec .bin or .vec)",
+    file_format="a file of word vectors (word2vec .bin or .vec)",
     # The seven measures are usually computed one after the other with one embedding.
     open=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
 )

@@ -52,7 +52,7 @@ class MeasurePredictor(Predictor):
             names = ", ".join(known) or "none"
             raise PredictorError(f"{name} has no option {other[0]!r} (options: {names}); remove it")
         if evidence is None and self.measure.evidence is not None:
-            raise PredictorError(f"`evidence` is missing; pass {self.measure.evidence.what}")
+            raise PredictorError(f"`evidence` is missing; pass {self.measure.evidence.data}")
         self.options = {**known, **(options or {})}
         self.higher_is = self.measure.higher_is
         if self.measure.columns:

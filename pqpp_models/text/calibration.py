@@ -141,7 +141,8 @@ class CalibratedPredictor(Predictor):
 
     def run_smoke_test(self) -> None:
         """Predict once, to find errors that loading does not reveal."""
-        estimates = self._estimate([Prompt.read("a cat on 2 mats")], self.targets)
+        prompts = parse_prompts(["a cat on 2 mats"])
+        estimates = self._predict(prompts, self.targets, with_uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
         estimates = estimates._replace(deviations=estimates.deviations[:, known])
         if not all(np.isfinite(numbers).all() for numbers in estimates[:-1]):

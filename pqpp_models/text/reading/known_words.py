@@ -60,7 +60,7 @@ _MAX_LETTER_SCORE, _UNLIKELY, _LIKELY = 0.45, -3.6, -2.2
 _ODD_SCORE = -0.3
 _FULL_LENGTH = 4  # the number of letters from which a word has its full weight
 _MAX_LENGTH, _WORD_CACHE, _PROMPT_CACHE = 100, 200_000, 20_000
-_ONE_TEXT_LEVEL, _VOCABULARY_LEVEL = 3, 7
+_TYPO_LEVEL, _VOCABULARY_LEVEL = 3, 7  # of a word in one text, and in the vocabulary
 
 _FUNCTION_AND_NUMBER_WORDS = FUNCTION_WORDS | NUMBER_WORDS
 _ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
@@ -224,9 +224,7 @@ class KnownWords:
     def _has_known_stem(self, word: str) -> bool:
         """Return whether a stem of a word is in more than one text, or in a lexicon."""
         stems = [*_iterate_stems(word)]
-        return any(
-            self._get_known_level(s) > _ONE_TEXT_LEVEL or any(_look_up_word(s)) for s in stems
-        )
+        return any(self._get_known_level(s) > _TYPO_LEVEL or any(_look_up_word(s)) for s in stems)
 
     def _get_known_level(self, word: str) -> int:
         return min(map(self._levels.__getitem__, _hash_positions(word)))
@@ -274,7 +272,7 @@ class KnownWords:
         # A low level of a word with unlikely letters may be a hash collision.
         word_level = 0 if value else _VOCABULARY_LEVEL
         for stem, level in stems:  # a stem that occurs in a single text may be a typo
-            if level > (word_level if stem == word else _ONE_TEXT_LEVEL):
+            if level > (word_level if stem == word else _TYPO_LEVEL):
                 return max(value, level / _LEVELS)
         return value
 

@@ -148,8 +148,8 @@ def _fit_target(
     if true.std() == 0:  # possible within a fold
         column |= {name: np.zeros(ends) for name, ends in CALIBRATION.items()}
         return column | dict.fromkeys(("offset", "prior"), true.mean())
-    left_out = fitted.ridge.left_out[:, [index]]
-    calibration = calibrate_targets(left_out, true[:, None], texts, distance)
+    loo = fitted.ridge.loo[:, [index]]
+    calibration = calibrate_targets(loo, true[:, None], texts, distance)
     # The deviations' shape and scale were fitted to the same errors, which makes them too small.
     calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
     return column | {name: numbers[0] for name, numbers in calibration.items()}

@@ -31,13 +31,13 @@ class RidgeFit(NamedTuple):
         slopes: shape ``(columns, targets)``.
         intercept: one per target.
         strength: the index of each target's best strength.
-        left_out: leave-one-out predictions at that strength, shape ``(rows, targets)``.
+        loo: leave-one-out predictions at that strength, shape ``(rows, targets)``.
     """
 
     slopes: Floats
     intercept: Floats
     strength: NDArray[np.int64]
-    left_out: Floats
+    loo: Floats
 
 
 def fit_best_ridge(
@@ -53,7 +53,7 @@ def fit_best_ridge(
         values: shape ``(rows, targets)``.
 
     >>> fitted = fit_best_ridge(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
-    >>> fitted.slopes.tolist(), fitted.intercept.tolist(), fitted.left_out.ravel().tolist()
+    >>> fitted.slopes.tolist(), fitted.intercept.tolist(), fitted.loo.ravel().tolist()
     ([[1.0]], [2.0], [5.0, 1.0])
     """
     centred, goals = rows - rows.mean(axis=0), values - values.mean(axis=0)
@@ -66,7 +66,7 @@ def fit_best_ridge(
     scale = squares if is_wide else np.ones_like(squares)
     best = np.full(values.shape[1], np.inf)
     chosen = np.zeros(values.shape[1], dtype=np.int64)
-    left_out, shrunk = np.zeros_like(values), np.zeros_like(projected)
+    loo, shrunk = np.zeros_like(values), np.zeros_like(projected)
     for index, strength in enumerate(strengths):
         weight = scale / (squares + strength)
         leverage = np.minimum(energy @ weight + 1 / len(rows), _MAX_LEVERAGE)
@@ -75,11 +75,11 @@ def fit_best_ridge(
         error = (residual**2).sum(axis=0)
         better = error < best
         best[better], chosen[better] = error[better], index
-        left_out[:, better] = (goals - residual)[:, better]
+        loo[:, better] = (goals - residual)[:, better]
         shrunk[:, better] = (projected / (squares + strength)[:, None])[:, better]
     slopes = centred.T @ (vectors @ shrunk) if is_wide else vectors @ shrunk
     level = values.mean(axis=0)
-    return RidgeFit(slopes, level - rows.mean(axis=0) @ slopes, chosen, left_out + level)
+    return RidgeFit(slopes, level - rows.mean(axis=0) @ slopes, chosen, loo + level)
 
 
 TF_IDF, NETWORK, STACK, BASE = "tf-idf", "network", "stack", "base"
@@ -173,7 +173,7 @@ class Kernels:
                 else self.scales[name] * (self.linear[name][self.landmarks].T @ coefficients)
                 for name in names
             }
-            fitted[form] = FormFit(weights, ridge._replace(left_out=ridge.left_out + offset))
+            fitted[form] = FormFit(weights, ridge._replace(loo=ridge.loo + offset))
         if self.base_offset is not None:
             zeros = np.zeros_like(goals)
             base_fit = RidgeFit(zeros[:0], zeros[0], np.full(goals.shape[1], -1), zeros + offset)
@@ -197,7 +197,7 @@ def choose_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> st
     than two standard errors.
     """
     true = goals[:, target]
-    errors = {form: (fit.ridge.left_out[:, target] - true) ** 2 for form, fit in fitted.items()}
+    errors = {form: (fit.ridge.loo[:, target] - true) ** 2 for form, fit in fitted.items()}
     best = min(errors, key=lambda form: errors[form].mean())
     gain = errors[STACK] - errors[best]
     return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else STACK

@@ -211,9 +211,9 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
 
 def drop_studies(studies: Mapping[str, Study], excluded: Iterable[str]) -> dict[str, Study]:
     """Return the studies that are not left out, without the prompts of the left-out studies."""
-    left_out = [name for name in excluded if name in studies]
-    held_out = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
-    others = {name: study for name, study in studies.items() if name not in left_out}
+    dropped = [name for name in excluded if name in studies]
+    held_out = {normalise(prompt) for name in dropped for prompt in studies[name].prompts}
+    others = {name: study for name, study in studies.items() if name not in dropped}
     for name, study in others.items():
         mask = [normalise(prompt) not in held_out for prompt in study.prompts]
         columns: Any = (study.prompts, study.scores, study.groups)

@@ -268,12 +268,12 @@ class FittedModel:
     """A fitted model with out-of-fold predictions of the training rows.
 
     Attributes:
-        left_out: predictions of each training row by models that were fitted without it.
+        out_of_fold: predictions of each training row by models that were fitted without it.
         goals: the values to fit: weighted means of targets' standardised values and normal scores.
     """
 
     model: CollectionModel
-    left_out: Floats
+    out_of_fold: Floats
     goals: Floats
 
 
@@ -302,10 +302,10 @@ def fit_collection_model(
     features = Scaling.fit(raw_features)
     inputs = {layer: Scaling.fit(vectors[layer]) for layer in settings.kernel_layers}
     rows = build_model_inputs(vectors, features(raw_features), inputs)
-    ridge, ridge_left_out = fit_ridge(rows, goals, settings)
-    networks, left_out = fit_networks(rows["all"], goals, settings, seed)
+    ridge, ridge_out_of_fold = fit_ridge(rows, goals, settings)
+    networks, out_of_fold = fit_networks(rows["all"], goals, settings, seed)
     model = CollectionModel(collection, labels, features, inputs, ridge, networks)
-    return FittedModel(model, (ridge_left_out + left_out) / 2, goals)
+    return FittedModel(model, (ridge_out_of_fold + out_of_fold) / 2, goals)
 
 
 def fit_ridge(
@@ -335,15 +335,15 @@ def fit_networks(
 ) -> tuple[list[Layers], Floats]:
     """Train networks, and return them with out-of-fold predictions."""
     shuffled = np.random.default_rng(seed).permutation(len(rows))
-    fitted, left_out = [], np.zeros_like(goals)
+    fitted, out_of_fold = [], np.zeros_like(goals)
     for number, part in enumerate(np.array_split(shuffled, settings.networks)):
         others = np.setdiff1d(np.arange(len(rows)), part)
         trained = train_network(rows[others], goals[others], settings, seed * 1000 + number)
         with torch.inference_mode():
-            left_out[part] = trained(torch.from_numpy(rows[part])).numpy()
+            out_of_fold[part] = trained(torch.from_numpy(rows[part])).numpy()
         linear = [layer for layer in trained if isinstance(layer, nn.Linear)]
         fitted.append([(la.weight.detach().numpy(), la.bias.detach().numpy()) for la in linear])
-    return fitted, left_out
+    return fitted, out_of_fold
 
 
 def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int) -> nn.Sequential:

@@ -94,8 +94,8 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     tuned = tune_on_targets(*inputs, *options)
     references = collection.references
     distance = measure_distance(references.T, references, exclude_self=True)
-    left_out = fitted.left_out[:, : len(recipe.targets)]
-    calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
+    out_of_fold = fitted.out_of_fold[:, : len(recipe.targets)]
+    calibration = calibrate_targets(out_of_fold, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     # The tuned encoder's outputs are standardised on captions, like the others.
     sample = choose_evenly(0, len(data.captions), _SCALE_CAPTIONS)
@@ -169,7 +169,7 @@ class StaticTraining:
     def teacher_labels(self) -> Floats:
         """The teacher's scores of the texts, averaged with the true values of training prompts."""
         fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
-        train_labels = (1 - share) * fitted.left_out + share * fitted.goals
+        train_labels = (1 - share) * fitted.out_of_fold + share * fitted.goals
         states = self.data.select_states(slice(n, None))
         return np.concatenate([train_labels, fitted.model.predict(self.data.texts[n:], states)])
 
@@ -242,7 +242,7 @@ class StaticTraining:
         references = np.round(points[sample] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
         distance = measure_distance(points, columns, exclude_self=True)
-        left_out = self.teacher.left_out[:, : len(targets)]
+        out_of_fold = self.teacher.out_of_fold[:, : len(targets)]
         texts = [*data.texts[: data.size], *data.judged]
         names = (*((ALIGNMENT,) if data.studies else ()), *targets)
         predictor = StaticPredictor(
@@ -251,7 +251,7 @@ class StaticTraining:
             references,
             names,
             tables=self.teacher.model.collection.tables,
-            calibration=calibrate_targets(left_out, data.train.targets, prompts, distance),
+            calibration=calibrate_targets(out_of_fold, data.train.targets, prompts, distance),
             known_words=KnownWords.fit(texts, tokens.vocabulary),
             no_easier_with_more=tuple(filter(is_image_score, names)),
         )
@@ -336,7 +336,7 @@ def fit_alignment(
     predictor.judged = pool_studies(features)
     # The studies contain few demanding prompts, so their cost is underestimated.
     predictor.judged.slopes[_DEMAND] -= _DEMAND_COST * predictor.judged.deviation[_DEMAND]
-    left_out, rows = cross_predict_studies(sources)
+    predictions, rows = cross_predict_studies(sources)
     # Without GenAI-Bench the level is unknown, so the middle of a study is used.
     level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
     if ANCHOR in sources:
@@ -345,7 +345,7 @@ def fit_alignment(
         name, study = next(iter(sources.items()))
         level[name] = to_ranks(study.scores)
     units = calibrate_across_sources(
-        np.concatenate([left_out[name] for name in sources]),
+        np.concatenate([predictions[name] for name in sources]),
         np.concatenate([study.scores for study in sources.values()]),
         [name for name, study in sources.items() for _ in study.prompts],
         np.concatenate(list(level.values())),

@@ -66,7 +66,7 @@ def test_ridge_matches_scikit_learn(matrices, shape):
         ]
         best = np.argmin([((one - true) ** 2).sum() for one in left_out])
         assert fitted.strength[target] == best
-        np.testing.assert_allclose(fitted.left_out[:, target], left_out[best], atol=1e-6)
+        np.testing.assert_allclose(fitted.loo[:, target], left_out[best], atol=1e-6)
         reference = linear_model.Ridge(strengths[best]).fit(rows, true)
         np.testing.assert_allclose(fitted.slopes[:, target], reference.coef_, atol=1e-8)
         assert fitted.intercept[target] == pytest.approx(reference.intercept_, abs=1e-7)
