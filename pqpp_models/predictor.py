@@ -386,8 +386,8 @@ class Predictor(ABC):
             array = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
             scored = np.asarray(~np.isnan(array).all(axis=1))
             means = () if self.has_image_means else find_mean_targets(names, array)
-        fitted, known = FittedRows.from_rows(rows, scored), self.record.rows
-        fitted = fitted if known is None else known | fitted
+        fitted, recorded = FittedRows.from_rows(rows, scored), self.record.rows
+        fitted = fitted if recorded is None else recorded | fitted
         self.record = replace(self.record, rows=fitted, means=means)
 
     def _iterate_batches(

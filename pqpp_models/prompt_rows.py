@@ -31,12 +31,12 @@ class PromptSource:
     @classmethod
     def from_strings(cls, prompts: Sequence[str]) -> Self:
         """Create a source from prompts."""
-        return cls(prompts, lambda typed: [({"prompt": prompts}, prompts)])
+        return cls(prompts, lambda convert: [({"prompt": prompts}, prompts)])
 
     @classmethod
     def from_rows(cls, rows: Any) -> Self:
         """Create a source from a dataset with a column `prompt`."""
-        return cls(rows["prompt"][:], lambda typed: iterate_batches(rows), rows)
+        return cls(rows["prompt"][:], lambda convert: iterate_batches(rows), rows)
 
     @classmethod
     def from_file(cls, path: str, column: str = "prompt") -> Self:
@@ -52,7 +52,7 @@ class PromptSource:
 
         source = Input(path)
         if (columns := read_tool_prompts(source)) is not None:
-            return cls(columns["prompt"], lambda typed: [(columns, columns["prompt"])])
+            return cls(columns["prompt"], lambda convert: [(columns, columns["prompt"])])
         table = read_table(source, plain=column, remedy=_REMEDY)
         column = table.find(column)
         texts = table.texts(column)
@@ -61,8 +61,8 @@ class PromptSource:
         if any(texts) and not any(letter.isalpha() for text in texts for letter in text):
             raise FileError(f"{source.name}: the column {column!r} has no words; {_REMEDY}")
 
-        def read_batches(typed: bool) -> Iterator[tuple[dict, Any]]:
-            columns = table.columns | ({n: table.values(n) for n in table.columns} if typed else {})
+        def read_batches(convert: bool) -> Iterator[tuple[dict, Any]]:
+            columns = {n: table.values(n) if convert else c for n, c in table.columns.items()}
             columns[column] = texts
             for start in range(0, len(texts), _BATCH_SIZE):
                 stop = start + _BATCH_SIZE

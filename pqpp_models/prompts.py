@@ -79,8 +79,8 @@ def parse_prompts(rows: Any) -> list[Prompt]:
     >>> [prompt.content for prompt in parse_prompts(["a cat, 4k", Prompt.read("a dog")])]
     ['a cat', 'a dog']
     """
-    known = rows if isinstance(rows, list) else ()
-    parsed = {row.text: row for row in known if isinstance(row, Prompt)}
+    candidates = rows if isinstance(rows, list) else ()
+    parsed = {row.text: row for row in candidates if isinstance(row, Prompt)}
     texts = read_prompts(rows)
     for text in texts:
         if text not in parsed:

@@ -126,14 +126,14 @@ def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
             yield text
 
 
-def _find_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
+def _find_text(graph: Mapping[str, Any], value: Any, visited: set[str]) -> str | None:
     """Return the value if it is text, or the first text that a link in a graph leads to."""
     if isinstance(value, str):
         return value.strip() or None
-    if not isinstance(value, list) or not value or str(value[0]) in seen:
+    if not isinstance(value, list) or not value or str(value[0]) in visited:
         return None
-    seen.add(str(value[0]))
+    visited.add(str(value[0]))
     inputs = graph.get(str(value[0]), {}).get("inputs", {})
     texts = [inputs[name] for name in _TEXTS if name in inputs]
     links = [one for name, one in inputs.items() if isinstance(one, list) and name != "negative"]
-    return next(filter(None, (_find_text(graph, one, seen) for one in (*texts, *links))), None)
+    return next(filter(None, (_find_text(graph, one, visited) for one in (*texts, *links))), None)

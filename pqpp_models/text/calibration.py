@@ -145,7 +145,7 @@ class CalibratedPredictor(Predictor):
         estimates = self._predict(prompts, self.targets, with_uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
         estimates = estimates._replace(deviations=estimates.deviations[:, known])
-        if not all(np.isfinite(numbers).all() for numbers in estimates[:-1]):
+        if not all(np.isfinite(array).all() for array in estimates[:-1]):
             raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
@@ -316,8 +316,8 @@ def calibrate_across_sources(
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
     slope = normal_slope * unit * (scores.std() / own_scores.std())
-    fitted = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
-    return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
+    calibration = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
+    return join_calibrations({**calibration, "spread": np.zeros((1, len(SPREAD)))})
 
 
 def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:

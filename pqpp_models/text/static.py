@@ -63,19 +63,19 @@ class WordPieces:
 
     def __init__(self, vocabulary: Sequence[str], max_pieces: int) -> None:
         self.vocabulary = list(vocabulary)
-        self.numbers = {piece: number for number, piece in enumerate(self.vocabulary)}
+        self.ids = {piece: id_ for id_, piece in enumerate(self.vocabulary)}
         self.max_pieces = max_pieces
-        self._unknown = self.numbers[UNKNOWN_PIECE]
+        self._unknown = self.ids[UNKNOWN_PIECE]
         self._pieces = lru_cache(_CACHE_SIZE)(self._split_word)
 
     def encode(self, prompt: str) -> list[int]:
         """Return the ids of a prompt's pieces; a prompt without text has one unknown piece."""
-        numbers: list[int] = []
+        ids: list[int] = []
         for word in split_words(prompt):
-            numbers += self._pieces(word)
-            if len(numbers) >= self.max_pieces:
+            ids += self._pieces(word)
+            if len(ids) >= self.max_pieces:
                 break
-        return numbers[: self.max_pieces] or [self._unknown]
+        return ids[: self.max_pieces] or [self._unknown]
 
     def find_unread_words(self, prompt: str) -> str:
         """Return the end of a long prompt that is not read; empty if the whole prompt is read.
@@ -84,27 +84,27 @@ class WordPieces:
         ', a cat'
         """
         count, words = 0, split_words(prompt)
-        for at, word in enumerate(words):
+        for index, word in enumerate(words):
             count += len(self._pieces(word))
             if count > self.max_pieces:
-                return " ".join(words[at:])
+                return " ".join(words[index:])
         return ""
 
     def _split_word(self, word: str) -> tuple[int, ...]:
         if len(word) > _MAX_WORD:
             return (self._unknown,)
-        numbers, start = [], 0
+        ids, start = [], 0
         while start < len(word):
             prefix = "##" if start else ""
             for stop in range(len(word), start, -1):
-                number = self.numbers.get(prefix + word[start:stop])
-                if number is not None:
+                id_ = self.ids.get(prefix + word[start:stop])
+                if id_ is not None:
                     break
             else:
                 return (self._unknown,)
-            numbers.append(number)
+            ids.append(id_)
             start = stop
-        return tuple(numbers)
+        return tuple(ids)
 
 
 def split_words(prompt: str) -> list[str]:

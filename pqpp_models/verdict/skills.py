@@ -129,7 +129,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
         edits = []
         for substrings, pattern, replacement in _read_phrases()[name]:
             for match in pattern.finditer(masked) if any(map(text.count, substrings)) else ():
-                overlaps = any(one[0] < match.end() and match.start() < one[1] for one in edits)
+                overlaps = any(edit[0] < match.end() and match.start() < edit[1] for edit in edits)
                 is_tie = _TIE.search(masked, 0, match.start())
                 if not (overlaps or is_tie or _NO_PLACE.match(masked, match.start())):
                     edits.append((*match.span(), match.expand(replacement)))

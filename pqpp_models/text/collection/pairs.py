@@ -57,11 +57,11 @@ class PiecePairs:
         """Count the pieces and pairs in captions, given the ids of word pieces."""
         counts = np.bincount(list(chain.from_iterable(map(set, captions))), minlength=vocabulary)
         unscaled, cells = Scaling(np.zeros(1, "f4"), np.ones(1, "f4")), np.zeros(1 << _BITS, "u1")
-        built = cls(counts.astype(np.uint32), cells, len(captions), unscaled)
-        counts = np.bincount(built._find_pairs(captions)[-1], minlength=1 << _BITS)
-        built.cells = np.minimum(counts, 255).astype(np.uint8)
-        built.scaling = Scaling.fit(built.summarise(captions, exclude_self=True))
-        return built
+        pairs = cls(counts.astype(np.uint32), cells, len(captions), unscaled)
+        counts = np.bincount(pairs._find_pairs(captions)[-1], minlength=1 << _BITS)
+        pairs.cells = np.minimum(counts, 255).astype(np.uint8)
+        pairs.scaling = Scaling.fit(pairs.summarise(captions, exclude_self=True))
+        return pairs
 
     def to_tensors(self) -> Arrays:
         """Return the arrays by name."""

@@ -36,7 +36,7 @@ FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """The shares of English from which a prediction's weight is above 0, and is 1."""
 
 _BITS, _MASK, _LEVELS = 18, (1 << 18) - 1, 15
-_LETTERS = {letter: place for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 1)}
+_LETTERS = {letter: code for code, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 1)}
 _EDGE, _OTHER, _SIZE = 0, 28, 29
 _NEPERS = 10.0
 KNOWN_WORDS_TENSORS = {
@@ -210,11 +210,11 @@ class KnownWords:
         unknown = [word for word in content if len(word) > 2 and not self._is_known(word)]
         if len(unknown) == 1 < len(words):  # a name, a new word or a misspelling: "a quokka"
             return 0.0, unknown, len(content)
-        odd = 0.0
+        odd_letters = 0.0
         for word in unknown:  # how unlike English its letters are, 0 to 1
             share = (_LIKE_WORDS - self._score_letters(word)) / (_LIKE_WORDS - _UNLIKE_WORDS)
-            odd += len(word) * min(max(share, 0.0), 1.0)
-        return odd / sum(map(len, content)), list(dict.fromkeys(unknown)), len(set(content))
+            odd_letters += len(word) * min(max(share, 0.0), 1.0)
+        return odd_letters / sum(map(len, content)), list(dict.fromkeys(unknown)), len(set(content))
 
     def _score_letters(self, word: str) -> float:
         """Return the mean log probability of each letter given the two before it."""

@@ -127,13 +127,13 @@ def _find_plural(text: str, end: int) -> tuple[int, int] | None:
     last = None
     if text.startswith(",", end):
         return None
-    for at, match in enumerate(_WORD.finditer(text, end)):
+    for index, match in enumerate(_WORD.finditer(text, end)):
         word = match[0]
-        if word in WORD_LISTS["ends_thing"] and not (at == 0 and word == "of"):
+        if word in WORD_LISTS["ends_thing"] and not (index == 0 and word == "of"):
             break
         if _to_singular(word) != word or word in _SINGULARS:
             last = match.span()
-        elif last is not None or at > _MAX_WORDS_BETWEEN:
+        elif last is not None or index > _MAX_WORDS_BETWEEN:
             break
     return last
 
@@ -164,21 +164,22 @@ def reduce_counts(text: str) -> tuple[str, ...]:
     >>> len(reduce_counts("a hundred dogs and two cats")), reduce_counts("a red dog")
     (24, ('a red dog',))
     """
-    counted: list[tuple[int, str, str, str]] = []
-    at = 0
+    segments: list[tuple[int, str, str, str]] = []
+    position = 0
     for count in find_counts(text):
         start, end = count.thing
         number = min(count.number, _MAX_THINGS)
-        counted.append((number, text[at : count.start], text[count.end : start], text[start:end]))
-        at = end
-    return _reduce_numbers(tuple(counted), text[at:]) if counted else (text,)
+        before, between = text[position : count.start], text[count.end : start]
+        segments.append((number, before, between, text[start:end]))
+        position = end
+    return _reduce_numbers(tuple(segments), text[position:]) if segments else (text,)
 
 
 @lru_cache(1 << 10)
-def _reduce_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
+def _reduce_numbers(segments: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
     """Return variants with lower numbers, from the counts and the text after them."""
     choices = []
-    for index, (number, before, between, thing) in enumerate(counted):
+    for index, (number, before, between, thing) in enumerate(segments):
         lowest = 1 if index < _MAX_REDUCED else number
         single = between + _to_singular(thing)
         article = "an" if single.lstrip()[:1] in "aeiou" else "a"
@@ -290,16 +291,16 @@ def shorten_texts(text: str) -> list[str]:
     ["a sign that says 'Mind'", "a sign that says 'Mind the'"]
     """
     texts = [""]
-    at = 0
+    position = 0
     for quotation in QUOTED.finditer(text):
         start, end = quotation.span(quotation.lastindex or 0)
         words = text[start:end].split()[:_MAX_QUOTED_WORDS]
-        shorter = [text[at:start] + " ".join(words[: n + 1]) for n in range(len(words))]
-        texts = [before + quoted for before in texts for quoted in shorter or [text[at:end]]]
-        at = end
+        shorter = [text[position:start] + " ".join(words[: n + 1]) for n in range(len(words))]
+        texts = [before + quoted for before in texts for quoted in shorter or [text[position:end]]]
+        position = end
         if len(texts) > _MAX_VARIANTS:
             return [text]
-    return [before + text[at:] for before in texts]
+    return [before + text[position:] for before in texts]
 
 
 def simplify_positions(text: str) -> list[str]:

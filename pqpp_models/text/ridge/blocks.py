@@ -57,7 +57,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
 
     indices: list[int] = []
     counts: list[float] = []
-    ends = [0]
+    indptr = [0]
     for prompt in prompts:
         columns: Counter[int] = Counter()
         for text, is_word in _split_pieces(prompt):
@@ -65,10 +65,10 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
             columns[code % HALF + (0 if is_word else HALF)] += 1 if code >> 31 else -1
         indices.extend(columns)
         counts.extend(columns.values())
-        ends.append(len(indices))
+        indptr.append(len(indices))
     signed = np.array(counts, dtype=np.float32)
     data = np.sign(signed) * (1 + np.log(np.maximum(np.abs(signed), 1)))
-    return csr_array((data, indices, ends), shape=(len(prompts), 2 * HALF), dtype=np.float32)
+    return csr_array((data, indices, indptr), shape=(len(prompts), 2 * HALF), dtype=np.float32)
 
 
 def _split_pieces(prompt: str) -> Iterator[tuple[str, bool]]:

@@ -99,19 +99,19 @@ class HeadFitter:
         unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
         for number, known in enumerate(~unknown.T):
             members = np.flatnonzero(group.ravel() == number)
-            scored = values[np.ix_(known, members)]
-            deviation = scored.std(axis=0)
-            goals = (scored - scored.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-            fitted = blocks.fit(known, goals)
+            scores = values[np.ix_(known, members)]
+            deviation = scores.std(axis=0)
+            goals = (scores - scores.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+            form_fits = blocks.fit(known, goals)
             known_texts = [texts[row] for row in np.flatnonzero(known)]
             for index, member in enumerate(members):
                 target = list(self.limits)[member]
-                form = choose_form(fitted, goals, index)
+                form = choose_form(form_fits, goals, index)
                 choice["form"][target] = form
-                strength = int(fitted[form].ridge.strength[index])
+                strength = int(form_fits[form].ridge.strength[index])
                 choice["strength"][target] = RIDGE_STRENGTHS[strength]
-                known_rows = scored[:, index], known_texts, distance[known]
-                columns[target] = _fit_target(blocks, fitted[form], index, *known_rows)
+                known_rows = scores[:, index], known_texts, distance[known]
+                columns[target] = _fit_target(blocks, form_fits[form], index, *known_rows)
         parameters = {
             name: [columns[target][name] for target in self.limits]
             for name in next(iter(columns.values()))
@@ -138,17 +138,17 @@ class HeadFitter:
 
 
 def _fit_target(
-    blocks: Kernels, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
+    blocks: Kernels, form_fit: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
     """Return the weights, intercept and calibration for one target, by name."""
     rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
     column: dict[str, Any] = {name: np.zeros(array.shape[1]) for name, array in rows.items()}
-    column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
-    column |= {"intercept": fitted.ridge.intercept[index]}
+    column |= {name: weights[:, index] for name, weights in form_fit.weights.items()}
+    column |= {"intercept": form_fit.ridge.intercept[index]}
     if true.std() == 0:  # possible within a fold
-        column |= {name: np.zeros(ends) for name, ends in CALIBRATION.items()}
+        column |= {name: np.zeros(shape) for name, shape in CALIBRATION.items()}
         return column | dict.fromkeys(("offset", "prior"), true.mean())
-    loo = fitted.ridge.loo[:, [index]]
+    loo = form_fit.ridge.loo[:, [index]]
     calibration = calibrate_targets(loo, true[:, None], texts, distance)
     # The deviations' shape and scale were fitted to the same errors, which makes them too small.
     calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
@@ -159,7 +159,7 @@ def cross_validate(
     head: HeadFitter,
     prompts: TrainingPrompts,
     as_typed: Sequence[str],
-    counted: NDArray[np.bool_],
+    evaluated: NDArray[np.bool_],
     folds: int,
     progress: bool = False,
 ) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def cross_validate(
 
     Args:
         as_typed: the prompts as they were typed.
-        counted: which prompts to evaluate on; the network was trained on the scores of the others.
+        evaluated: which prompts to evaluate on; the network was trained on the others' scores.
 
     Returns:
         For each target, Pearson's, Kendall's and Spearman's coefficients, the 95% interval of
@@ -195,7 +195,7 @@ def cross_validate(
         means[held_out] = np.nanmean(training.values, axis=0)
     figures: dict[str, Any] = {}
     for column, target in enumerate(targets):
-        rows = counted & ~np.isnan(prompts.values[:, column])
+        rows = evaluated & ~np.isnan(prompts.values[:, column])
         true = prompts.values[rows, column]
         covered = np.abs(predicted[target][rows] - true) <= Z90 * deviations[rows, column]
         figures[target] = {

@@ -66,7 +66,7 @@ def fit_best_ridge(
     scale = squares if is_wide else np.ones_like(squares)
     best = np.full(values.shape[1], np.inf)
     chosen = np.zeros(values.shape[1], dtype=np.int64)
-    loo, shrunk = np.zeros_like(values), np.zeros_like(projected)
+    loo, coefficients = np.zeros_like(values), np.zeros_like(projected)
     for index, strength in enumerate(strengths):
         weight = scale / (squares + strength)
         leverage = np.minimum(energy @ weight + 1 / len(rows), _MAX_LEVERAGE)
@@ -76,8 +76,8 @@ def fit_best_ridge(
         better = error < best
         best[better], chosen[better] = error[better], index
         loo[:, better] = (goals - residual)[:, better]
-        shrunk[:, better] = (projected / (squares + strength)[:, None])[:, better]
-    slopes = centred.T @ (vectors @ shrunk) if is_wide else vectors @ shrunk
+        coefficients[:, better] = (projected / (squares + strength)[:, None])[:, better]
+    slopes = centred.T @ (vectors @ coefficients) if is_wide else vectors @ coefficients
     level = values.mean(axis=0)
     return RidgeFit(slopes, level - rows.mean(axis=0) @ slopes, chosen, loo + level)
 
@@ -113,10 +113,10 @@ class Kernels:
 
     def __init__(self, features: Features) -> None:
         count = len(features.points)
-        chosen = np.arange(count)
+        landmarks = np.arange(count)
         if count > MOST_LANDMARKS:
-            chosen = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
-        self.landmarks = np.sort(chosen)
+            landmarks = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
+        self.landmarks = np.sort(landmarks)
         self.standardisation = Standardisation.fit(features.blocks)
         self.rarity = compute_idf(features.pieces)
         self.linear: dict[str, Any] = {
@@ -190,14 +190,14 @@ class Kernels:
         return {"pieces": TfidfHead(self.rarity, singles[TF_IDF]), "neighbours": parts}
 
 
-def choose_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
+def choose_form(fits: Mapping[str, FormFit], goals: Floats, target: int) -> str:
     """Choose a form for a target, and return its name.
 
     The stack is chosen, unless another form's mean squared leave-one-out error is lower by more
     than two standard errors.
     """
     true = goals[:, target]
-    errors = {form: (fit.ridge.loo[:, target] - true) ** 2 for form, fit in fitted.items()}
+    errors = {form: (fit.ridge.loo[:, target] - true) ** 2 for form, fit in fits.items()}
     best = min(errors, key=lambda form: errors[form].mean())
     gain = errors[STACK] - errors[best]
     return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else STACK

@@ -59,8 +59,8 @@ class Standardisation:
         spreads = (*layers, np.sign(difficulty))
         # The squared lengths of a block's rows become one on average.
         weight = [spread / max(np.sqrt((spread**2).sum()), 1e-12) for spread in spreads]
-        parts = (columns.mean(axis=0), np.where(varies, deviation, 1.0), np.concatenate(weight))
-        return cls(*(part.astype(np.float32) for part in parts))
+        arrays = (columns.mean(axis=0), np.where(varies, deviation, 1.0), np.concatenate(weight))
+        return cls(*(array.astype(np.float32) for array in arrays))
 
     def __call__(self, columns: Singles) -> Floats:
         """Standardise and weight columns, clipped at four standard deviations from the mean."""
@@ -119,8 +119,8 @@ class RidgePredictor(CalibratedPredictor):
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
         if self.reads_any_language:
-            seen: Any = SeenPieces(self.pieces.rarity)
-            self.known_words = seen
+            detector: Any = SeenPieces(self.pieces.rarity)
+            self.known_words = detector
 
     @cached_property
     def reference_points(self) -> Floats:

@@ -335,15 +335,15 @@ def fit_networks(
 ) -> tuple[list[Layers], Floats]:
     """Train networks, and return them with out-of-fold predictions."""
     shuffled = np.random.default_rng(seed).permutation(len(rows))
-    fitted, out_of_fold = [], np.zeros_like(goals)
+    networks, out_of_fold = [], np.zeros_like(goals)
     for number, part in enumerate(np.array_split(shuffled, settings.networks)):
         others = np.setdiff1d(np.arange(len(rows)), part)
-        trained = train_network(rows[others], goals[others], settings, seed * 1000 + number)
+        network = train_network(rows[others], goals[others], settings, seed * 1000 + number)
         with torch.inference_mode():
-            out_of_fold[part] = trained(torch.from_numpy(rows[part])).numpy()
-        linear = [layer for layer in trained if isinstance(layer, nn.Linear)]
-        fitted.append([(la.weight.detach().numpy(), la.bias.detach().numpy()) for la in linear])
-    return fitted, out_of_fold
+            out_of_fold[part] = network(torch.from_numpy(rows[part])).numpy()
+        linear = [layer for layer in network if isinstance(layer, nn.Linear)]
+        networks.append([(la.weight.detach().numpy(), la.bias.detach().numpy()) for la in linear])
+    return networks, out_of_fold
 
 
 def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int) -> nn.Sequential:

@@ -86,7 +86,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     train = data.train
     tables, postings = WordTables.build(data.texts), Postings.build(data.texts)
     collection = Collection.build(data.encoded, len(train), tables, postings)
-    fitted = fit_collection_model(collection, train.prompts, data.goals, recipe.fit, recipe.seed)
+    teacher = fit_collection_model(collection, train.prompts, data.goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
     columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
     inputs = data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]
@@ -94,19 +94,19 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     tuned = tune_on_targets(*inputs, *options)
     references = collection.references
     distance = measure_distance(references.T, references, exclude_self=True)
-    out_of_fold = fitted.out_of_fold[:, : len(recipe.targets)]
+    out_of_fold = teacher.out_of_fold[:, : len(recipe.targets)]
     calibration = calibrate_targets(out_of_fold, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     # The tuned encoder's outputs are standardised on captions, like the others.
     sample = choose_evenly(0, len(data.captions), _SCALE_CAPTIONS)
     captions = [data.captions[i] for i in sample]
-    base = fitted.model.predict(captions, data.select_states(sample + len(train)))[:, columns]
+    base = teacher.model.predict(captions, data.select_states(sample + len(train)))[:, columns]
     logits = compute_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
     calibration["tuned_scale"] = scale.astype(np.float32)
     known_words = KnownWords.fit(data.texts, data.tokenizer.get_vocab())
-    parts = data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)
+    parts = data.tokenizer, data.encoder, tuned, teacher.model, tuple(recipe.targets)
     predictor = TextEnsemblePredictor(*parts, calibration=calibration, known_words=known_words)
     recipe.record_training(predictor, train)
     predictor.details = recipe.describe_training(train, len(data.captions), "fit", "tuned")
@@ -152,7 +152,7 @@ class StaticTraining:
 
     def __init__(self, recipe: StaticRecipe, data: StaticData) -> None:
         self.recipe, self.data, self.seed = recipe, data, recipe.seed
-        self.numbers = [data.tokens.encode(text) for text in data.texts]
+        self.token_ids = [data.tokens.encode(text) for text in data.texts]
 
     @cached_property
     def teacher(self) -> FittedModel:
@@ -168,10 +168,10 @@ class StaticTraining:
     @cached_property
     def teacher_labels(self) -> Floats:
         """The teacher's scores of the texts, averaged with the true values of training prompts."""
-        fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
-        train_labels = (1 - share) * fitted.out_of_fold + share * fitted.goals
+        teacher, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
+        train_labels = (1 - share) * teacher.out_of_fold + share * teacher.goals
         states = self.data.select_states(slice(n, None))
-        return np.concatenate([train_labels, fitted.model.predict(self.data.texts[n:], states)])
+        return np.concatenate([train_labels, teacher.model.predict(self.data.texts[n:], states)])
 
     def label_alignment(self) -> Floats:
         """Return a tuned encoder's scores of `alignment`, NaN for texts that it does not label.
@@ -208,8 +208,8 @@ class StaticTraining:
 
         def distil_rows(rows: Any, extra: Floats, settings: Any, begin: Any = None) -> StaticModule:
             goals = np.column_stack([extra, self.teacher_labels])[rows]
-            numbers = [self.numbers[at] for at in rows]
-            return distil(numbers, goals, points[rows], pieces, settings, self.seed, begin)
+            token_ids = [self.token_ids[index] for index in rows]
+            return distil(token_ids, goals, points[rows], pieces, settings, self.seed, begin)
 
         judged, end = set(data.judged), 1 + len(recipe.targets)
         unjudged = [at for at, text in enumerate(data.texts) if text not in judged]
@@ -223,21 +223,21 @@ class StaticTraining:
             student = distil_rows(np.flatnonzero(known), alignment, shorter, student)
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
-        network = add_deeper_layer(network, self.numbers, labels, settings, self.seed)
+        network = add_deeper_layer(network, self.token_ids, labels, settings, self.seed)
         retrieval = [at for at, name in enumerate(recipe.targets) if not is_image_score(name)]
         if not retrieval:
             return network
-        pairs = PiecePairs.build(self.numbers[: data.size], len(data.tokens.vocabulary))
+        pairs = PiecePairs.build(self.token_ids[: data.size], len(data.tokens.vocabulary))
         units, epochs = recipe.pairs.units, recipe.pairs.epochs
         settings = replace(settings, deeper_size=units, epochs=epochs)
         labels = labels[:, retrieval[0] :]
-        return add_deeper_layer(network, self.numbers, labels, settings, self.seed, pairs)
+        return add_deeper_layer(network, self.token_ids, labels, settings, self.seed, pairs)
 
     def build_predictor(self) -> StaticPredictor:
         """Train the network, and return the calibrated predictor."""
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
-        points = network(self.numbers[: len(prompts)])[1]
+        points = network(self.token_ids[: len(prompts)])[1]
         sample = choose_evenly(0, len(points), _MAX_REFERENCES)
         references = np.round(points[sample] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
