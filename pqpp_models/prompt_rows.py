@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from pqpp_datasets.errors import BenchmarkError
 
-_BATCH_SIZE = 2048
+_AT_ONCE = 2048
 _REMEDY = "set `column` to the prompt column"
 
 
@@ -64,8 +64,8 @@ class PromptSource:
         def read_batches(convert: bool) -> Iterator[tuple[dict, Any]]:
             columns = {n: table.values(n) if convert else c for n, c in table.columns.items()}
             columns[column] = texts
-            for start in range(0, len(texts), _BATCH_SIZE):
-                stop = start + _BATCH_SIZE
+            for start in range(0, len(texts), _AT_ONCE):
+                stop = start + _AT_ONCE
                 batch = {name: cells[start:stop] for name, cells in columns.items()}
                 yield batch, batch[column]
 
@@ -221,6 +221,6 @@ def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
         [{'prompt': ['a cat'], 'n': [1]}]
     """
     columns = [name for name, kind in rows.features.items() if "Image(" not in repr(kind)]
-    for start in range(0, len(rows), _BATCH_SIZE):
-        batch = rows.select(range(start, min(start + _BATCH_SIZE, len(rows))))
+    for start in range(0, len(rows), _AT_ONCE):
+        batch = rows.select(range(start, min(start + _AT_ONCE, len(rows))))
         yield batch.select_columns(columns).to_dict(), batch
