@@ -100,9 +100,10 @@ class TorchPredictor(Predictor):
             import torch
 
             model_class = cls.get_model_class()
-        options: dict[str, Any] = {"use_safetensors": True, "trust_remote_code": False}
-        options |= {"local_files_only": True, "dtype": torch.float32}
-        model = model_class.from_pretrained(folder, **options)
+        options: dict[str, Any] = {"local_files_only": True, "dtype": torch.float32}
+        model = model_class.from_pretrained(
+            folder, use_safetensors=True, trust_remote_code=False, **options
+        )
         for weight in model.parameters():  # aligned, since unaligned tensors change the last digits
             weight.data = weight.data.clone()
         return cls(model, cls.load_processor(folder), config.get("training"))

@@ -62,7 +62,6 @@ _FULL_LENGTH = 4  # the number of letters from which a word has its full weight
 _MAX_LENGTH, _WORD_CACHE, _PROMPT_CACHE = 100, 200_000, 20_000
 _TYPO_LEVEL, _VOCABULARY_LEVEL = 3, 7  # of a word in one text, and in the vocabulary
 
-_FUNCTION_AND_NUMBER_WORDS = FUNCTION_WORDS | NUMBER_WORDS
 _ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
 _CONTRACTION = re.compile(r"(?:n't|'(?:d|ll|m|re|s|ve))$")
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[^\w\s.,;:!?'\"()\-“”‘&/…%–—°]|_")
@@ -204,7 +203,7 @@ class KnownWords:
             return 0.0, [], 0
         if is_repetitive(words):
             return 1.0, [], 0
-        content = [word for word in words if word not in _FUNCTION_AND_NUMBER_WORDS]
+        content = [w for w in words if w not in FUNCTION_WORDS and w not in NUMBER_WORDS]
         if not content:
             return float(not set(words) & set(NUMBER_WORDS)), [], 0
         unknown = [word for word in content if len(word) > 2 and not self._is_known(word)]
