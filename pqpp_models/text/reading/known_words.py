@@ -32,7 +32,7 @@ from pqpp_datasets.prompt_text import ENDING
 from pqpp_models.text.reading.language import detect_language
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, strip_accents
 
-FAR_BELOW, PLAIN_FROM = 0.4, 0.5
+UNREAD_BELOW, PLAIN_FROM = 0.4, 0.5
 """The shares of English from which a prediction's weight is above 0, and is 1."""
 
 _BITS, _MASK, _LEVELS = 18, (1 << 18) - 1, 15
@@ -152,7 +152,7 @@ class KnownWords:
         """Return a weight from 0 (not English) to 1 (plain English) for each prompt."""
         reports = map(self.read, prompts)
         shares = np.array([0.0 if report.language else report.share for report in reports])
-        return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
+        return np.clip((shares - UNREAD_BELOW) / (PLAIN_FROM - UNREAD_BELOW), 0.0, 1.0)
 
     def _make_word_report(self, prompt: str) -> WordReport:
         if "=" in prompt:  # formulas are drawn as written

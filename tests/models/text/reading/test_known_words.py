@@ -7,9 +7,9 @@ import pytest
 
 from pqpp_datasets.prompt_text import normalise
 from pqpp_models.text.reading.known_words import (
-    FAR_BELOW,
     KNOWN_WORDS_TENSORS,
     PLAIN_FROM,
+    UNREAD_BELOW,
     KnownWords,
 )
 
@@ -53,9 +53,9 @@ def test_share_matches_hand_computed_values():
 
 def test_vocabulary_and_inflected_words_are_partly_known(known):
     viylin, houses, unlikely = (known.read(word).share for word in ("viylin", "houses", "xq"))
-    assert FAR_BELOW < viylin < PLAIN_FROM  # rounded to seven of fifteen
+    assert UNREAD_BELOW < viylin < PLAIN_FROM  # rounded to seven of fifteen
     assert houses > PLAIN_FROM and unlikely == 0
-    assert known.read("ne").share < FAR_BELOW  # too short to be a word
+    assert known.read("ne").share < UNREAD_BELOW  # too short to be a word
 
 
 def test_arrays_round_trip_and_rejects_others(known):
