@@ -75,8 +75,8 @@ def masked_mean_squared_error(
         1.0
     """
     known = ~torch.isnan(labels)
-    # Not `scores[known]`: a multiplication by zero keeps the graph whole where nothing is known,
-    # which distributed training needs in every process.
+    # Unlike `scores[known]`, this keeps all scores in the graph, even if no label is known.
+    # Distributed training needs the same graph in every process.
     error = (scores.float() - torch.nan_to_num(labels)) * known
     squares = error.square()
     if weights is not None:

@@ -41,13 +41,13 @@ class PromptPerformancePredictionPipeline(Pipeline):
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = get_predictor_class(predictor_type)
         processor = self.processor if self.processor is not None else self.tokenizer
-        sees_images = "images" in predictor.inputs
-        is_lacking = bool(predictor.processor_class) and processor is None
-        if is_lacking or (sees_images and not hasattr(processor, "image_processor")):
-            what = "processor" if sees_images else "tokenizer"
+        needs_images = "images" in predictor.inputs
+        lacks_processor = bool(predictor.processor_class) and processor is None
+        if lacks_processor or (needs_images and not hasattr(processor, "image_processor")):
+            part = "processor" if needs_images else "tokenizer"
             raise ModelError(
-                f"{self.model.config.name_or_path or 'the model'} has no {what}; save or "
-                f"download the predictor again, or pass `{what}`"
+                f"{self.model.config.name_or_path or 'the model'} has no {part}; save or "
+                f"download the predictor again, or pass `{part}`"
             )
         size = self._batch_size or 64
         return predictor(self.model, processor, device=self.device, batch_size=size)

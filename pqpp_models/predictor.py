@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_FEW = 32
+_FEW_ROWS = 32
 SCORE = "score"
 """The column of a predictor that has no targets of its own."""
 REFERENCE = "reference"
@@ -187,7 +187,7 @@ class Predictor(ABC):
             figures = self.details["training"]["cross_validation"]
             ranks = {n: figures[n].get("ci_low", figures[n].get("spearman")) for n in figures}
             return tuple(name for name in self.targets if ranks.get(name, 1) <= 0)
-        except (AttributeError, LookupError, TypeError):  # of a foreign or another configuration
+        except (AttributeError, LookupError, TypeError):  # no such figures, or of another form
             return ()
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
@@ -235,12 +235,12 @@ class Predictor(ABC):
         Raises:
             ModelError: the folder contains other files, or another type of predictor.
         """
-        config, arrays = self._get_state()
+        state, arrays = self._get_state()
         facts, files = self.record.to_files()
-        named = {"predictor_type": self.name, "targets": list(self.targets)}
-        full = {"model_type": NUMPY, **config, **facts, **named}
+        identity = {"predictor_type": self.name, "targets": list(self.targets)}
+        config = {"model_type": NUMPY, **state, **facts, **identity}
         files |= self._get_extra_files()
-        return write_checkpoint(folder, full, arrays, self.render_card(), files, overwrite)
+        return write_checkpoint(folder, config, arrays, self.render_card(), files, overwrite)
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.
@@ -253,10 +253,10 @@ class Predictor(ABC):
             ...
         pqpp_models.errors.PredictorError: nqc needs a column 'scores', but mine has none; ...
         """
-        there = set(columns)
-        there |= {"<model>_images" for name in there if name.endswith("_images")}
+        available = set(columns)
+        available |= {"<model>_images" for name in available if name.endswith("_images")}
         for group in self.required_columns:
-            if there.isdisjoint(group):
+            if available.isdisjoint(group):
                 remedy = "pass rows with this column to `predict` in Python"
                 if self.inputs == "text+images":
                     remedy = "set `image_dir` to the folder of the images"
@@ -310,8 +310,8 @@ class Predictor(ABC):
             PredictorError: the predictor does not estimate its uncertainty.
 
         >>> predictor = Predictor.from_pretrained("static")
-        >>> found = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
-        >>> found.deviations.shape, found.out_of_domain.tolist(), found.ignored[0]
+        >>> result = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
+        >>> result.deviations.shape, result.out_of_domain.tolist(), result.ignored[0]
         ((2, 10), [False, True], 'quality: 4k')
         """
         return self.estimate(self.read_rows(rows), targets, progress, uncertainty=True)
@@ -339,7 +339,7 @@ class Predictor(ABC):
         ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
         means = (target for target in chosen if target in self.record.means)
         parts = (part for mean in means for part in find_averaged_targets(mean, self.targets))
-        asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
+        needed = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
                 "%s was not clearly better than chance on %s in cross-validation; do not rely on "
@@ -347,17 +347,17 @@ class Predictor(ABC):
                 self.title,
                 ", ".join(unlearned),
             )
-        # Products of a few rows are too small for threads.
-        with limit_blas_threads() if len(rows) > _FEW else contextlib.nullcontext():
-            for indices, part in self._iterate_batches(rows, progress):
-                measured = self._estimate(part, asked) if uncertainty else None
-                scores = self._score(part, asked) if measured is None else measured.values
-                values[indices] = fill_means(scores, asked, self.record.means)[:, : len(chosen)]
-                if measured is not None:
-                    # A mean keeps the deviation fitted to it: errors of parts are correlated.
-                    deviations[indices] = measured.deviations[:, : len(chosen)]
-                    distance[indices], ood[indices] = measured.distance, measured.out_of_domain
-                    for index, text in zip(indices, measured.ignored, strict=False):
+        # BLAS uses one thread for the small products of a few rows, so these need no limit.
+        with limit_blas_threads() if len(rows) > _FEW_ROWS else contextlib.nullcontext():
+            for indices, batch in self._iterate_batches(rows, progress):
+                estimates = self._estimate(batch, needed) if uncertainty else None
+                scores = self._score(batch, needed) if estimates is None else estimates.values
+                values[indices] = fill_means(scores, needed, self.record.means)[:, : len(chosen)]
+                if estimates is not None:
+                    # A mean keeps its own deviation, since the errors of its parts are correlated.
+                    deviations[indices] = estimates.deviations[:, : len(chosen)]
+                    distance[indices], ood[indices] = estimates.distance, estimates.out_of_domain
+                    for index, text in zip(indices, estimates.ignored, strict=False):
                         ignored[index] = text
         return Estimates(values, deviations, distance, ood, ignored)
 
@@ -386,8 +386,8 @@ class Predictor(ABC):
             array = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
             scored = np.asarray(~np.isnan(array).all(axis=1))
             means = () if self.has_image_means else find_mean_targets(names, array)
-        fitted, known = FittedRows.from_rows(rows, scored), self.record.rows
-        fitted = fitted if known is None else known | fitted
+        fitted, recorded = FittedRows.from_rows(rows, scored), self.record.rows
+        fitted = fitted if recorded is None else recorded | fitted
         self.record = replace(self.record, rows=fitted, means=means)
 
     def _iterate_batches(
@@ -395,8 +395,8 @@ class Predictor(ABC):
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the indices and rows of batches, without blank prompts."""
         texts = (str(row.get(COLUMN, COLUMN) if isinstance(row, Mapping) else row) for row in rows)
-        known = [at for at, text in enumerate(texts) if text.strip()]
-        indices = np.array(known, dtype=np.int64)
+        non_blank = [at for at, text in enumerate(texts) if text.strip()]
+        indices = np.array(non_blank, dtype=np.int64)
         starts: Iterable[int] = range(0, len(indices), self.chunk_size)
         if progress:
             from tqdm.auto import tqdm
@@ -404,8 +404,8 @@ class Predictor(ABC):
             unit = f" x {self.chunk_size} rows"
             starts = tqdm(starts, desc=self.title, unit=unit, leave=None)
         for start in starts:
-            part = indices[start : start + self.chunk_size]
-            yield part, [rows[at] for at in part]
+            batch = indices[start : start + self.chunk_size]
+            yield batch, [rows[at] for at in batch]
 
     @property
     def has_uncertainty(self) -> bool:
@@ -451,24 +451,24 @@ class Predictor(ABC):
         chosen = self.list_columns(target)
         if target is not None and len(chosen) > 1:
             raise PredictorError(f"`target` must be one target; got {len(chosen)}")
-        read = parse_prompts(prompts)
-        contents = [prompt.content for prompt in read]
-        left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
-        rests = (one.rest for some in left_out for one in some)
-        texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
-        rows = self.read_rows([*read, *texts])[len(read) :]
-        answer = self.estimate(rows, chosen[:1], progress, self.has_uncertainty)
-        # A text that cannot be read has the same prediction as any other such text.
-        known = np.where(answer.out_of_domain, np.nan, answer.values[:, 0]).tolist()
-        values = dict(zip(texts, known, strict=True))
+        parsed = parse_prompts(prompts)
+        contents = [prompt.content for prompt in parsed]
+        variant_lists = [leave_one_out(prompt.content, prompt.text) for prompt in parsed]
+        rests = (one.rest for variants in variant_lists for one in variants)
+        texts = list(dict.fromkeys((*(prompt.text for prompt in parsed), *contents, *rests)))
+        rows = self.read_rows([*parsed, *texts])[len(parsed) :]
+        estimates = self.estimate(rows, chosen[:1], progress, self.has_uncertainty)
+        # All texts that cannot be read have the same prediction, so nothing explains it.
+        predictions = np.where(estimates.out_of_domain, np.nan, estimates.values[:, 0]).tolist()
+        values = dict(zip(texts, predictions, strict=True))
         explanations = []
-        for prompt, content, some in zip(read, contents, left_out, strict=True):
+        for prompt, content, variants in zip(parsed, contents, variant_lists, strict=True):
             changes = (
                 Change(one.phrase, one.start, one.end, values[content] - values[one.rest])
-                for one in some
+                for one in variants
             )
-            made = tuple(one for one in changes if not np.isnan(one.change))
-            explanations.append(Explanation(prompt.text, chosen[0], values[prompt.text], made))
+            known = tuple(change for change in changes if not np.isnan(change.change))
+            explanations.append(Explanation(prompt.text, chosen[0], values[prompt.text], known))
         return explanations
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
@@ -505,9 +505,9 @@ class Predictor(ABC):
         Raises:
             PredictorError: no predictor of this name is shipped.
         """
-        made = f"create one with {cls.made_by}, or " if cls.made_by else ""
+        remedy = f"create one with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"no {name} predictor is shipped; {made}use a folder (./{name}) or OWNER/REPOSITORY"
+            f"no {name} predictor is shipped; {remedy}use a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod
@@ -537,7 +537,7 @@ class Predictor(ABC):
         [[2.0]]
         """
         name = os.fspath(name_or_path)
-        from pqpp_models import registry  # which imports the modules of predictors
+        from pqpp_models import registry  # imports this module
 
         if isinstance(name_or_path, str) and name in registry.PREDICTORS:
             shipped = cls._check_class(registry.get_predictor_class(name).from_shipped(name), name)

@@ -38,8 +38,8 @@ CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration, and the shape of each array's row; there is one row per target."""
 
 _FACTS = ("data", "training", "evaluation", "alignment_sources")
-_MOST_EXTREME = 3.0
-_MOST_PRIORS = 2.0
+_MAX_DEVIATE = 3.0
+_MAX_PRIOR_RATIO = 2.0
 _WORDS, _LETTERS = np.log([2.0, 41.0]), np.log([6.0, 301.0])
 
 Calibration = dict[str, Singles]
@@ -111,40 +111,41 @@ class CalibratedPredictor(Predictor):
         columns = [self.targets.index(target) for target in targets]
         texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
-        fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
-        values = scores[:, columns] * fitted["slope"] + fitted["offset"]
+        calibration = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
+        values = scores[:, columns] * calibration["slope"] + calibration["offset"]
         distance, deviations = np.zeros(len(texts)), np.zeros_like(values)
         if with_uncertainty:
             distance = measure_distance(points, self.reference_points)
-            deviations = compute_deviations(values, texts, distance, fitted)
+            deviations = compute_deviations(values, texts, distance, calibration)
         known = np.ones(len(texts))
         if self.known_words is not None:
             garbled = self.known_words.rate_garbled(texts)
             if isinstance(self.known_words, KnownWords):
-                for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
-                    typed = prompt.text
-                    if len(text) < len(typed) / 2 and is_repetitive(normalise(typed).split()):
-                        garbled[at] = 1.0
+                for index, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+                    original = prompt.text
+                    if len(text) < len(original) / 2 and is_repetitive(normalise(original).split()):
+                        garbled[index] = 1.0
             known = np.minimum(self.known_words.rate_known(texts), 1 - garbled)
             # The prediction of a garbled text is below the average of all prompts.
-            lower = fitted["prior_deviation"] * np.array([*map(is_image_score, targets)], float)
-            fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
-        values, deviations = mix_with_prior(values, deviations, known, fitted)
+            drop = calibration["prior_deviation"] * np.array([*map(is_image_score, targets)], float)
+            calibration["prior"] = calibration["prior"] - garbled[:, None] * drop
+        values, deviations = mix_with_prior(values, deviations, known, calibration)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
         ignored = []
         for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
-            told = self.known_words.explain_unread(text) if self.known_words is not None else ""
-            parts = filter(None, (prompt.ignored_text, told, self._find_unread_text(text)))
+            unread = self.known_words.explain_unread(text) if self.known_words is not None else ""
+            parts = filter(None, (prompt.ignored_text, unread, self._find_unread_text(text)))
             ignored.append("; ".join(parts))
         values = np.clip(values, *self._get_limits(targets))
         return Estimates(values, deviations, distance, known == 0, ignored)
 
     def run_smoke_test(self) -> None:
         """Predict once, to find errors that loading does not reveal."""
-        found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, with_uncertainty=True)
+        prompts = parse_prompts(["a cat on 2 mats"])
+        estimates = self._predict(prompts, self.targets, with_uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
-        found = found._replace(deviations=found.deviations[:, known])
-        if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
+        estimates = estimates._replace(deviations=estimates.deviations[:, known])
+        if not all(np.isfinite(array).all() for array in estimates[:-1]):
             raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
@@ -153,17 +154,17 @@ class CalibratedPredictor(Predictor):
 
 
 def read_calibration(
-    config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, also: Sequence[str] = ()
+    config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, extra: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Read the fields shared by all `CalibratedPredictor` classes from a checkpoint.
 
     Args:
         *keys: keys of the configuration to leave out of `details`.
-        also: names of further calibration arrays.
+        extra: names of further calibration arrays.
     """
     known = {"predictor_type", "format_version", "targets", "weights_sha256", *keys}
     return {
-        "calibration": {name: tensors[f"calibration.{name}"] for name in (*CALIBRATION, *also)},
+        "calibration": {name: tensors[f"calibration.{name}"] for name in (*CALIBRATION, *extra)},
         "details": {k: fact for k, fact in config.items() if k not in known},
         "known_words": KnownWords.from_tensors(tensors),
     }
@@ -182,8 +183,8 @@ def compute_deviations(
     """
     inputs = make_deviation_features(values, prompts, distance, calibration)
     logs = np.einsum("rtk,tk->rt", inputs, np.asarray(calibration["spread"], np.float64))
-    most = _MOST_PRIORS * calibration["prior_deviation"]
-    return np.minimum(np.exp(np.clip(logs, -12, 12)), most)
+    upper = _MAX_PRIOR_RATIO * calibration["prior_deviation"]
+    return np.minimum(np.exp(np.clip(logs, -12, 12)), upper)
 
 
 def mix_with_prior(
@@ -215,12 +216,12 @@ def make_deviation_features(
     spatial words; whether there is a number; log(1 + characters); whether there is text to draw.
     """
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
-    away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
-    kinds = compute_error_features(prompts)
-    kinds[:, 0], kinds[:, 3] = np.clip(kinds[:, 0], *_WORDS), np.clip(kinds[:, 3], *_LETTERS)
-    of_rows = (np.minimum(distance, 1.0), *kinds.T)
-    ones = np.ones_like(away)
-    return np.stack([ones, away, np.abs(away), *(ones * row[:, None] for row in of_rows)], axis=2)
+    deviates = np.clip((values - calibration["prior"]) / scale, -_MAX_DEVIATE, _MAX_DEVIATE)
+    words, places, number, letters, lettering = compute_error_features(prompts).T
+    words, letters = np.clip(words, *_WORDS), np.clip(letters, *_LETTERS)
+    columns = [np.minimum(distance, 1.0), words, places, number, letters, lettering]
+    by_row = [np.broadcast_to(column[:, None], deviates.shape) for column in columns]
+    return np.stack([np.ones_like(deviates), deviates, np.abs(deviates), *by_row], axis=2)
 
 
 def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool = False) -> Floats:
@@ -235,15 +236,15 @@ def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool 
     >>> measure_distance(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5]
     """
-    most = min(NEAREST, points.shape[1])
+    count = min(NEAREST, points.shape[1])
     cosines = multiply_exactly(vectors, points)
     if exclude_self:
         cosines[cosines >= SAME] = -1
-    near = np.partition(cosines, -most, axis=1)[:, -most:]
-    return (1 - near.mean(axis=1)).astype(np.float64)
+    nearest = np.partition(cosines, -count, axis=1)[:, -count:]
+    return (1 - nearest.mean(axis=1)).astype(np.float64)
 
 
-_COVERED = 0.9  # the nominal share of true values within `Z90` deviations
+_COVERAGE = 0.9  # the nominal share of true values within `Z90` deviations
 
 _RIDGE = 10.0
 _STEPS = 100
@@ -278,7 +279,7 @@ def calibrate_targets(
         error = np.abs(true - values)
         error = error + 1e-6 * (error.mean() + 1e-12)
         spread = _fit_laplace(columns, error)
-        if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
+        if spread[SPREAD.index("distance")] < 0:  # deviations must not fall with the distance
             spread = _fit_laplace(columns * (np.array(SPREAD) != "distance"), error)
         spread[0] += np.log(find_conformal_quantile(error / np.exp(columns @ spread)) / Z90)
         parts.append({**part, "spread": spread[None]})
@@ -311,12 +312,12 @@ def calibrate_across_sources(
         goal[rows] = to_normal_scores(truths[rows])
         centred[rows] = scores[rows] - scores[rows].mean()
         weight[rows] = len(names) / (len(rows) * len(indices))
-    steep = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
+    normal_slope = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
-    slope = steep * unit * (scores.std() / own_scores.std())
-    fitted = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
-    return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
+    slope = normal_slope * unit * (scores.std() / own_scores.std())
+    calibration = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
+    return join_calibrations({**calibration, "spread": np.zeros((1, len(SPREAD)))})
 
 
 def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
@@ -346,9 +347,9 @@ def _to_calibration(*numbers: float) -> dict[str, NDArray]:
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:
     """Fit a log-linear ridge model of the mean absolute error; column 0 must be ones."""
     mean, deviation = columns.mean(axis=0), columns.std(axis=0)
-    used = np.flatnonzero(deviation > 1e-6)
-    rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, used] / deviation[used]])
-    ridge = np.diag([0.0] + [_RIDGE] * len(used))
+    varying = np.flatnonzero(deviation > 1e-6)
+    rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, varying] / deviation[varying]])
+    ridge = np.diag([0.0] + [_RIDGE] * len(varying))
     slopes = np.zeros(rows.shape[1])
     slopes[0] = np.log(error.mean())
     for _ in range(_STEPS):
@@ -359,8 +360,8 @@ def _fit_laplace(columns: Floats, error: Floats) -> Floats:
         if np.abs(step).max() < 1e-9:
             break
     spread = np.zeros(columns.shape[1])
-    spread[used] = slopes[1:] / deviation[used]
-    spread[0] = slopes[0] - mean[used] @ spread[used]
+    spread[varying] = slopes[1:] / deviation[varying]
+    spread[0] = slopes[0] - mean[varying] @ spread[varying]
     return spread
 
 
@@ -370,5 +371,5 @@ def find_conformal_quantile(ratio: Floats) -> float:
     >>> find_conformal_quantile(np.arange(1.0, 20.0))
     18.0
     """
-    wanted = math.ceil(_COVERED * (len(ratio) + 1) - 1e-9)
-    return float(np.sort(ratio)[min(wanted, len(ratio)) - 1])
+    rank = math.ceil(_COVERAGE * (len(ratio) + 1) - 1e-9)
+    return float(np.sort(ratio)[min(rank, len(ratio)) - 1])
