@@ -146,7 +146,7 @@ def _find_noun_phrases(tokens: list[_Token]) -> Iterator[range]:
             end += 1
             # "and" or a comma between two adjectives of one thing
             words = [token.text.lower() for token in tokens[end - 1 : end + 2]]
-            if words[1:2] in (["and"], [","]) and set(words[0:3:2]) <= _WORDS["adjectives"]:
+            if words[1:2] in (["and"], [","]) and {words[0], words[-1]} <= _WORDS["adjectives"]:
                 end += 1
         if any(token.kind in ("number", "word", "text") for token in tokens[start:end]):
             yield range(start, end)
