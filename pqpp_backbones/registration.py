@@ -76,12 +76,12 @@ class Registration:
 
     def _patch_pipeline(self, pqpp_task: str, module: Any) -> None:
         """Make `pipeline` load the default and shipped models of a task."""
-        original, named = module.pipeline, self.named.get(pqpp_task)
+        original, loader_path = module.pipeline, self.named.get(pqpp_task)
 
         @functools.wraps(original)
         def pipeline(task: Any = None, model: Any = None, *args: Any, **options: Any) -> Any:
             if task == pqpp_task and (model is None or isinstance(model, str)):
-                model = (named and _import(named)(model)) or model
+                model = (loader_path and _import(loader_path)(model)) or model
             return original(task, model, *args, **options)
 
         namespace: Any

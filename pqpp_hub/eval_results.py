@@ -155,7 +155,7 @@ def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) 
 def _import_client() -> Any:
     import huggingface_hub
 
-    if Version(huggingface_hub.__version__) < Version("1.22"):  # whose leaderboards name all models
+    if Version(huggingface_hub.__version__) < Version("1.22"):  # 1.22 lists all models
         need = f"eval results need huggingface_hub 1.22 or newer, got {huggingface_hub.__version__}"
         raise HubError(f"{need}; run: pip install -U huggingface_hub")
     return huggingface_hub

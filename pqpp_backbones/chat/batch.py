@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_json_reply, read_completion
 from pqpp_backbones.chat.models import Endpoint
-from pqpp_backbones.chat.service import FREE, BoundedClient
+from pqpp_backbones.chat.service import UNBILLED, BoundedClient
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json
@@ -120,7 +120,7 @@ def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[st
             if batch.id in batches.values():  # the service repeats its first page
                 break
             batches[batch.input_file_id] = batch.id
-        create = client.with_options(max_retries=0).batches.create  # a retry may be a second batch
+        create = client.with_options(max_retries=0).batches.create  # a retry could create another
         try:
             for file in [file for file in files if file not in batches]:
                 options = {"input_file_id": file, "endpoint": _PATH, "completion_window": "24h"}
@@ -128,7 +128,7 @@ def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[st
         except openai.APIStatusError as error:
             refusal = error
     if refusal:
-        for file in files.keys() - batches.keys() if refusal.status_code in FREE else ():
+        for file in files.keys() - batches.keys() if refusal.status_code in UNBILLED else ():
             for call in files[file].values():
                 ledger.record_cost(call, 0.0)
         raise refusal

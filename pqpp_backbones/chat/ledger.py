@@ -12,7 +12,7 @@ from pqpp_files.atomic_write import convert_write_errors, lock_folder
 from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.paths import expand
 
-_LINE_START = b'{"call": '  # of each line
+_LINE_START = b'{"call": '  # the start of every line
 
 
 class Ledger:
@@ -43,7 +43,7 @@ class Ledger:
         self.lines: list[dict[str, Any]] = []
         self.replies: dict[str, Any] = {}
         self.spent = 0.0
-        self._offset = self._line_count = 0  # bytes and lines of the file that are known
+        self._offset = self._line_count = 0  # bytes and lines that were read
         self._threads = threading.RLock()
 
     @contextlib.contextmanager

@@ -20,11 +20,11 @@ from pqpp_backbones.errors import ServiceError
 from pqpp_files.escape import escape_controls
 
 _MAX_REPLY_BYTES = 60_000_000  # bytes, like an image of 4096 x 4096 in base64
-# Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
-FREE = {*range(300, 500), 503, 529} - {408}
-FEW = 5
+# Requests with these statuses are not billed. After a gateway timeout (504, 524), they may be.
+UNBILLED = {*range(300, 500), 503, 529} - {408}
+FEWER_LOGPROBS = 5
 """The number of likeliest tokens from services that refuse more."""
-_TOO_MANY = f"top_logprobs above {FEW}"
+_TOO_MANY = f"top_logprobs above {FEWER_LOGPROBS}"
 # Parameters that some services refuse.
 _OPTIONAL = ("max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "response_format")
 
@@ -135,13 +135,13 @@ class Service:
         if "logprobs" in self.refused:
             payload.pop("top_logprobs", None)
         if _TOO_MANY in self.refused and "top_logprobs" in payload:
-            payload["top_logprobs"] = FEW
+            payload["top_logprobs"] = FEWER_LOGPROBS
         return payload
 
     def _record_refused(self, payload: Mapping[str, Any], reply: str) -> bool:
         """Record the parameters that a reply refuses; return whether there are any."""
         names = {name for name in _OPTIONAL if name in payload and re.search(rf"\b{name}\b", reply)}
-        if "top_logprobs" in names and payload["top_logprobs"] > FEW:
+        if "top_logprobs" in names and payload["top_logprobs"] > FEWER_LOGPROBS:
             names = names - {"top_logprobs", "logprobs"} | {_TOO_MANY}
         for name in sorted(names - self.refused):
             warnings.warn(f"{self.url} refuses {name}; retrying without {name}", stacklevel=4)
@@ -206,7 +206,7 @@ class _LedgerClient(BoundedClient):
         except httpx2.ConnectError:
             self.budget.ledger.record_cost(call, 0.0)
             raise
-        if response.status_code in FREE:
+        if response.status_code in UNBILLED:
             self.budget.ledger.record_cost(call, 0.0)
         if b"insufficient_quota" in response.content:
             response.headers["x-should-retry"] = "false"

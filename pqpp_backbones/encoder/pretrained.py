@@ -49,7 +49,7 @@ def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     what = f"{name_or_path} is not a text encoder that transformers can load"
     with safe_load(what, remedy, name_or_path):
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
-        tower = getattr(config, "text_config", None)  # of a model for texts and images
+        tower = getattr(config, "text_config", None)  # for a model of texts and images
         config = tower if _is_text_model(tower) else config
         encoder, report = _get_loader(config).from_pretrained(
             name_or_path,

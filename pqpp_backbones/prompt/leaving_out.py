@@ -17,7 +17,7 @@ from pqpp_backbones.prompt.numbers import find_numbers
 from pqpp_backbones.prompt.quoted import find_texts_to_draw
 from pqpp_backbones.prompt.word_lists import read_word_lists
 
-# Phrases that count as one word; the data classify single words.
+# Multi-word phrases are single tokens; grammar.txt classifies single words.
 _TOKEN = re.compile(
     r"(?:(?P<place>(?:(?:to|on)\s+the\s+)?(?:left|right)(?:\s+side)?\s+of|in\s+front\s+of|on\s+top\s+of"
     r"|under|underneath|beneath|behind|above|below|inside)|(?P<link>(?:next|close)\s+to|(?:made|full)\s+of)"
@@ -184,21 +184,21 @@ def _get_removal_edits(tokens: list[_Token], phrases: list[range], number: int) 
     next_token = tokens[phrases[number + 1][0]] if number + 1 < len(phrases) else None
     following = tokens[phrase[-1] + 1 : phrase[-1] + 3]
     if number == 0 and next_token:
-        # "horse" without legs: no legs; "sign" that says 'Stop': the words 'Stop'
+        # a horse without legs -> no legs; a sign that says 'Stop' -> the words 'Stop'
         put = "no " if tokens[phrases[1][0] - 1].text.lower() == "without" else ""
         return [(0, next_token.start, "the words " if next_token.kind == "text" else put)]
     if next_token and following[1:] == [next_token] and following[0].text == "of":
-        return [(first_token.start, next_token.start, "")]  # "piles" of twigs
+        return [(first_token.start, next_token.start, "")]  # piles of twigs -> twigs
     first = phrase[0]
     while first and tokens[first - 1].kind in ("link", "place", "mark", "verb"):
         if tokens[first - 1].kind == "verb" and first < phrase[0]:
-            break  # "sitting" on a table
+            break  # a dog sitting on a table -> a dog sitting
         first -= 1
     kinds = [one.kind for one in following]
     is_particle = kinds == ["link", "link"] and following[0].text in _WORDS["particles"]
     edits = [(tokens[first - 1].end if first and number else 0, last.end, "")]
     if is_particle or (kinds == ["link", "verb"] and first < phrase[0]):
-        # holding a bat "up"; "and" holding
+        # Also remove "up" in "holding a bat up", and "and" in "a hat and holding".
         edits.append((following[0].start, following[0].end, ""))
     elif number > 1 and tokens[phrase[0] - 1].text.lower() in ("and", "or"):
         between = tokens[phrases[number - 2][-1] + 1 : phrases[number - 1][0]]

@@ -281,7 +281,7 @@ def _is_quality(part: str) -> bool:
 def _remove_ending(part: str, endings: Removed) -> str:
     """Remove a quality tag without a comma from the end of a part: "a train 8k"."""
     words = part.lower().split()
-    # The pattern is slow, and few parts have such an end.
+    # The last word is checked first, since the pattern is slow.
     if not words or not (words[-1] in _TAILS["last"] or "engine" in words):
         return part
     match = _ENDING.search(part)

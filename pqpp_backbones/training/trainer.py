@@ -57,7 +57,7 @@ def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
         PqppError: transformers refuses an option.
     """
     names = TrainingArguments.__dataclass_fields__.keys() & recipe.to_dict().keys()
-    # Pushing and resuming are done outside of `Trainer`, with our own card and checks.
+    # pqpp pushes and resumes itself, with its own card and checks.
     names -= {"push_to_hub", "hub_model_id", "hub_private_repo", "resume_from_checkpoint"}
     options: dict[str, Any] = {name: getattr(recipe, name) for name in names}
     options |= {"report_to": recipe.report_to or "none", "eval_strategy": "epoch"}
@@ -211,7 +211,7 @@ class PerformanceTrainer(Trainer):
             _write_weights(Path(self.recipe.output_dir) / BEST, weights)
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        # `save_pretrained` gives some weights older names, which resuming would silently miss.
+        # `save_pretrained` renames some weights, and resuming would silently not load them.
         folder = Path(output_dir or self.args.output_dir)
         _write_weights(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
 

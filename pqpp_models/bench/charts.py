@@ -214,8 +214,8 @@ def make_embedding_panels(
                 }
                 for part in np.unique(fifth).tolist()
             ]
-            about = {"title": title, "alt": f"{caption} value.", "side": _SIDE}
-            panels.append({**about, "parts": parts})
+            panel = {"title": title, "alt": f"{caption} value.", "side": _SIDE, "parts": parts}
+            panels.append(panel)
     return panels
 
 
@@ -257,10 +257,10 @@ def rank_rows(
     published = [row for row in select_same_release(results, published) if row.label == label]
     figures: list[Figure] = [row for row in results if row.label == label and row.ranked]
     figures += published
-    known = [figure for figure in figures if not math.isnan(getattr(figure, coefficient))]
-    known.sort(key=lambda figure: -getattr(figure, coefficient))
-    values = [getattr(figure, coefficient) for figure in known]
-    intervals = [get_interval(figure, coefficient) or () for figure in known]
+    defined = [figure for figure in figures if not math.isnan(getattr(figure, coefficient))]
+    defined.sort(key=lambda figure: -getattr(figure, coefficient))
+    values = [getattr(figure, coefficient) for figure in defined]
+    intervals = [get_interval(figure, coefficient) or () for figure in defined]
     axis = Axis.fit([0.0, *chain(*intervals), *values], 2.0, 98.0)
     rows = [
         {
@@ -271,7 +271,7 @@ def rank_rows(
             "x": axis.scale(value),
             "ends": [axis.scale(end) for end in interval],
         }
-        for figure, value, interval in zip(known, values, intervals, strict=True)
+        for figure, value, interval in zip(defined, values, intervals, strict=True)
     ]
     return {
         "coefficient": {"pearson": "Pearson's r", "kendall": "Kendall's τ"}[coefficient],

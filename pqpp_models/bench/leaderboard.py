@@ -189,7 +189,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     lines: list[str] = []
     revision = get_commit(dataset)
     for run in iterate_runs({model: model}, dataset, load_tasks(dataset), progress):
-        for name in run.compared.stands_for:  # the build's figures are not the release's
+        for name in run.compared.stands_for:  # results of a substitute are not the model's
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
                 f"submit {name}, which was not"

@@ -203,7 +203,7 @@ class TablePredictor(FunctionPredictor):
 
     name = "prediction_table"
     inputs = "table"
-    chunk_size = 1 << 40  # a batch may have none of its prompts
+    chunk_size = 1 << 40  # look up all rows at once: a smaller batch may have no prediction
 
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="write FILE:COLUMN")

@@ -174,19 +174,19 @@ def summarise(
     for measure in tables.list_headings(results):
         cells = [r for r in results if r.label in tables.list_columns(results, measure)]
         label = charts.find_main_column(cells, published)
-        known = [r for r in cells if r.label == label and r.ranked and not math.isnan(r.pearson)]
-        known.sort(key=lambda r: -r.pearson)
-        if not known:
+        ranked = [r for r in cells if r.label == label and r.ranked and not math.isnan(r.pearson)]
+        ranked.sort(key=lambda r: -r.pearson)
+        if not ranked:
             lines.append(f"No predictor has a figure for {titles[label]}.")
             continue
-        best = known[0]
+        best = ranked[0]
         ends = tables.get_interval(best, "pearson")
-        if len(known) > 1 and (best.n < tables.FEW or (ends and ends[0] <= 0 <= ends[1])):
+        if len(ranked) > 1 and (best.n < tables.FEW or (ends and ends[0] <= 0 <= ends[1])):
             line = f"These {best.n} prompts do not show which predictor is best."
             lines += [] if line in lines else [line]
             continue
         interval = " (95% interval {:.3f} to {:.3f})".format(*ends) if ends else ""
-        runner_up = [f"; {r.predictor} follows with r = {r.pearson:.3f}" for r in known[1:2]]
+        runner_up = [f"; {r.predictor} follows with r = {r.pearson:.3f}" for r in ranked[1:2]]
         line = (
             f"{best.predictor} predicts {titles[label]}{' best' if runner_up else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(runner_up)}."

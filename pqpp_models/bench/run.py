@@ -149,7 +149,7 @@ def bench_split(
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     use_stand_ins = table in ("main", "by-source")
     run = correlate_columns(split, predictors, cells, references, use_stand_ins, progress)
-    if table in ("by-source", "cross-dataset"):  # a source may have no values of a task
+    if table in ("by-source", "cross-dataset"):  # a source may have no values for a task
         run = replace(run, results=[result for result in run.results if result.n])
     return run
 
@@ -315,7 +315,7 @@ def bench(
 
     is_table = hasattr(predictors, "column_names") or hasattr(predictors, "iloc")
     if isinstance(targets, Mapping) or is_table:
-        predictors, targets, rows = targets, rows, predictors  # the data came first
+        predictors, targets, rows = targets, rows, predictors  # the data are the first argument
     if hasattr(rows, "iloc"):  # a pandas DataFrame
         from datasets import Dataset
 
@@ -372,13 +372,13 @@ def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
 
 
 def list_metric_columns(
-    columns: Sequence[str], named: Mapping[str, str], targets: Sequence[str]
+    columns: Sequence[str], target_by_column: Mapping[str, str], targets: Sequence[str]
 ) -> list[protocol.Column]:
     """Return one column of the table for each metric in a user's file.
 
     Args:
         columns: The numeric columns of the file.
-        named: Target by column, for metrics whose names do not identify it.
+        target_by_column: Target by column, for metrics whose names do not identify it.
         targets: Only metrics of these targets.
 
     Raises:
@@ -390,7 +390,7 @@ def list_metric_columns(
     """
     pairs = {column: parse_target(column, targets) for column in columns}
     known = [*targets, *(target for target in TARGETS if target not in targets)]
-    pairs |= {column: resolve_targets(target, known)[0] for column, target in named.items()}
+    pairs |= {name: resolve_targets(t, known)[0] for name, t in target_by_column.items()}
     cells = [
         protocol.Column(f"{column} [{target}]", target, column)
         for column, target in pairs.items()
@@ -409,7 +409,7 @@ def correlate_metrics(
     predictors: Mapping[str, Predictor],
     targets: Sequence[str],
     path: str,
-    named: Mapping[str, str],
+    target_by_column: Mapping[str, str],
     baseline: str | None = None,
     progress: bool = False,
 ) -> BenchRun:
@@ -418,14 +418,14 @@ def correlate_metrics(
     Args:
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
-        named: The target of each column whose name does not identify the target.
+        target_by_column: The target of each column whose name does not identify the target.
         baseline: A predictor to test the others against.
     """
     table = read_table(path)
     columns = {name: table.values(name) for name in table.columns}
     kinds = {name: {*map(type, cells)} for name, cells in columns.items() if name not in KEYS}
     numbers = [name for name in kinds if kinds[name] <= {bool, int, float, type(None)}]
-    cells = list_metric_columns(numbers, named, targets)
+    cells = list_metric_columns(numbers, target_by_column, targets)
     columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = join_by_prompt(columns, keys, [cell.target for cell in cells])

@@ -134,8 +134,8 @@ def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) 
     if name == "kendall" and isinstance(figure, Result) and figure.baseline:
         sign = f"{format_arrow(figure.baseline_difference, figure.baseline_p):1}"
     values = [getattr(one, name) for one in column]
-    known = [one for one in values if not math.isnan(one)]
-    best = key != FITTED and bool(known) and value == max(known) > min(known)
+    defined = [one for one in values if not math.isnan(one)]
+    best = key != FITTED and bool(defined) and value == max(defined) > min(defined)
     text = f"{format_coefficient(value)}{mark_p_value(p):1}{sign}"
     return Coefficient(text, best, get_interval(figure, name))
 
@@ -243,8 +243,8 @@ def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
 def _format_value(value: float, row: Result, name: str, sign: str) -> str:
     if math.isnan(value):
         return "–"
-    known = [value, *(get_interval(row, name) or ())]
-    first, *rest = (format(number, f"{sign}.3f") for number in known)
+    values = [value, *(get_interval(row, name) or ())]
+    first, *rest = (format(number, f"{sign}.3f") for number in values)
     return f"{first} [{', '.join(rest)}]" if rest else first
 
 
@@ -330,8 +330,8 @@ def note_fitted_rows(results: Iterable[Any]) -> list[str]:
     fitted_counts = count_fitted_rows(results)
     if fitted_counts:
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(fitted_counts)}")
-    instead = [r for r in results if getattr(r, "stands_in", None)]
-    stand_ins = group_by_key(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
+    rows = [r for r in results if getattr(r, "stands_in", None)]
+    stand_ins = group_by_key(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in rows))
     for (name, stand_in), targets in stand_ins.items():
         missing = ", ".join(targets)
         lines.append(f"{name} does not predict {missing}; its {stand_in} is used instead")
@@ -432,8 +432,8 @@ def format_results(
     if style == "json":
         # JSON has no NaN, so an undefined correlation is null.
         rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
-        both = {"rows": rows, "published": [vars(row) for row in published]}
-        return json.dumps(both, indent=1, ensure_ascii=False)
+        content = {"rows": rows, "published": [vars(row) for row in published]}
+        return json.dumps(content, indent=1, ensure_ascii=False)
     if style == "csv":
         new_rows = pd.DataFrame([vars(one) | {"published": False, "source": ""} for one in results])
         published_rows = pd.DataFrame([vars(one) | {"published": True} for one in published])
@@ -536,5 +536,5 @@ def _format_latex_cell(cell: Coefficient) -> str:
 def _escape(text: str) -> str:
     text = escape_controls(" ".join(text.split()))
     escaped = "".join(_ESCAPES.get(letter, letter) for letter in text)
-    # After the end of a row, LaTeX would read these as its options.
+    # At the start of a row, LaTeX would read these as options of the preceding line break.
     return f"{{}}{escaped}" if escaped.startswith(("[", "*")) else escaped

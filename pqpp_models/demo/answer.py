@@ -168,10 +168,10 @@ class AnswerRenderer:
         target: str,
     ) -> dict[str, Any]:
         explained = self.predictor.explain(prompts, target)
-        ignored_texts = list(columns.get("ignored", [""] * len(prompts)))
+        ignored = list(columns.get("ignored", [""] * len(prompts)))
         for row, verdict in enumerate(verdicts):
             if verdict.level == "unknown" and isinstance(prompts[row], Prompt):
-                ignored_texts[row] = prompts[row].ignored_text  # the verdict explains it if missing
+                ignored[row] = prompts[row].ignored_text  # the verdict explains the missing value
         names = sort_targets([name for name in columns if get_measure(name) or name == "score"])
         cards = []
         for row, explanation in enumerate(explained):
@@ -181,7 +181,7 @@ class AnswerRenderer:
                 "prompt": explanation.prompt,
                 "verdict": verdicts[row] if verdicts else None,
                 "out_of_domain": bool(is_far),
-                "ignored": ignored_texts[row],
+                "ignored": ignored[row],
                 "groups": [
                     {"title": getattr(key, "title", key), "bars": bars, "limits": bars[0].limits}
                     for key, bars in group_by_key(pairs).items()
