@@ -12,7 +12,7 @@ _OWNERS = tuple(f"owner-{number}" for number in range(400))
 
 
 @pytest.fixture(scope="session")
-def _running(tmp_path_factory):
+def _session(tmp_path_factory):
     folder = tmp_path_factory.mktemp("user")
     tester = local_hub.Account("tester", organizations=("pqpp", *_OWNERS))
     accounts = {**local_hub.DEFAULT_ACCOUNTS, "hf_tester": tester}
@@ -29,11 +29,11 @@ def _running(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def stranger(_running):
+def plain_worker(_session):
     """A process in which pqpp cannot be imported."""
-    environment = _running.hub.environment(_running.folder / "another-home")
+    environment = _session.hub.environment(_session.folder / "another-home")
     environment |= {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": ""}
-    user = Worker(environment, _running.folder)
+    user = Worker(environment, _session.folder)
     code = "import sys\nfor name in ('datasets', 'hub', 'metrics', 'models'):\n"
     assert user.run(code + "    sys.modules['pqpp_' + name] = None").error is None
     yield user
@@ -41,12 +41,12 @@ def stranger(_running):
 
 
 @pytest.fixture
-def shared(_running):
+def shared(_session):
     """The Hub, emptied and without faults, the process and its settings, and an unused owner."""
-    _running.hub.hub.store = Store()
-    _running.hub.faults.clear()
-    _running.hub.requests.clear()
-    return SimpleNamespace(**{**vars(_running), "owner": next(_running.owners)})
+    _session.hub.hub.store = Store()
+    _session.hub.faults.clear()
+    _session.hub.requests.clear()
+    return SimpleNamespace(**{**vars(_session), "owner": next(_session.owners)})
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def hub(shared):
 
 
 @pytest.fixture
-def printed(shared, tmp_path):
+def run_python(shared, tmp_path):
     """Return a function that runs Python and parses its last line as JSON; no token is printed."""
 
     def run(code: str, token: str | None = "hf_tester"):

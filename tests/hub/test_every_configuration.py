@@ -50,15 +50,15 @@ DIGEST_CODE = """
 import hashlib, json
 from datasets import Image, load_dataset
 def digest(splits):
-    found = {}
+    digests = {}
     for name, rows in splits.items():
         features = dict(rows.features)
         for column, feature in features.items():
             if isinstance(feature, Image):
                 rows = rows.cast_column(column, Image(decode=False))
         text = json.dumps([list(rows), str(features)], default=bytes.hex, sort_keys=True)
-        found[name] = hashlib.sha256(text.encode()).hexdigest()
-    return found
+        digests[name] = hashlib.sha256(text.encode()).hexdigest()
+    return digests
 """
 LOAD_CODE = """
 import datasets, os
@@ -86,18 +86,18 @@ result = digest(load_dataset("{owner}/bench", {config!r}, {more}))
 
 @pytest.mark.daily
 @pytest.mark.parametrize("config", SYNTHETIC)
-def test_synthetic_data(shared, stranger, tmp_path, config):
-    check_configuration(shared, stranger, config, SYNTHETIC[config](tmp_path / "data"))
+def test_synthetic_data(shared, plain_worker, tmp_path, config):
+    check_configuration(shared, plain_worker, config, SYNTHETIC[config](tmp_path / "data"))
 
 
 @pytest.mark.realdata
 @pytest.mark.slow
 @pytest.mark.parametrize("config", REAL)
-def test_published_data(shared, stranger, real_data, config):
-    check_configuration(shared, stranger, config, real_data / REAL[config])
+def test_published_data(shared, plain_worker, real_data, config):
+    check_configuration(shared, plain_worker, config, real_data / REAL[config])
 
 
-def check_configuration(shared, stranger, config: str, data: Path | None):
+def check_configuration(shared, plain_worker, config: str, data: Path | None):
     data = data and str(data)
     code = DIGEST_CODE + LOAD_CODE.format(config=config, data=data, owner=shared.owner)
     results = get_value(shared.user.run(code))
@@ -112,7 +112,7 @@ def check_configuration(shared, stranger, config: str, data: Path | None):
     assert get_value(shared.user.pqpp("datasets", "push", out, target)) == 0
     for more in ("", "streaming=True"):
         code = DIGEST_CODE + PULL_CODE.format(owner=shared.owner, config=config, more=more)
-        assert get_value(stranger.run(code)) == cold, json.dumps([more, cold])
+        assert get_value(plain_worker.run(code)) == cold, json.dumps([more, cold])
 
 
 def get_value(outcome):

@@ -108,8 +108,8 @@ PUSH_FAULTS = {
 
 
 @pytest.fixture(scope="session")
-def _saved(_running):
-    outcome = _running.user.run(SAVE_CODE)
+def _saved(_session):
+    outcome = _session.user.run(SAVE_CODE)
     assert outcome.error is None, outcome.error
 
 

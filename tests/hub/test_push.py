@@ -35,12 +35,12 @@ PROMPTS = ["a man near a wave", "?", "zebra \U0001f993 4"]
 
 
 @pytest.fixture
-def run(hub, printed, tmp_path):
+def run(hub, run_python, tmp_path):
     """Return a function that runs Python against the Hub and parses its last line as JSON."""
 
     def run(code: str, token: str | None = "hf_tester", **extra: str):
         if not extra:
-            return printed(PRELUDE + code, token)
+            return run_python(PRELUDE + code, token)
         environment = hub.environment(tmp_path / "home", token)
         environment["PYTHONPATH"] = str(Path(pqpp_models.__file__).parents[1])
         process = run_warm(PRELUDE + code, tmp_path, **{**environment, **extra})

@@ -14,9 +14,9 @@ def folder(tmp_path, cache):
 
 
 @pytest.fixture
-def push(printed):
+def push(run_python):
     def run(folder, options="", token="hf_tester"):
-        return printed(
+        return run_python(
             "import dataclasses, json\n"
             "from pqpp_datasets.export.parquet_folder import push_folder\n"
             f"try: print(json.dumps(dataclasses.asdict(push_folder({str(folder)!r}, "
@@ -29,9 +29,9 @@ def push(printed):
 
 
 @pytest.fixture
-def pull(stranger, tmp_path):
+def pull(plain_worker, tmp_path):
     def run(arguments):
-        outcome = stranger.run(
+        outcome = plain_worker.run(
             "from datasets import load_dataset\n"
             f"rows = load_dataset('tester/bench', {arguments}, cache_dir='{tmp_path}/cache')\n"
             "result = [rows.num_rows, list(rows)[0]]",

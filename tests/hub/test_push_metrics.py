@@ -32,7 +32,7 @@ def list_spaces(shared) -> dict[str, object]:
     }
 
 
-def test_pushed_space_works_in_evaluate_and_gradio(shared, push, printed):
+def test_pushed_space_works_in_evaluate_and_gradio(shared, push, run_python):
     assert push("ndcg", shared.owner, "--private").value == 0
     name = f"{shared.owner}/ndcg"
     (space,) = list_spaces(shared).values()
@@ -40,7 +40,7 @@ def test_pushed_space_works_in_evaluate_and_gradio(shared, push, printed):
     code = COMPUTE_CODE.format(name=name, how="{}")
     assert "Couldn't find" in shared.user.run(code, token="hf_other").error
     assert shared.user.run(code).value == pytest.approx(0.6696718)
-    page = printed(
+    page = run_python(
         "import json, pathlib\n"
         "from huggingface_hub import snapshot_download\n"
         f"folder = pathlib.Path(snapshot_download({name!r}, repo_type='space'))\n"

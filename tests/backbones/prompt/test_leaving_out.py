@@ -39,7 +39,7 @@ long hair, smile | long: hair, smile | hair: smile | smile: long hair
 
 
 @pytest.mark.parametrize("line", CASES.replace("\\\n", "").strip().splitlines())
-def test_rests_are_english(line):
+def test_rest_is_english(line):
     prompt, *expected = line.split(" | ")
     rests = {one.phrase: one.rest for one in leave_one_out(prompt)}
     expected_rests = dict(pair.split(": ", 1) for pair in expected)
