@@ -26,9 +26,9 @@ def describe_autoload(folder: Path) -> str:
     present = [name for name in START_UP_FILES if (folder / name).exists()]
     is_off = not present or (folder / OFF_MARKER).exists()
     state = "off" if is_off else "on" if len(present) == len(START_UP_FILES) else "incomplete"
-    note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
-    note = note if is_disabled() and not is_off else ""
-    lines = [f"autoload is {state} in {folder}{note}"]
+    lines = [f"autoload is {state} in {folder}"]
+    if is_disabled() and not is_off:
+        lines[0] += ", but PQPP_NO_AUTOLOAD switches it off in this process"
     for name in get_plugins():
         try:
             importlib.import_module(name)

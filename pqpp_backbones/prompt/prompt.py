@@ -68,7 +68,7 @@ _THANKS = re.compile(
 # its standard error (2.49 to 2.53, and 2.53 without them). Views change it more (2.24 to 2.39), so
 # they stay in the content.
 _TAILS = read_word_lists(__file__, "tails.txt")
-_QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
+_QUALITY_WORDS = _TAILS["quality"] | _TAILS["modifiers"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
     rf"(?:(?:{to_word_regex(_TAILS['camera'])})"
@@ -93,13 +93,13 @@ _MIN_TAGS, _MAX_TAG_WORDS = 4, 3
 # In AGIQA-3K, where styles were added to prompts by design, the mean alignment with a style is 2.43
 # to 2.62, and 2.50 without one (standard error .06), so styles are ignored.
 _TECHNIQUES, _STYLES, _ARTISTS = (
-    read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
+    read_lines(__file__, name) for name in ("techniques.txt", "styles.txt", "artists.txt")
 )
 _STYLE_ENDINGS = frozenset(name.split()[-1] for name in (*_TECHNIQUES, *_ARTISTS))
-_NO_NAME = rf"(?!(?:{to_word_regex(_TAILS['no_name'])})\b)"
+_NO_NAME = rf"(?!(?:{to_word_regex(_TAILS['not_names'])})\b)"
 _NO_PLACE = r"(?!(?:Lake|Loch|Mount|River|Big|Central|Golden|The|An?|My|Her|His)\b)"
 _CAPITAL = r"[A-ZÀ-Þ][\w'’-]*\.?"
-_MADE_BY = rf"(?:(?:digital|concept)\s+)?(?:{to_word_regex(_TAILS['made'])})\s+by"
+_MADE_BY = rf"(?:(?:digital|concept)\s+)?(?:{to_word_regex(_TAILS['works'])})\s+by"
 _NO_PARTICIPLE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:hit))"
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
 _NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
@@ -274,7 +274,7 @@ def _cut_tails(text: str, removed: Removed) -> str:
 def _is_quality(part: str) -> bool:
     """Return whether a comma-separated part is about image quality or the camera."""
     words = [word.strip(".:,()[]") for word in part.lower().split()]
-    is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
+    is_quality = _QUALITY_WORDS.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
     return is_quality or bool(_LENS.fullmatch(part) or _BAD_PARTS.fullmatch(part))
 
 
