@@ -83,7 +83,7 @@ def push_files(
     files: Mapping[str, Path | bytes],
     repo_id: str,
     kind: str,
-    is_ours: Callable[[str], bool],
+    is_managed: Callable[[str], bool],
     message: str,
     private: bool = False,
     revision: str | None = None,
@@ -102,8 +102,8 @@ def push_files(
             FOLDER_OR_REPOSITORY is replaced with `repo_id`.
         repo_id: `OWNER/REPOSITORY`.
         kind: The repository's type, one of `KINDS`.
-        is_ours: A function that returns whether an older push may have written a path. Such a file
-            is removed if it is not in `files`.
+        is_managed: A function that returns whether an older push may have written a path. Such
+            files are removed if they are not in `files`.
         private: Whether to make a new repository private, and to refuse an existing public one.
         revision: The branch, which is created from main if it does not exist; default: main.
         dry_run: Whether to report the changes without making them.
@@ -148,7 +148,7 @@ def push_files(
                 list_path = api.hf_hub_download(filename=list_name, revision=parent, **where)
                 removable = Path(list_path).read_text("utf-8", "replace").splitlines()
         stale = (name for name in existing if name not in contents and name in removable)
-        report.removed = sorted(filter(is_ours, stale))
+        report.removed = sorted(filter(is_managed, stale))
         operations = []
         for name, content in contents.items():
             data = content if isinstance(content, bytes) else str(content)

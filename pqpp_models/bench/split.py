@@ -165,15 +165,15 @@ def replace_fitted_predictors(
         if build is not None and build not in predictors and count:
             repository, _, revision = build.partition("@")
             try:
-                other = Predictor.from_pretrained(repository, revision=revision or None)
+                earlier = Predictor.from_pretrained(repository, revision=revision or None)
             except PqppError as error:
                 reason = f"was fitted to rows of this split, and {build} is not available: {error}"
                 compared.notes.append(f"{name} {reason}")
             else:
-                fits = not targets or any(find_stand_in(one, other.targets) for one in targets)
-                if fits and _count_fitted_rows(other, rows) < count:
+                fits = not targets or any(find_stand_in(one, earlier.targets) for one in targets)
+                if fits and _count_fitted_rows(earlier, rows) < count:
                     compared.stands_for[build] = name
-                    name, predictor = build, other
+                    name, predictor = build, earlier
         compared.predictors[name] = predictor
     return compared
 
