@@ -72,9 +72,9 @@ def test_submitted_results_are_ranked_and_verified(shared, benchmark, push, pqpp
     second = push("mean_word_length")
     accounts = shared.hub.hub.accounts
     account, accounts["hf_tester"] = accounts["hf_tester"], DEFAULT_ACCOUNTS["hf_other"]
-    dry = pqpp("models", "submit", second, "--benchmark", benchmark, "--dry-run")
-    assert f"would add .eval_results/{benchmark.replace('/', '--')}.yaml" in dry.stdout
-    assert "dry run: nothing was written" in dry.stdout
+    report = pqpp("models", "submit", second, "--benchmark", benchmark, "--dry-run")
+    assert f"would add .eval_results/{benchmark.replace('/', '--')}.yaml" in report.stdout
+    assert "dry run: nothing was written" in report.stdout
     submitted = pqpp("models", "submit", second, "--benchmark", benchmark)
     assert submitted.stdout.strip().endswith(f"{second}/discussions/1")
     accounts["hf_tester"] = account
@@ -112,8 +112,8 @@ def test_submitted_results_are_ranked_and_verified(shared, benchmark, push, pqpp
     text = page.read_text("utf-8")
     assert "Kendall&#39;s τ, highest first" in text and "Predicted vs. true" in text
     space = f"{shared.owner}/board"
-    dry = pqpp("leaderboard", benchmark, "--space", space, "--dry-run")
-    assert f"would create the repository {space}" in dry.stdout
+    report = pqpp("leaderboard", benchmark, "--space", space, "--dry-run")
+    assert f"would create the repository {space}" in report.stdout
     pqpp("leaderboard", benchmark, "--space", space)
     assert shared.hub.hub.store.repositories["space", space].sdk == "static"
     files = read_files(shared, "space", space)

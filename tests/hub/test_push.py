@@ -20,15 +20,15 @@ def push(*arguments, **details):
     except PqppError as error:
         return [type(error).__name__, str(error)]
 """
-ENDPOINT_CODE = """
+HANDLER = """
 import importlib.util
 from huggingface_hub import snapshot_download
-place, needed = snapshot_download("pqpp/static"), "/requirements.txt"
-spec = importlib.util.spec_from_file_location("handler", place + "/handler.py")
+folder = snapshot_download("pqpp/static")
+spec = importlib.util.spec_from_file_location("handler", folder + "/handler.py")
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-handler = module.EndpointHandler(place)
-one = handler({"inputs": ["a man near a wave", " "], "parameters": {"targets": "mean_rr"}})
+handler = module.EndpointHandler(folder)
+rr = handler({"inputs": ["a man near a wave", " "], "parameters": {"targets": "mean_rr"}})
 """
 ENDPOINT_FILES = ["handler.py", "requirements.txt"]
 PROMPTS = ["a man near a wave", "?", "zebra \U0001f993 4"]
@@ -86,13 +86,12 @@ class TestPushAndPull:
         pulled = run(f"print(json.dumps(Predictor.from_pretrained('pqpp/static').{predict}")
         assert pulled == Predictor.from_pretrained("static").predict(PROMPTS).tolist()
         if not private:  # as Inference Endpoints load the handler
-            served = run(
-                ENDPOINT_CODE + f"print(json.dumps([handler({{'inputs': {PROMPTS!r}}}), one]))"
-            )
+            served = run(HANDLER + f"print(json.dumps([handler({{'inputs': {PROMPTS!r}}}), rr]))")
             assert [list(row.values()) for row in served[0]] == pulled
             rr = Predictor.from_pretrained("static").targets.index("mean_rr")
             assert served[1] == [{"mean_rr": pytest.approx(pulled[0][rr])}, {"mean_rr": None}]
-            assert "pqpp" in run(ENDPOINT_CODE + "print(json.dumps(open(place + needed).read()))")
+            code = HANDLER + "print(json.dumps(open(folder + '/requirements.txt').read()))"
+            assert "pqpp" in run(code)
         repository = hub.hub.store.repositories["model", "pqpp/static"]
         assert repository.private == private
         assert repository.branches["main"] == report["commit"]
@@ -181,8 +180,8 @@ class TestRefusals:
     def test_dry_run_works_offline(self, run):
         unreachable = {"HF_ENDPOINT": "http://127.0.0.1:9"}
         no_sleep = "import time\nslept = []\ntime.sleep = slept.append\n"
-        code = f"found = {push_code('n_words', 'pqpp/m', dry_run=True)[17:-2]}\n"
-        report, sleeps = run(no_sleep + code + "print(json.dumps([found, slept]))", **unreachable)
+        code = f"report = {push_code('n_words', 'pqpp/m', dry_run=True)[17:-2]}\n"
+        report, sleeps = run(no_sleep + code + "print(json.dumps([report, slept]))", **unreachable)
         assert report["added"] == ["config.json", "README.md", *ENDPOINT_FILES]
         assert "cannot be reached" in report["not_compared"]
         assert sleeps == []  # no retries

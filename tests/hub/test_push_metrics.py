@@ -45,10 +45,10 @@ def test_pushed_space_works_in_evaluate_and_gradio(shared, push, run_python):
         "from huggingface_hub import snapshot_download\n"
         f"folder = pathlib.Path(snapshot_download({name!r}, repo_type='space'))\n"
         "from pqpp_metrics import app\n"
-        "shown = []\n"
-        "app.space.serve_page = shown.append\n"
+        "pages = []\n"
+        "app.space.serve_page = pages.append\n"
         "exec((folder / 'app.py').read_text())\n"
-        "(click,) = [one for one in shown[0].fns.values() if one.api_name == 'compute']\n"
+        "(click,) = [one for one in pages[0].fns.values() if one.api_name == 'compute']\n"
         "print(json.dumps(click.fn(*(box.value for box in click.inputs))))"
     )
     page, _ = page

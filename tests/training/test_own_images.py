@@ -82,12 +82,12 @@ def test_rejects_missing_images(votes, tmp_path, cache):
         add_saved_images(rows, bare, tmp_path)
 
 
-def train(name, dataset, folder, *words):
+def train(name, dataset, folder, *arguments):
     script = trainer(name)
     clip = str(save_clip(folder / "clip"))
     flags = ("--dataset", dataset, "--model", clip, "--output_dir", str(folder / "run"))
     flags += ("--per_device_train_batch_size", "16")
-    recipe = parse_recipe(recipe_of(name), "", "", [*flags, *words])
+    recipe = parse_recipe(recipe_of(name), "", "", [*flags, *arguments])
     script.train(recipe)
     return str(folder / "run" / "model")
 

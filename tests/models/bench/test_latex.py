@@ -46,8 +46,8 @@ def typeset(text, folder):
     (folder / "table.tex").write_text(text, "utf-8")
     (folder / "page.tex").write_text(PAGE)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
-    assert done.returncode == 0, done.stdout[-2000:]
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
+    assert process.returncode == 0, process.stdout[-2000:]
     log = (folder / "page.log").read_text("latin-1")
     return int(re.search(r"\((\d+) pages?", log)[1]), log
 

@@ -43,10 +43,10 @@ def test_table_is_joined_by_id_or_text(rows, table, file, caplog):
 
 
 def test_mapping_names_predictors(rows):
-    words = Predictor.from_pretrained("n_words")
+    n_words = Predictor.from_pretrained("n_words")
     predictors = {
         "mine": lambda prompts: [len(prompt.split()) for prompt in prompts],
-        "theirs": words,
+        "theirs": n_words,
         "named": "n_words",
     }
     table = pqpp.bench(predictors, "mean_rr", rows).set_index("predictor")
