@@ -24,6 +24,6 @@ class ServiceError(ModelError):
     @property
     def affects_one_request(self) -> bool:
         """Whether only this request's content was refused, or its reply was empty."""
-        said = self.said.casefold()
-        forbids = self.status in (400, 403, 422) and any(word in said for word in _POLICY)
+        message = self.said.casefold()
+        forbids = self.status in (400, 403, 422) and any(word in message for word in _POLICY)
         return forbids or self.status == 200
