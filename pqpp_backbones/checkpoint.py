@@ -26,7 +26,7 @@ FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 FITTED_ROWS = "fitted_rows.safetensors"
 """Hashes of the rows that a predictor was fitted to."""
-OF_FILES = ("weights_sha256", "fitted_rows")
+FILE_HASH_KEYS = ("weights_sha256", "fitted_rows")
 """Keys of file hashes, which are no longer valid if transformers saves the configuration again."""
 EXTRA_FILES = (
     FITTED_ROWS,

@@ -7,7 +7,7 @@ import torch
 from transformers import AutoConfig, PreTrainedConfig
 from transformers.utils import ModelOutput
 
-from pqpp_backbones.checkpoint import OF_FILES
+from pqpp_backbones.checkpoint import FILE_HASH_KEYS
 from pqpp_models.targets import check_limits, resolve_targets
 
 
@@ -39,7 +39,7 @@ class PredictorConfig(PreTrainedConfig):
             # The parent writes its attention setting into the backbone, so that is its default.
             kwargs.setdefault("attn_implementation", backbone._attn_implementation)
         # The hash belongs to one file of weights; it would be wrong in a model saved again.
-        for name in (*OF_FILES, "num_labels"):
+        for name in (*FILE_HASH_KEYS, "num_labels"):
             kwargs.pop(name, None)
         super().__post_init__(**kwargs)
 

@@ -154,8 +154,7 @@ class Predictor(ABC):
         from pqpp_datasets.benchmarks import BENCHMARKS
 
         recipe = self.details.get("recipe") or {}
-        *names, _ = self._parse_data()
-        names += recipe.get("dataset"), recipe.get("subset")
+        names = [*self._parse_data()[:-1], recipe.get("dataset"), recipe.get("subset")]
         return next((name for name in reversed(names) if name in BENCHMARKS), None)
 
     @property

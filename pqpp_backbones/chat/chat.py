@@ -63,7 +63,7 @@ class Request:
             "max_tokens": self.max_tokens,
         }
         if self.answers:
-            body |= {"logprobs": True, "top_logprobs": MOST_TOLD}
+            body |= {"logprobs": True, "top_logprobs": MAX_TOP_LOGPROBS}
         if self.schema is not None:
             form = {"name": "reply", "strict": True, "schema": self.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -262,7 +262,7 @@ def _count_tokens(request: Request) -> float:
     return tokens + TOKENS_AN_IMAGE * (request.image is not None)
 
 
-MOST_TOLD = 20
+MAX_TOP_LOGPROBS = 20
 """The number of likeliest first tokens that are searched for an answer: the endpoints' limit."""
 
 

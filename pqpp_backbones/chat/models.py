@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from pqpp_backbones.chat.chat import (
-    MOST_TOLD,
+    MAX_TOP_LOGPROBS,
     Budget,
     Chat,
     Reply,
@@ -140,7 +140,7 @@ class LocalChat(Chat):
         text = self.processor.decode(tokens[n_input:], skip_special_tokens=True)
         probs = None
         if request.answers:
-            top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
+            top = generated.logits[0][0].float().log_softmax(-1).topk(MAX_TOP_LOGPROBS)
             texts = map(self.processor.decode, top.indices.unsqueeze(-1))
             probs = sum_probs(zip(texts, top.values.tolist(), strict=True), request.answers)
         reply = Reply(strip_thinking(text), n_input, len(tokens) - n_input, probs)

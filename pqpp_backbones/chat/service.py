@@ -107,7 +107,7 @@ class Service:
             except openai.APIError as error:
                 refusal = self.make_error(error, body.get("model"))
                 names_parameter = refusal.status in (400, 422) and not refusal.affects_one_request
-                if not (names_parameter and self._record_refused(payload, refusal.said)):
+                if not (names_parameter and self._record_refused(payload, refusal.reply)):
                     raise refusal from None
         text = self.hide_key(answer.text)
         try:

@@ -73,7 +73,7 @@ class EndpointGenerator(Generator):
             answer, call = self._service.post("/images/generations", body, self.budget.price_call)
         except ServiceError as error:
             if error.affects_one_request:
-                return GeneratedImage(None, True, {"refused": error.said})
+                return GeneratedImage(None, True, {"refused": error.reply})
             raise
         self.budget.ledger.record_cost(call, self.budget.price_call)
         if not isinstance(answer, dict) or "data" not in answer:

@@ -29,7 +29,7 @@ from transformers import (  # noqa: E402
     VitPoseForPoseEstimation,
 )
 
-from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
+from pqpp_backbones.chat.chat import MAX_TOP_LOGPROBS, Request  # noqa: E402
 from pqpp_backbones.chat.models import load_local_chat  # noqa: E402
 from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
@@ -225,7 +225,7 @@ def test_chat_answers_match_transformers(kind, photo, tmp_path):
     with torch.inference_mode():
         first = model(**inputs).logits[0, -1].softmax(-1)
     texts = processor.tokenizer.convert_ids_to_tokens(range(len(first)))
-    top = first.topk(MOST_TOLD).indices.tolist()
+    top = first.topk(MAX_TOP_LOGPROBS).indices.tolist()
     probs = [sum(first[k].item() for k in top if texts[k].lower() == a) for a in letters]
     assert [reply.probs[letter] for letter in letters] == pytest.approx(probs, abs=1e-5)
     assert sum(probs) > 0
