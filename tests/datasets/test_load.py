@@ -65,7 +65,7 @@ def test_rejects_images_outside_the_folder(tmp_path, cache, monkeypatch, path):
     for name in ("files", "saved"):
         with pytest.raises(PqppError, match=f"is outside .*{name}; copy the file"):
             load_benchmark(name)
-    with pytest.raises(PqppError, match="is outside .*files; copy the file"):
+    with pytest.raises(PqppError, match=r"is outside .*files; copy the file"):
         list(load_benchmark("files", split="train", streaming=True))
 
 
