@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.benchmark_folders import QUESTIONNAIRE, VISTAR_PROMPTS, write_vistar
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.vistar.vistar import StructuredPrompt, parse_prompt, validate_questionnaire
+from pqpp_datasets.vistar.vistar import StructuredPrompt, parse_prompt
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -120,4 +120,7 @@ def test_error_names_invalid_part_of_questionnaire(tmp_path, name):
     line = json.dumps({"prompt_index": 0, "questionnaire": questionnaire})
     (write_vistar(tmp_path) / "core_questionnaires.jsonl").write_text(line)
     with pytest.raises(BenchmarkError, match=rf"core_questionnaires\.jsonl, line 1: .*{expected}"):
+        load(tmp_path)
+    (tmp_path / "core.txt").write_text("")
+    with pytest.raises(BenchmarkError, match=r"core\.txt is empty; write one"):
         load(tmp_path)
