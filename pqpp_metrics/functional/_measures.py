@@ -33,6 +33,7 @@ _NEED_RANKS = (ranking_graded.ndcg, ranking_graded.average_precision)
 _RULES = ("ties", "relevance_level", "judged_only")
 _INPUTS = ("scores", "relevance", "unretrieved", "document_ids")
 _AS_OURS = {"rel": "relevance_level", "cutoff": "k"}
+_ONE_CUT = "write one whole number after the name, as in ndcg@10"
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
 # ndcg@10, P_10, P(rel=2)@5
 _WRITTEN = re.compile(
@@ -81,8 +82,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
 
 def is_own_measure(label: str) -> bool:
     """Return whether pqpp computes a measure, whatever its cut-off and options."""
-    written = _WRITTEN.fullmatch(label)
-    return written is not None and written["name"].lower() in FUNCTIONS
+    return (it := _WRITTEN.fullmatch(label)) is not None and it["name"].lower() in FUNCTIONS
 
 
 def _parse_measure(label):
@@ -94,7 +94,7 @@ def _parse_measure(label):
         name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
         ours = ", ".join(names[0] for names in _NAMES.values())
         shown = f"choose one of {ours}, or install ir_measures for other measures"
-        hint = did_you_mean(name, FUNCTIONS, shown)
+        hint = _ONE_CUT if name in FUNCTIONS else did_you_mean(name, FUNCTIONS, shown)
         raise MetricInputError(f"unknown measure {label[:40]!r}; {hint}")
     options = _parse_options(label, function, written["options"])
     if at := written["at"]:

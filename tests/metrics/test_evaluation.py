@@ -79,7 +79,7 @@ def test_unjudged_documents_are_told_apart_by_those_who_know():
     ("measures", "words"),
     [
         ("ndgc@10", "unknown measure 'ndgc@10'; did you mean 'ndcg'"),
-        ("p", "needs a cut-off; write p@10"),
+        *(("p", "needs a cut-off; write p@10"), ("P@10@5", "write one whole number")),
         ("p(0.8)@5", "the form NAME=VALUE"),
     ],
 )
