@@ -58,7 +58,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         found = FORMATS[options.from_format](records, str(path))
         if isinstance(found, FormAnswers):
             found = select_question(found, options, str(path))
-        names = source.names if source.wanted else ()
+        names = source.names if source.requested else ()
         return replace(found, rows=list(found.rows), path=path, names=names)
     except PqppError as error:
         raise BenchmarkError(str(error)) from None

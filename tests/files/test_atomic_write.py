@@ -152,14 +152,14 @@ def test_temporary_files_of_killed_runs_are_removed(tmp_path, monkeypatch):
     (litter,) = (name for name in names(tmp_path) if name != "a.txt")
     mine = tmp_path / ".a.txt.mine"
     mine.write_text("")
-    monkeypatch.setattr(module, "_TIDIED", {tmp_path})
+    monkeypatch.setattr(module, "_CLEANED_FOLDERS", {tmp_path})
     with atomic_write(tmp_path / "other") as living:
-        monkeypatch.setattr(module, "_TIDIED", set())
+        monkeypatch.setattr(module, "_CLEANED_FOLDERS", set())
         monkeypatch.setattr(module, "_MACHINE", "0" * 8)
         write_file(tmp_path / "a.txt", "new")
         assert (tmp_path / litter).exists()  # of another machine, for all that is known
         monkeypatch.undo()
-        monkeypatch.setattr(module, "_TIDIED", set())
+        monkeypatch.setattr(module, "_CLEANED_FOLDERS", set())
         write_file(tmp_path / "a.txt", "new")
         assert not (tmp_path / litter).exists() and living.exists() and mine.exists()
 

@@ -60,7 +60,7 @@ def run(text, step=None):
 
 
 write("another")  # whatever is imported late
-module._TIDIED.clear()
+module._CLEANED_FOLDERS.clear()
 whole = {"another": held()}
 assert run("old") == 0
 whole["old"] = held()

@@ -161,7 +161,7 @@ def begun(
             os.chdir(room)
             from pqpp_files import atomic_write
 
-            atomic_write._TIDIED.clear()
+            atomic_write._CLEANED_FOLDERS.clear()
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             end = begin()
