@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.processes import run_python
-from support.shard_jobs import Doubled, doubled, refuses
+from support.shard_jobs import SlowDouble, double, refuse
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError, MissingExtraError
@@ -60,7 +60,7 @@ def add_second_node(cluster):
 def test_killed_ray_node_does_not_change_the_output(options, cluster, tmp_path):
     node = add_second_node(cluster)
     shards = cut_table(pa.table({"n": range(24)}), 1)
-    job = Doubled(seconds=0.3)
+    job = SlowDouble(seconds=0.3)
 
     def kill():
         while len(list(tmp_path.glob("ray/part-*"))) < 5:
@@ -72,7 +72,7 @@ def test_killed_ray_node_does_not_change_the_output(options, cluster, tmp_path):
     summary = run_shards(job, shards, tmp_path / "ray", {}, engine="ray", ray=options)
     killer.join()
     assert (summary.shards, summary.skipped, summary.rows) == (24, 0, 24)
-    run_shards(doubled, shards, tmp_path / "local", {})
+    run_shards(double, shards, tmp_path / "local", {})
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
 
 
@@ -88,16 +88,16 @@ def test_ray_errors_are_one_line(cluster, tmp_path, monkeypatch):
         (RayOptions(num_gpus=3), "no node has 1 CPU, 3 GPU"),
     ):
         with pytest.raises(FileError, match=message):
-            run_shards(doubled, shards, tmp_path / "out", {}, engine="ray", ray=options)
+            run_shards(double, shards, tmp_path / "out", {}, engine="ray", ray=options)
     with pytest.raises(FileError, match=r"^no such column$"):
-        run_shards(refuses, shards, tmp_path / "out", {}, engine="ray")
+        run_shards(refuse, shards, tmp_path / "out", {}, engine="ray")
     for options in (RayOptions(), RayOptions(num_gpus=1)):
         with pytest.raises(FileError, match=r"^.*No module named 'only_here'.*$"):
             run_shards(same, shards, tmp_path / "out", {}, engine="ray", ray=options)
     assert not (tmp_path / "out").exists()
     # With more workers than slots, as many run as fit.
     options = {"engine": "ray", "ray": RayOptions(num_gpus=1), "workers": 9}
-    summary = run_shards(doubled, shards, tmp_path / "out", {}, **options)
+    summary = run_shards(double, shards, tmp_path / "out", {}, **options)
     assert summary.shards == 4
 
 
@@ -133,9 +133,9 @@ import ray  # before pqpp, as in a notebook
 from ray._raylet import AuthenticationMode, get_authentication_mode
 import pyarrow as pa
 from pqpp_files.shards import cut_table, run_shards
-from support.shard_jobs import doubled
+from support.shard_jobs import double
 shards = cut_table(pa.table({"n": range(4)}), 1)
-done = run_shards(doubled, shards, "out", {}, engine="ray")
+done = run_shards(double, shards, "out", {}, engine="ray")
 print(done.shards, get_authentication_mode() == AuthenticationMode.TOKEN, ray.is_initialized())
 """
 
@@ -155,4 +155,4 @@ def test_ray_options_need_the_ray_engine(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     shards = cut_table(pa.table({"n": [1]}), 1)
     with pytest.raises(MissingExtraError, match=r"needs ray; run: pip install"):
-        run_shards(doubled, shards, tmp_path / "out", {}, engine="ray")
+        run_shards(double, shards, tmp_path / "out", {}, engine="ray")

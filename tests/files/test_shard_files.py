@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.shard_jobs import doubled, refuses
+from support.shard_jobs import double, refuse
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError
@@ -148,9 +148,9 @@ def test_refused_job_writes_nothing(workers, tmp_path):
     pq.write_table(pa.table({"n": [1, 2, 3]}), tmp_path / "n.parquet")
     shards = find_shards(str(tmp_path / "n.parquet"), 1)
     with pytest.raises(FileError, match="no such column"):
-        run_shards(refuses, shards, tmp_path / "out", {"a": 1}, workers=workers)
+        run_shards(refuse, shards, tmp_path / "out", {"a": 1}, workers=workers)
     assert not (tmp_path / "out").exists()
-    assert run_shards(doubled, shards, tmp_path / "out", {"a": 2}).shards == 3
+    assert run_shards(double, shards, tmp_path / "out", {"a": 2}).shards == 3
 
 
 def test_shards_on_other_file_systems_are_the_same(tmp_path):
