@@ -127,8 +127,8 @@ def _work(
     logging.root.setLevel(logging.DEBUG)
     names: dict = {"result": None}
     error = None
-    said = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr)
-    with said[0], said[1], _at_home(home):
+    redirections = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr)
+    with redirections[0], redirections[1], _at_home(home):
         try:
             if arguments:
                 from pqpp_cli.main import main
