@@ -21,10 +21,8 @@ TEMPLATE = CATALOGUES / "messages.pot"
 
 SOURCE = "en"
 _TAG = re.compile(r"([a-z]{1,8}(?:-[a-z\d]{1,8})*)\s*(?:;\s*q=([01](?:\.\d+)?))?", re.IGNORECASE)
-
-# Pages contain tags as they are, and fill in fields. Plurals are the language's own.
-_TAGS = re.compile(r"<[a-z/!?][^>]*>?", re.IGNORECASE)
-_PARTS = re.compile(rf"{_TAGS.pattern}|%(?:\(\w+\)s|\.0f|%)?", re.IGNORECASE)
+# Pages insert a text's tags unescaped, and fill in its fields.
+_MARKUP = re.compile(r"<[a-z/!?][^>]*>?|%(?:\(\w+\)s|\.0f|%)?", re.IGNORECASE)
 
 
 class Language:
@@ -110,12 +108,13 @@ def _read_catalogue(file: Path) -> Translations:
     compiled = io.BytesIO()
     with reraise(str(file), "correct the catalogue", AnnotationError):
         content = re.sub(rb'"[ \t]*\r?\n\s*"', b"", file.read_bytes())  # joins lines
+        # Plurals follow the language's usual rule, since a rule in the file may be an attack.
         content = re.sub(rb"(?i)plural-forms", b"X-Was", content)
         messages = read_po(io.BytesIO(content), file.stem.replace("-", "_"), abort_invalid=True)
         for message in messages:
             source, text = str(message.id), str(message.string)
-            parts = _PARTS if re.search(r"%[(.]", source) else _TAGS
-            if source and {*parts.findall(text)} != {*parts.findall(source)}:
+            is_translated = bool(source) and any(message.string)
+            if is_translated and {*_MARKUP.findall(text)} != {*_MARKUP.findall(source)}:
                 raise ValueError(f"{text!r:.60} has other tags or fields than its source")
         write_mo(compiled, messages)
         compiled.seek(0)

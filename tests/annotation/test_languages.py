@@ -94,6 +94,7 @@ def test_study_folder_overrides_and_adds_translations(get_page, tmp_path):
         'msgid "Start"\nmsgstr "Auf geht es"\n\nmsgid "Look well."\nmsgstr "Schauen Sie hin."\n'
     )
     head = 'msgid ""\nmsgstr "Plural-"\n"Forms: nplurals=2; plural=n/0;\\n"\n\n'
+    head += 'msgid "<b>not translated</b>"\nmsgstr ""\n\n'
     (tmp_path / "languages" / "fr.po").write_text(f'{head}msgid "Start"\nmsgstr "Commencer"\n')
     german = get_page("/join/TOKEN", instructions="Look well.")
     assert "Auf geht es" in german and "Schauen Sie hin." in german and "leitet" not in german
