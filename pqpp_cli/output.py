@@ -95,10 +95,10 @@ def get_output_width(output: str | None) -> int | None:
 def emit_merged(
     existing: dict, added: dict, style: str, output: str | None, suffix: str = "predicted"
 ) -> None:
-    """Print or write the input columns and the new ones, which get an ending if names clash.
+    """Print or write the input columns and the new ones, which get a suffix if names clash.
 
     Args:
-        end: The ending, without its underscore.
+        suffix: The suffix, without its underscore.
     """
     added = {name: cells for name, cells in added.items() if name != "prompt"}
     while clashes := sorted(set(added) & set(existing)):
