@@ -93,7 +93,9 @@ def predict_columns(
     chosen = predictor.list_columns(targets)
     if predictor.is_scalar:
         chosen = predictor.list_columns(None)
-    estimates = predictor.estimate(rows, chosen, progress, uncertainty or predictor.has_uncertainty)
+    if uncertainty:
+        predictor.require_uncertainty()
+    estimates = predictor.estimate(rows, chosen, progress)
     if unread == "empty":
         estimates.values[estimates.out_of_domain] = math.nan
         estimates.deviations[estimates.out_of_domain] = math.nan

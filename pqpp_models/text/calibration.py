@@ -64,6 +64,7 @@ class CalibratedPredictor(Predictor):
     details: dict[str, Any] = field(default_factory=dict)
 
     supervised = True
+    has_uncertainty = True
     read_rows = staticmethod(parse_prompts)
     further_facts: ClassVar[tuple[str, ...]] = ()
     """Attributes of a subclass that its card shows."""
@@ -95,33 +96,25 @@ class CalibratedPredictor(Predictor):
 
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> Floats:
-        return self._predict(rows, targets, with_uncertainty=False).values
-
-    def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
-        return self._predict(rows, targets, with_uncertainty=True)
-
     def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         return get_limits(targets)
 
-    def _predict(
-        self, prompts: list[Prompt], targets: tuple[str, ...], with_uncertainty: bool
-    ) -> Estimates:
-        """Return the predictions, with standard deviations and distances only if requested."""
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
         columns = [self.targets.index(target) for target in targets]
-        texts = [prompt.normalised for prompt in prompts]
+        texts = [prompt.normalised for prompt in rows]
         scores, points = self.compute_raw_scores(texts)
         calibration = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
         values = scores[:, columns] * calibration["slope"] + calibration["offset"]
-        distance, deviations = np.zeros(len(texts)), np.zeros_like(values)
-        if with_uncertainty:
+        _, deviations, distance, _, ignored = Estimates.from_values(values)
+        if uncertainty:
             distance = measure_distance(points, self.reference_points)
             deviations = compute_deviations(values, texts, distance, calibration)
+            ignored = [self._describe_ignored(prompt) for prompt in rows]
         known = np.ones(len(texts))
         if self.known_words is not None:
             garbled = self.known_words.rate_garbled(texts)
             if isinstance(self.known_words, KnownWords):
-                for index, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+                for index, (prompt, text) in enumerate(zip(rows, texts, strict=True)):
                     original = prompt.text
                     if len(text) < len(original) / 2 and is_repetitive(normalise(original).split()):
                         garbled[index] = 1.0
@@ -131,18 +124,18 @@ class CalibratedPredictor(Predictor):
             calibration["prior"] = calibration["prior"] - garbled[:, None] * drop
         values, deviations = mix_with_prior(values, deviations, known, calibration)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
-        ignored = []
-        for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
-            unread = self.known_words.explain_unread(text) if self.known_words is not None else ""
-            parts = filter(None, (prompt.ignored_text, unread, self._find_unread_text(text)))
-            ignored.append("; ".join(parts))
         values = np.clip(values, *self._get_limits(targets))
         return Estimates(values, deviations, distance, known == 0, ignored)
+
+    def _describe_ignored(self, prompt: Prompt) -> str:
+        text = prompt.normalised
+        unread = self.known_words.explain_unread(text) if self.known_words is not None else ""
+        return "; ".join(filter(None, (prompt.ignored_text, unread, self._find_unread_text(text))))
 
     def run_smoke_test(self) -> None:
         """Predict once, to find errors that loading does not reveal."""
         prompts = parse_prompts(["a cat on 2 mats"])
-        estimates = self._predict(prompts, self.targets, with_uncertainty=True)
+        estimates = self._estimate(prompts, self.targets, uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
         estimates = estimates._replace(deviations=estimates.deviations[:, known])
         if not all(np.isfinite(array).all() for array in estimates[:-1]):

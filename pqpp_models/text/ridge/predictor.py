@@ -150,8 +150,8 @@ class RidgePredictor(CalibratedPredictor):
         """A description of ``out_of_domain``."""
         return _UNSEEN_NOTE if self.reads_any_language else super().domain_note
 
-    def _estimate(self, prompts: list[str], targets: tuple[str, ...]) -> Estimates:
-        estimates = super()._estimate(prompts, targets)
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
+        estimates = super()._estimate(rows, targets, uncertainty)
         low, high = self._get_limits(targets)
         # Values within limits cannot vary more, but the fit may predict it for distant prompts.
         return estimates._replace(deviations=np.minimum(estimates.deviations, (high - low) / 2))
