@@ -185,24 +185,22 @@ def cross_validate(
 
     targets, count = list(head.limits), len(prompts.texts)
     fold_ids = np.random.default_rng(0).permutation(count) % folds
-    predicted: dict[str, Floats] = {}
-    deviations, means = np.empty((2, count, len(targets)))
+    predicted, deviations, means = np.empty((3, count, len(targets)))
     for fold in tqdm(range(folds), "cross-validating", unit="fold", disable=not progress):
         held_out = np.flatnonzero(fold_ids == fold)
         training = prompts.select_rows(np.flatnonzero(fold_ids != fold))
         fitted, _ = head.fit(training)
         estimates = fitted.predict_with_uncertainty([as_typed[int(row)] for row in held_out])
-        for name, column in zip(fitted.targets, estimates.values.T, strict=True):
-            predicted.setdefault(name, np.empty(count))[held_out] = column
-        deviations[held_out] = estimates.deviations[:, : len(targets)]
+        predicted[held_out], deviations[held_out] = estimates.values, estimates.deviations
         means[held_out] = np.nanmean(training.values, axis=0)
     figures: dict[str, Any] = {}
     for column, target in enumerate(targets):
         rows = evaluated & ~np.isnan(prompts.values[:, column])
         true = prompts.values[rows, column]
-        covered = np.abs(predicted[target][rows] - true) <= Z90 * deviations[rows, column]
+        values = predicted[rows, column]
+        covered = np.abs(values - true) <= Z90 * deviations[rows, column]
         figures[target] = {
-            **correlate(predicted[target][rows] - means[rows, column], true),
+            **correlate(values - means[rows, column], true),
             "coverage": round(float(covered.mean()), 4) if len(covered) else 0.0,
         }
     return figures
