@@ -551,17 +551,14 @@ class Predictor(ABC):
         from pqpp_models import registry  # imports this module
 
         if isinstance(name_or_path, str) and name in registry.PREDICTORS:
-            shipped = cls._check_class(registry.get_predictor_class(name).from_shipped(name), name)
-            shipped.shipped_as = name
-            return shipped
-        folder = expand(name)
-        # An empty name would be the current folder.
-        if not name or not folder.is_dir():
-            folder = registry.pull_predictor_folder(name, folder, revision, cache_dir, token)
-        return cls._check_class(registry.load_predictor_folder(folder), str(folder))
-
-    @classmethod
-    def _check_class(cls, predictor: "Predictor", where: str) -> Self:
+            predictor = registry.get_predictor_class(name).from_shipped(name)
+            predictor.shipped_as = where = name
+        else:
+            folder = expand(name)
+            # An empty name would be the current folder.
+            if not name or not folder.is_dir():
+                folder = registry.pull_predictor_folder(name, folder, revision, cache_dir, token)
+            predictor, where = registry.load_predictor_folder(folder), str(folder)
         if not isinstance(predictor, cls):
             raise ModelError(
                 f"{where} is a {type(predictor).__name__}, not a {cls.__name__}; load it with "
