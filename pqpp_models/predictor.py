@@ -110,6 +110,8 @@ class Predictor(ABC):
     higher_is: str = "easier"
     read_rows: Callable[[Any], list[Any]] = staticmethod(read_prompts)
     """Converts rows to the input of ``_score``: prompts, unless a subclass needs other columns."""
+    domain_note: str = "not read as plain English"
+    """A description of ``out_of_domain``."""
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
     """A row needs at least one column of each group."""
     chunk_size: int = 4096
@@ -422,15 +424,6 @@ class Predictor(ABC):
         for start in starts:
             batch = indices[start : start + self.chunk_size]
             yield batch, [rows[at] for at in batch]
-
-    @property
-    def domain_note(self) -> str:
-        """A description of ``out_of_domain``.
-
-        >>> Predictor.from_pretrained("n_words").domain_note
-        'not read as plain English'
-        """
-        return "not read as plain English"
 
     def explain(
         self, prompts: Any, target: str | None = None, progress: bool = False
