@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,8 @@ class Predictor(ABC):
     Attributes:
         name: the registered name, also the ``predictor_type`` of its checkpoints.
         targets: the targets that it predicts, in the order of its columns.
-        inputs: the input: ``"text"``, ``"text+images"`` or ``"text+scores"``.
+        inputs: the input: ``"text"``, ``"text+images"``, ``"text+scores"`` or, if it looks up rows
+            in a file of predictions, ``"table"``.
         supervised: whether it was fitted to targets. Only then, predictions are in the units of the
             targets.
         is_scalar: whether it predicts one score for all targets.
@@ -101,7 +102,7 @@ class Predictor(ABC):
     record: TrainingRecord = TrainingRecord()
     shipped_as: str | None = None
     targets: tuple[str, ...] = TARGETS
-    inputs: str = "text"
+    inputs: Literal["text", "text+images", "text+scores", "table"] = "text"
     supervised: ClassVar[bool] = False
     is_scalar: ClassVar[bool] = False
     has_image_means: ClassVar[bool] = False
