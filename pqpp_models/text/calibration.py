@@ -262,10 +262,11 @@ def calibrate_targets(
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
+        mean, deviation = true.mean(), true.std()
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
-            slope, offset = 0.0, true.mean()
-        part = _to_calibration(slope, offset, true.mean(), true.std())
+            slope, offset = 0.0, mean
+        part = {"slope": slope, "offset": offset, "prior": mean, "prior_deviation": deviation}
         values = slope * score + offset
         columns = make_deviation_features(values[:, None], prompts, distance, part)[:, 0]
         # The shape of log deviations is fitted by likelihood, their scale by conformal quantile.
@@ -309,13 +310,15 @@ def calibrate_across_sources(
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
     slope = normal_slope * unit * (scores.std() / own_scores.std())
-    calibration = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
-    return join_calibrations({**calibration, "spread": np.zeros((1, len(SPREAD)))})
+    offset = prior - slope * own_scores[known].mean()
+    part = {"slope": slope, "offset": offset, "prior": prior, "prior_deviation": unit}
+    return join_calibrations({**part, "spread": np.zeros((1, len(SPREAD)))})
 
 
-def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
-    """Concatenate the calibrations of several targets."""
-    return {k: np.concatenate([part[k] for part in parts]).astype(np.float32) for k in CALIBRATION}
+def join_calibrations(*parts: Mapping[str, Any]) -> Calibration:
+    """Concatenate the calibrations of targets, of which a single one may have plain numbers."""
+    columns = {name: [np.atleast_1d(part[name]) for part in parts] for name in CALIBRATION}
+    return {name: np.concatenate(column).astype(np.float32) for name, column in columns.items()}
 
 
 def to_normal_scores(values: Floats) -> Floats:
@@ -329,12 +332,6 @@ def to_normal_scores(values: Floats) -> Floats:
     order = np.lexsort((np.random.default_rng(_SEED).random(len(values)), values))
     quantiles = (np.argsort(order) + 0.5) / len(values)
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
-
-
-def _to_calibration(*numbers: float) -> dict[str, NDArray]:
-    """Return the four numbers that calibrate one target, by name."""
-    names = ("slope", "offset", "prior", "prior_deviation")
-    return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:
