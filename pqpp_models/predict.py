@@ -127,7 +127,7 @@ def explain_unreliable(predictor: Predictor, prompt: Prompt) -> str:
     return f"predictions for {kind} are not reliable"
 
 
-def find_unknown_words(predictor: Any, prompt: Prompt) -> list[str]:
+def find_unknown_words(predictor: Predictor, prompt: Prompt) -> list[str]:
     """Return the longer words of a prompt that are in no word list, such as misspelled ones."""
     known: Any = getattr(predictor, "known_words", None)
     words = known.read(prompt.normalised).unknown if hasattr(known, "read") else []

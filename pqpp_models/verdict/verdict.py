@@ -263,7 +263,7 @@ def predict_verdicts(
     return columns, PromptVerdicts(verdicts)
 
 
-def _explain_no_verdict(predictor: Any, prompt: Prompt, out_of_domain: bool) -> str:
+def _explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool) -> str:
     """Explain why a prompt has no verdict; empty if it has one."""
     if not out_of_domain:
         return explain_unreliable(predictor, prompt)
