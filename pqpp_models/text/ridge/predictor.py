@@ -119,8 +119,7 @@ class RidgePredictor(CalibratedPredictor):
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
         if self.reads_any_language:
-            detector: Any = SeenPieces(self.pieces.rarity)
-            self.known_words = detector
+            self.known_words = SeenPieces(self.pieces.rarity)
             self.domain_note = _UNSEEN_NOTE
 
     @cached_property
