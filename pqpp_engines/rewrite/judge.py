@@ -164,8 +164,7 @@ class Judge:
         texts = [original, *candidates]
         contents = [Prompt.read(text).normalised for text in texts]
         targets = [self.target, *filter(None, [self.other_target])]
-        rows, has_std = self.predictor.read_rows(texts), self.predictor.has_uncertainty
-        predicted = self.predictor.estimate(rows, targets, uncertainty=has_std)
+        predicted = self.predictor.estimate(self.predictor.read_rows(texts), targets)
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
         entailments: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:

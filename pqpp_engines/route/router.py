@@ -236,12 +236,12 @@ class Router:
     def _predict_bounds(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
         targets = [route.target for route in self.routes]
-        rows, has_std = self.predictor.read_rows(texts), self.predictor.has_uncertainty
-        values, deviations, _, ood, _ = self.predictor.estimate(rows, targets, uncertainty=has_std)
-        bounds = self.rule.get_lower_bounds(values, deviations)
+        predicted = self.predictor.estimate(self.predictor.read_rows(texts), targets)
+        bounds = self.rule.get_lower_bounds(predicted.values, predicted.deviations)
         has_unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(has_unknown[:, None], 0.0, bounds)
-        return bounds * [route.utility for route in self.routes], ood | has_unknown
+        utilities = [route.utility for route in self.routes]
+        return bounds * utilities, predicted.out_of_domain | has_unknown
 
     def _explain_choice(self, index: int, value: Sequence[float], ood: bool) -> str:
         cost = self.routes[index].cost
