@@ -21,7 +21,7 @@ import pyarrow.parquet
 from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess import verdicts as stored
 from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, get_settings
-from pqpp_feedback.assess.pictures import Picture, find_images, open_or_explain
+from pqpp_feedback.assess.pictures import Picture, find_images
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.errors import MissingExtraError, describe
@@ -170,13 +170,18 @@ def assess_rows(
     """Yield one row per image and assessor, in the order of the images."""
     for start in range(0, len(pictures), batch_size):
         batch = pictures[start : start + batch_size]
-        opened = [open_or_explain(picture) for picture in batch]
-        pairs = [pair for pair in zip(opened, batch, strict=True) if not isinstance(pair[0], str)]
+        pairs: list[tuple[Any, Picture]] = []
+        problems: dict[int, str] = {}
+        for number, picture in enumerate(batch):
+            try:
+                pairs.append((picture.open(), picture))
+            except FeedbackError as error:
+                problems[number] = str(error)
         results = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
-        for picture, image in zip(batch, opened, strict=True):
+        for number, picture in enumerate(batch):
             for assessor, verdicts in zip(assessors, results, strict=True):
-                if isinstance(image, str):  # the reason why the picture cannot be assessed
-                    yield make_row(picture, assessor, None, Verdict(None, None, image))
+                if number in problems:
+                    yield make_row(picture, assessor, None, Verdict(None, None, problems[number]))
                 else:
                     yield make_row(picture, assessor, *next(verdicts))
 
