@@ -190,8 +190,8 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
     """Return the evidence and verdict of each image; after a failure, try each image alone."""
     if not pairs:
         return []
-    if assessor.is_one_by_one and len(pairs) > 1:
-        return [result for pair in pairs for result in _assess_batch(assessor, [pair])]
+    if len(pairs) > 1 and assessor.is_one_by_one:
+        return _assess_each(assessor, pairs)
     images, pictures = zip(*pairs, strict=True)
     try:
         texts = [format_evidence(evidence) for evidence in assessor.observe(images, pictures)]
@@ -200,25 +200,21 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
             (text, assessor.score(parse_json(text), picture))
             for text, picture in zip(texts, pictures, strict=True)
         ]
-    except Exception as error:
-        if is_fatal(error):
+    except FeedbackError as error:
+        reason = str(error)
+    except (ModelError, MissingExtraError) as error:
+        if not getattr(error, "affects_one_request", False):
             raise
-        if len(pairs) == 1:
-            reason = str(error) if isinstance(error, FeedbackError) else describe(error)
-            return [(None, Verdict(None, None, f"the image cannot be assessed: {reason}"))]
+        reason = describe(error)
+    except (RuntimeError, ValueError) as error:  # what torch and transformers raise for odd images
+        reason = describe(error)
+    if len(pairs) > 1:
+        return _assess_each(assessor, pairs)
+    return [(None, Verdict(None, None, f"the image cannot be assessed: {reason}"))]
+
+
+def _assess_each(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Result]:
     return [result for pair in pairs for result in _assess_batch(assessor, [pair])]
-
-
-def is_fatal(error: Exception) -> bool:
-    """Return whether an error concerns a model or service, so that other images would also fail.
-
-    Example:
-        >>> is_fatal(FeedbackError("too small")), is_fatal(ZeroDivisionError())
-        (False, False)
-    """
-    if isinstance(error, FeedbackError) or getattr(error, "affects_one_request", False):
-        return False
-    return isinstance(error, ModelError | MissingExtraError)
 
 
 @dataclass

@@ -72,7 +72,11 @@ def read_text_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
         []
     """
     read_upside_down = load_params("text_rendering")["read_upside_down"]
-    result = _load_reader(script, read_upside_down)(np.asarray(image)[..., ::-1])
+    reader = _load_reader(script, read_upside_down)
+    try:
+        result = reader(np.asarray(image)[..., ::-1])
+    except Exception as error:  # rapidocr's errors have no common class
+        raise FeedbackError(describe(error)) from error
     if result.txts is None:
         return []
     pieces = []
