@@ -162,12 +162,12 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         job = AssessmentJob(
             partial(type(self).load, self), self.image_dir or "", self.column, self.batch_size
         )
-        free = Assessor.check_budget
-        if planning := [one for one in job.assessors if type(one).check_budget is not free]:
+        free = Assessor.prepare
+        if planning := [one for one in job.assessors if type(one).prepare is not free]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
             pictures = [picture for shard in shards for picture in job.to_pictures(shard.read())]
             for assessor in planning:
-                assessor.check_budget(pictures)
+                assessor.prepare(pictures)
         return job, job.settings, self.output
 
     def _find_pictures(self) -> list[Picture]:

@@ -44,8 +44,8 @@ class VqaAssessor(Assessor):
         """The question."""
         return {"question": self._question}
 
-    def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """Raise an error, before a run, if its questions would exceed the budget."""
+    def prepare(self, pictures: Sequence[Picture]) -> None:
+        """Check the budget, and fetch the replies of a model that replies in batches."""
         if self._chat:
             self._chat.prepare(itertools.starmap(self._make_request, open_pictures(pictures)))
 

@@ -79,11 +79,11 @@ class Assessor(abc.ABC):
             picture: The source of the image; its file may be missing.
         """
 
-    def check_budget(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
-        """Raise an error, before a run, if it would exceed the budget.
+    def prepare(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
+        """Check the budget before a run, and fetch the replies of models that reply in batches.
 
         Raises:
-            ServiceError: The budget is too small.
+            ServiceError: The run would exceed the budget.
         """
 
     def get_notes(self) -> list[str]:

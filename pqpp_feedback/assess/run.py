@@ -108,7 +108,7 @@ def assess(
             problem = f"{path} contains verdicts of {other['routine']} by {other['model']:.100}"
             raise FeedbackError(f"{problem}; name another file, or set `replace`")
     for assessor in assessors:
-        assessor.check_budget(pictures)
+        assessor.prepare(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
     folder = path.with_name(f".{path.name}.parts") / hash_inputs(ordered, assessors)[:24]
     shards = cut_table(pa.table({"picture": range(len(ordered))}), SHARD_SIZE)

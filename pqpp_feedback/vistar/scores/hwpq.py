@@ -276,7 +276,8 @@ class HwpqScore(VistarScore):
         self, questionnaires: Questionnaires | None = None, answers: VoteCollector | None = None
     ) -> None:
         super().__init__()
-        self._questionnaires, self._answers = questionnaires, answers
+        self._questionnaires: Any = questionnaires
+        self._answers: Any = answers
         if answers and questionnaires:
             self.models["answers"] = ModelId(answers.chat.name)
             self.models["questions"] = ModelId(questionnaires.writer.name)
@@ -301,35 +302,43 @@ class HwpqScore(VistarScore):
         questionnaires = Questionnaires(options.questionnaires, writer)
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
-    def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """Raise an error if a run would exceed the budget, and prepare batched calls."""
-        questionnaires, answers = self._questionnaires, self._answers
-        if not (questionnaires and answers):
+    def prepare(self, pictures: Sequence[Picture]) -> None:
+        """Check the budget, and fetch the replies of models that reply in batches."""
+        if not (self._questionnaires and self._answers):
             return
-
-        def estimate_requests(default_questions: list) -> Iterator[Request]:
-            for image, picture in open_pictures(pictures):
-                questions: Mapping[str, list] = dict.fromkeys(SIDES, default_questions)
-                if questionnaires.get_path(picture.prompt).is_file():
-                    with contextlib.suppress(FeedbackError):  # reported with its image
-                        stored = questionnaires.get_questionnaire(picture.prompt)
-                        questions = flatten_questions(stored)
-                for _, _, order, request in answers.make_requests(image, questions):
-                    if order:
-                        yield request
-
         prompts = dict.fromkeys(picture.prompt for picture in pictures if not picture.problem)
-        new = [prompt for prompt in prompts if not questionnaires.get_path(prompt).is_file()]
-        writing_costs = questionnaires.writer.get_max_costs(map(_build_request, new))
-        answer_costs = answers.chat.get_max_costs(estimate_requests(_TYPICAL_QUESTIONS))
-        answers.chat.budget.check_calls(itertools.chain(writing_costs, answer_costs))
-        if questionnaires.writer.batch:
-            questionnaires.writer.prepare(map(_build_request, new))
-            for prompt in new:
+        get_path = self._questionnaires.get_path
+        new_prompts = [prompt for prompt in prompts if not get_path(prompt).is_file()]
+        self._check_budget(pictures, new_prompts)
+        writer, chat = self._questionnaires.writer, self._answers.chat
+        if writer.batch:
+            writer.prepare(map(_build_request, new_prompts))
+            for prompt in new_prompts:
                 with contextlib.suppress(FeedbackError, ServiceError):  # reported with its image
-                    questionnaires.get_questionnaire(prompt)
-        if answers.chat.batch:
-            answers.chat.prepare(estimate_requests([]))
+                    self._questionnaires.get_questionnaire(prompt)
+        if chat.batch:
+            chat.prepare(self._estimate_requests(pictures, []))
+
+    def _check_budget(self, pictures: Sequence[Picture], new_prompts: Sequence[str]) -> None:
+        """Raise an error if a run would exceed the budget."""
+        writer, chat = self._questionnaires.writer, self._answers.chat
+        writing_costs = writer.get_max_costs(map(_build_request, new_prompts))
+        requests = self._estimate_requests(pictures, _TYPICAL_QUESTIONS)
+        chat.budget.check_calls(itertools.chain(writing_costs, chat.get_max_costs(requests)))
+
+    def _estimate_requests(
+        self, pictures: Sequence[Picture], default_questions: list[str]
+    ) -> Iterator[Request]:
+        """Yield requests for votes; prompts without a questionnaire have the default questions."""
+        for image, picture in open_pictures(pictures):
+            questions = dict.fromkeys(SIDES, default_questions)
+            if self._questionnaires.get_path(picture.prompt).is_file():
+                with contextlib.suppress(FeedbackError):  # reported with its image
+                    stored = self._questionnaires.get_questionnaire(picture.prompt)
+                    questions = flatten_questions(stored)
+            for _, _, order, request in self._answers.make_requests(image, questions):
+                if order:
+                    yield request
 
     def get_notes(self) -> list[str]:
         """Return a note on the number and cost of calls."""
@@ -343,7 +352,6 @@ class HwpqScore(VistarScore):
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
-        assert self._questionnaires is not None and self._answers is not None
         questions = flatten_questions(self._questionnaires.get_questionnaire(picture.prompt))
         return {"questions": questions, **self._answers.collect(image, questions)}
 
