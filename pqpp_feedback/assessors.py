@@ -122,7 +122,7 @@ class RahfOptions(AssessorOptions):
 
         from pqpp_feedback.rahf import FeedbackModel
 
-        model = FeedbackModel.from_pretrained(self.model, self.device, self.threshold)
+        model = FeedbackModel.from_pretrained(self.model, self.device)
         model.model.to(getattr(torch, self.dtype))
         return [RahfAssessor(model, self.threshold)]
 

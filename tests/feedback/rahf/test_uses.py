@@ -42,7 +42,8 @@ def test_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
     assert words == PROMPTS[0].split()
     outputs = pipe([{"image": image, "prompt": PROMPTS[0]}] * 3, batch_size=2)
     assert len(outputs) == 3 and outputs[2]["scores"] == pytest.approx(expected.scores, abs=1e-5)
-    assert pipe.postprocess(pipe.forward(pipe.preprocess({"image": image, "prompt": "a"})))
+    stream = pipe(({"image": image, "prompt": prompt} for prompt in PROMPTS[:1]), num_workers=1)
+    assert [entry["scores"] for entry in stream] == [output["scores"]]
 
 
 @pytest.mark.slow
