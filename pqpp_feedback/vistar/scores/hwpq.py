@@ -268,7 +268,6 @@ class HwpqScore(VistarScore):
         answers: The collector of answers; not needed to score stored evidence.
     """
 
-    angle = "SF"
     angles: ClassVar = ("SF", "CUL", "MA")
     is_default = False  # it needs a chat model
 
@@ -278,6 +277,7 @@ class HwpqScore(VistarScore):
         super().__init__()
         self._questionnaires: Any = questionnaires
         self._answers: Any = answers
+        self.chat = answers.chat if answers else None
         if answers and questionnaires:
             self.models["answers"] = ModelId(answers.chat.name)
             self.models["questions"] = ModelId(questionnaires.writer.name)
@@ -339,10 +339,6 @@ class HwpqScore(VistarScore):
             for _, _, order, request in self._answers.make_requests(image, questions):
                 if order:
                     yield request
-
-    def get_notes(self) -> list[str]:
-        """Return a note on the number and cost of calls."""
-        return [self._answers.chat.budget.describe_spending()] if self._answers else []
 
     @property
     def settings(self) -> Mapping[str, Any]:
