@@ -81,9 +81,9 @@ class GimbrrOptions(AssessorOptions):
         with require_extra("pqpp assess gimbrr", "assess"):
             from pqpp_feedback.assess.detector import Detector
 
-        options = self.device, self.dtype
-        models = ClipScorer(self.clip, *options), Detector(self.detector, *options)
-        return [GimbrrAssessor(routine, *models)]
+        clip = ClipScorer(self.clip, self.device, self.dtype)
+        detector = Detector(self.detector, self.device, self.dtype)
+        return [GimbrrAssessor(routine, clip, detector)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -296,8 +296,9 @@ def compare_with_people(
             for value in (None, *sorted({row[column] for row in routine_rows if row[column]})):
                 matching = [row for row in routine_rows if value in (None, row[column])]
                 lines.append({"routine": name, column: value or "all", **_summarise(matching)})
-        title = f"agreement_by_{column}", f"Agreement by {column}"
-        tables.append(ResultTable(*title, ["routine", column, *FIGURES, "rank"], lines))
+        title = f"Agreement by {column}"
+        columns = ["routine", column, *FIGURES, "rank"]
+        tables.append(ResultTable(f"agreement_by_{column}", title, columns, lines))
     measurable = [name for name, group in rated.items() if len(group) >= MIN_ANSWERS]
     savings = [{"routine": name, **_measure_savings(by_routine[name])} for name in measurable]
     if measurable:
