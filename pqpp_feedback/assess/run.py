@@ -171,19 +171,17 @@ def assess_rows(
     for start in range(0, len(pictures), batch_size):
         batch = pictures[start : start + batch_size]
         pairs: list[tuple[Any, Picture]] = []
-        problems: dict[int, str] = {}
+        failures: dict[int, Result] = {}
         for number, picture in enumerate(batch):
             try:
                 pairs.append((picture.open(), picture))
             except FeedbackError as error:
-                problems[number] = str(error)
+                failures[number] = None, Verdict(None, None, str(error))
         results = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
         for number, picture in enumerate(batch):
             for assessor, verdicts in zip(assessors, results, strict=True):
-                if number in problems:
-                    yield make_row(picture, assessor, None, Verdict(None, None, problems[number]))
-                else:
-                    yield make_row(picture, assessor, *next(verdicts))
+                evidence, verdict = failures.get(number) or next(verdicts)
+                yield make_row(picture, assessor, evidence, verdict)
 
 
 def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Result]:
