@@ -213,8 +213,7 @@ def measure_patterns(image: Values) -> float:
         raise FeedbackError("the image is too narrow to measure its texture")
     neighbours = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
     height, width = inner.shape
-    bits = np.stack(
-        [grey[1 + y : 1 + y + height, 1 + x : 1 + x + width] >= inner for y, x in neighbours]
-    )
+    shifted = [grey[1 + y : 1 + y + height, 1 + x : 1 + x + width] for y, x in neighbours]
+    bits = np.stack(shifted) >= inner
     changes = (bits != np.roll(bits, 1, axis=0)).sum(0)
     return float((changes <= 2).mean())
