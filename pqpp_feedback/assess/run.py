@@ -57,8 +57,8 @@ class AssessmentSummary:
         """Return the summary in words, one line each."""
         lines = []
         if self.images:
-            seconds, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
-            lines.append(f"{self.images} images in {seconds}, {rate} images per second")
+            total = f"{self.images} images in {self.seconds:.1f} s"
+            lines.append(f"{total}, {self.images / self.seconds:.2f} images per second")
         if self.missing:
             lines.append(f"{self.missing} shards are left for other processes or the next run")
         return lines

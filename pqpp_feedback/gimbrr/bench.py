@@ -102,5 +102,5 @@ def describe_order(order: Row) -> list[str]:
 
 
 def _load_rows(name: str, data_dir: str | None) -> list[dict[str, Any]]:
-    splits = load_benchmark(name, **({} if data_dir is None else {"data_dir": data_dir}))
+    splits = load_benchmark(name, data_dir=data_dir)
     return [row for split in splits.values() for row in split]

@@ -364,9 +364,10 @@ class HwpqScore(VistarScore):
         level_weights = np.array([weights[n] for n in (1, 2, 3, 4)], dtype=float)
         weight = np.array(questions["question_weight"], dtype=float)
         # Stored evidence has six decimals, so weights such as thirds do not sum to exactly 1.
-        shares = weight / np.bincount(levels, weight)[levels], level_weights / level_weights.sum()
+        shares = weight / np.bincount(levels, weight)[levels]
+        level_shares = level_weights / level_weights.sum()
         positive, negative = (np.array(side)[:, None] for side in sides)
-        score = hwpq(positive, negative, levels, *shares)
+        score = hwpq(positive, negative, levels, shares, level_shares)
         confirmed = zip(questions["node"], score["confirmed"], strict=True)
         unconfirmed = ", ".join(node for node, is_right in confirmed if not is_right)
         reason = f"not confirmed: {unconfirmed}" if unconfirmed else "all facts confirmed"
