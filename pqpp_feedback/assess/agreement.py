@@ -325,8 +325,8 @@ def _measure_savings(rows: Sequence[Row]) -> dict[str, Any]:
     is_judged = np.isfinite(answers)
     true, predicted, unrated = answers[is_judged], scores[is_judged], scores[~is_judged]
     # If people have judged all images, the scores add nothing.
-    options = (unrated,) if len(unrated) else (predicted, 0.95, 0.0)
-    estimate = prediction_powered_mean(true, predicted, *options)
+    others, weight = (unrated, None) if len(unrated) else (predicted, 0.0)
+    estimate = prediction_powered_mean(true, predicted, others, weight=weight)
     rho = float(np.corrcoef(true, predicted)[0, 1]) if true.std() * predicted.std() else 0.0
     needed = [judgments_needed(0.05, float(true.std()), r, len(rows)) for r in (rho, 0.0)]
     return {
