@@ -174,8 +174,7 @@ class Router:
             >>> answers[0].result in ("A DOG", "A Dog")
             True
         """
-        missing = [route.name for route in self.routes if route.name not in functions]
-        if missing:
+        if missing := [route.name for route in self.routes if route.name not in functions]:
             raise EngineError(f"the route {missing[0]!r} has no function; add one to `functions`")
         texts = read_prompts(prompts)
         route_log = RouteLog(log, rules.hash_router(self._get_config()), texts)
@@ -222,11 +221,9 @@ class Router:
             raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
         check_foreign_folder(folder)
         saved = rules.read_router(folder / FILE)
-        return cls(
-            [Route(**route) for route in saved["routes"]],
-            Rule(**saved["rule"]),
-            *(saved[name] for name in ("predictor", "price", "shares", "prompts", "revision")),
-        )
+        routes = [Route(**route) for route in saved["routes"]]
+        names = ("predictor", "price", "shares", "prompts", "revision")
+        return cls(routes, Rule(**saved["rule"]), **{name: saved[name] for name in names})
 
     def _get_config(self) -> dict[str, Any]:
         routes, rule = [asdict(route) for route in self.routes], asdict(self.rule)
