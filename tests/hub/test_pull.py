@@ -145,3 +145,19 @@ def test_from_pretrained_checks_a_repository(shared, tmp_path):
     )
     outcome = shared.user.run(code.format(f"{shared.owner}/bert", str(folder)))
     assert "ModelError" in outcome.error and "belongs to an adapter; merge" in outcome.error
+
+
+def test_threads_take_turns_in_offline_mode(unreachable):
+    from huggingface_hub import constants
+
+    def load():
+        with pull.use_cache_if_unreachable("nobody/other"):
+            pass
+
+    thread = threading.Thread(target=load)
+    with pull.use_cache_if_unreachable("nobody/nothing"):
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+    thread.join()
+    assert not constants.HF_HUB_OFFLINE
