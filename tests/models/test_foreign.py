@@ -81,6 +81,11 @@ LEADS = {
     "audio_tokenizer_config.json": {"audio_tokenizer_name_or_path": "../private.txt"},
     "preprocessor_config.json": {"architecture": "local-dir:private"},
     "generation_config.json": {"vision": {"_attn_implementation_internal": {"": "o/k"}}},
+    "config.4.0.0.json": {"backbone": "owner/name"},
+    "config.json": {
+        "predictor_type": "bert",
+        "backbone_config": {"model_type": "gemma3n", "vision_config": {"architecture": "a/b"}},
+    },
     "processor_config.json": {"repo_path": "owner/name"},
     "special_tokens_map.json": {"vocab": "/dev/zero"},
     "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
