@@ -84,13 +84,14 @@ def work_offline(offline: bool = True) -> Iterator[None]:
     from huggingface_hub import constants
 
     config: Any = getattr(sys.modules.get("datasets"), "config", constants)
-    before = constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE
-    try:
-        if offline:
-            constants.HF_HUB_OFFLINE = config.HF_HUB_OFFLINE = True
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE = before
+    with _MODE_LOCK:
+        before = constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE
+        try:
+            if offline:
+                constants.HF_HUB_OFFLINE = config.HF_HUB_OFFLINE = True
+            yield
+        finally:
+            constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE = before
 
 
 def pull_files(
