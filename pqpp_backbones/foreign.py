@@ -28,8 +28,8 @@ _OURS = ("prompt_performance", "bert_predictor", "clip_predictor", "correlation_
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
 # In these files, a text may be the path of a file; in all but those of tokenizers, which contain
 # any words, also a repository.
-_SETTINGS = re.compile(r".*(config|_map|model_index)\.json")
-_CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)\.json")
+_SETTINGS = re.compile(r".*(config|_map|model_index)(\..*)?\.json")
+_CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)(\..*)?\.json")
 # No file is read by these keys.
 _TEXTS = ["_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"]
 _TEXTS += ["hf_hub_id", "origin_url", "url", "uri", "dataset", "train_dataset", "model_type"]
@@ -94,10 +94,14 @@ def _check_json(path: Path, folder: Path) -> None:
     """Check that a JSON file refers to no code, repository, path or address."""
     where = escape_controls(str(path))
     mappings = list(iterate_mappings(path))
+    theirs: set[int] = set()
     for mapping in mappings:
-        # Our own files have a reader that knows their other keys.
-        kind = mapping.get("model_type") if path.name == "config.json" else ""
+        # Our own files have a reader that knows their other keys, but not those of others' models.
+        kind = mapping.get("model_type") if path == folder / "config.json" else ""
         is_ours = kind in _OURS or (kind is None and "predictor_type" in mappings[0])
+        is_ours = is_ours and id(mapping) not in theirs
+        if not is_ours:
+            theirs.update(map(id, mapping.values()))
         for key, value in mapping.items():
             # In a vocabulary, the key is a word, and the value a number.
             if key in _CODE_KEYS and value and not isinstance(value, int):

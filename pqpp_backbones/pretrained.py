@@ -26,6 +26,7 @@ TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.spm", "*.codes")
 WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
 """Files of a repository that models read."""
 _AGAIN = "save or download the model again"
+_ACCESS = ("cache_dir", "force_download", "local_files_only", "revision", "token")
 _LACKS = re.compile(
     r"requires the (\w+) library but it was not found|classes: (torchvision):|"
     r"Package `(\w+)` is required"
@@ -34,7 +35,9 @@ _LACKS = re.compile(
 
 
 @contextlib.contextmanager
-def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
+def safe_load(
+    what: str, fix: str, *names: str, files: Sequence[str] = WHOLE, **access: Any
+) -> Iterator[None]:
     """Check model files before a block, and convert its loading errors to `ModelError`.
 
     Files of models on the Hub are downloaded first.
@@ -44,6 +47,7 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
         fix: The remedy in the message.
         *names: The folders or repositories of the models.
         files: Patterns of the files to download; empty for no download.
+        **access: Further arguments of `snapshot_download`, such as `revision`.
 
     Raises:
         ModelError: Loading fails, a configuration refers to code, or a model is larger than its
@@ -66,7 +70,8 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
                 elif files and is_repository_id(name):
                     from huggingface_hub import snapshot_download
 
-                    folders.append(Path(snapshot_download(name, allow_patterns=list(files))))
+                    path = snapshot_download(name, allow_patterns=list(files), **access)
+                    folders.append(Path(path))
             for folder in folders:
                 check_foreign_folder(folder)
             # A configuration may name other repositories, which libraries would download.
@@ -262,22 +267,17 @@ def load_model(
     folder, source = fetch_model(name, what, revision)
     fault, remedy = f"{what}: {name} cannot be loaded", "use another folder or OWNER/REPOSITORY"
     with safe_load(fault, remedy, str(folder), files=()):
-        local = {"local_files_only": True}
         if callable(model_class):
-            model_class = model_class(
-                transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, **local)
-            )
+            config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
+            model_class = model_class(config)
         model, report = getattr(transformers, model_class).from_pretrained(
             folder,
             use_safetensors=True,
             output_loading_info=True,
             dtype=getattr(torch, dtype),
             trust_remote_code=False,
-            **local,
         )
-        processor = transformers.AutoProcessor.from_pretrained(
-            folder, trust_remote_code=False, **local
-        )
+        processor = transformers.AutoProcessor.from_pretrained(folder, trust_remote_code=False)
         if report["missing_keys"]:  # they would be random
             raise ModelError(f"its weights have no {min(report['missing_keys'])!r}")
     device = get_device() if device is None else device
@@ -375,7 +375,9 @@ class StrictLoading:
         where = str(pretrained_model_name_or_path)
         wanted = kwargs.pop("output_loading_info", False)
         kwargs["use_safetensors"] = True
-        with safe_load(f"{where} is not usable", _AGAIN, where, files=()):
+        access = {key: kwargs[key] for key in _ACCESS if key in kwargs}
+        kwargs.pop("force_download", None)  # it is an error in offline mode
+        with safe_load(f"{where} is not usable", _AGAIN, where, **access):
             check_format(where, kwargs.get("config"))
             try:
                 model, report = super().from_pretrained(

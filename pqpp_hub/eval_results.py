@@ -266,9 +266,8 @@ def _parse_files(
                 if not all(isinstance(text, str) for text in texts):
                     raise TypeError
                 entry.value = float(entry.value)
-                is_pqpp = BenchmarkTask.parse(entry.task_id) is not None
-                if is_pqpp and not -1 <= entry.value <= 1:  # Kendall's tau
-                    raise ValueError
+                if BenchmarkTask.parse(entry.task_id) and not -1 <= entry.value <= 1:
+                    raise ValueError  # it is Kendall's tau
             valid += [ListedResult(model, entry, number) for entry in entries]
         except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
             lines.append(f"skipped {model}: {RESULTS}/{path.name} has no valid results")

@@ -4,12 +4,12 @@ import contextlib
 import logging
 import socket
 import sys
+import threading
 import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from pqpp_files.atomic_write import convert_write_errors, find_full_disk_errno
@@ -24,6 +24,8 @@ ATTEMPTS = 5
 REACHED_SECONDS = 2.0
 _TOO_LONG = 416
 _REACHED: set[tuple[str, int]] = set()
+# Offline mode holds for the whole process, so threads that need another mode wait.
+_MODE_LOCK = threading.RLock()
 
 
 def is_reachable(url: str) -> bool:
@@ -47,7 +49,7 @@ def is_reachable(url: str) -> bool:
             _REACHED.add(place)
 
     # If a name server does not answer, a request waits longer than its timeout.
-    thread = Thread(target=connect, daemon=True)
+    thread = threading.Thread(target=connect, daemon=True)
     thread.start()
     thread.join(REACHED_SECONDS)
     return place in _REACHED
@@ -58,7 +60,8 @@ def is_offline() -> bool:
     from huggingface_hub import constants
 
     config = getattr(sys.modules.get("datasets"), "config", constants)
-    return constants.HF_HUB_OFFLINE or config.HF_HUB_OFFLINE
+    with _MODE_LOCK:
+        return constants.HF_HUB_OFFLINE or config.HF_HUB_OFFLINE
 
 
 @contextlib.contextmanager
@@ -71,7 +74,7 @@ def use_cache_if_unreachable(*names: str) -> Iterator[None]:
     from huggingface_hub import constants
 
     are_local = all(name == "pqpp" or expand(name).exists() for name in names)
-    with work_offline(not are_local and not is_reachable(constants.ENDPOINT)):
+    with _MODE_LOCK, work_offline(not are_local and not is_reachable(constants.ENDPOINT)):
         yield
 
 
@@ -81,13 +84,14 @@ def work_offline(offline: bool = True) -> Iterator[None]:
     from huggingface_hub import constants
 
     config: Any = getattr(sys.modules.get("datasets"), "config", constants)
-    before = constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE
-    try:
-        if offline:
-            constants.HF_HUB_OFFLINE = config.HF_HUB_OFFLINE = True
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE = before
+    with _MODE_LOCK:
+        before = constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE
+        try:
+            if offline:
+                constants.HF_HUB_OFFLINE = config.HF_HUB_OFFLINE = True
+            yield
+        finally:
+            constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE = before
 
 
 def pull_files(
@@ -122,9 +126,10 @@ def pull_files(
     at = f" at revision {revision!r}" if revision else ""
     where: dict[str, Any] = {"revision": revision, "cache_dir": cache_dir, "token": token}
     where |= {"allow_patterns": list(files), "repo_type": kind}
-    where |= {"local_files_only": not is_reachable(constants.ENDPOINT)}
     try:
-        return Path(snapshot_download(repo_id, **where))
+        with _MODE_LOCK:
+            cached = not is_reachable(constants.ENDPOINT)
+            return Path(snapshot_download(repo_id, local_files_only=cached, **where))
     except Exception as refusal:
         # The underlying response, if there is one, gives the reason.
         reason = find_hub_reason(refusal) or describe_error(refusal, "read")

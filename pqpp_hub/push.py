@@ -141,12 +141,10 @@ def push_files(
             if not dry_run or isinstance(refusal, HubError):
                 raise
             report.not_compared = describe_error(refusal)
-        removable: Container[str] = existing
-        if list_name is not None:
-            removable = ()
-            if list_name in existing:
-                list_path = api.hf_hub_download(filename=list_name, revision=parent, **where)
-                removable = Path(list_path).read_text("utf-8", "replace").splitlines()
+        removable: Container[str] = existing if list_name is None else ()
+        if list_name in existing:
+            list_path = api.hf_hub_download(filename=list_name, revision=parent, **where)
+            removable = Path(list_path).read_text("utf-8", "replace").splitlines()
         stale = (name for name in existing if name not in contents and name in removable)
         report.removed = sorted(filter(is_managed, stale))
         operations = []

@@ -17,6 +17,7 @@ from pqpp_backbones.pretrained import move_model
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
+from pqpp_hub.pull import work_offline
 from pqpp_models import registration
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import get_limits, resolve_targets
@@ -86,7 +87,8 @@ class TorchPredictor(Predictor):
 
         registration.register()  # the processor's loader reads the model's configuration
         loader = getattr(transformers, cls.processor_class)
-        return loader.from_pretrained(str(folder), trust_remote_code=False)
+        with work_offline():
+            return loader.from_pretrained(str(folder), trust_remote_code=False)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

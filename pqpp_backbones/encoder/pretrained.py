@@ -59,9 +59,8 @@ def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
             output_loading_info=True,
             **options,
         )
-        missing = sorted(report["missing_keys"]) if config is tower else []
-        if missing:
-            raise ModelError(f"its text tower has no {missing[0]!r}")
+        if config is tower and report["missing_keys"]:
+            raise ModelError(f"its text tower has no {min(report['missing_keys'])!r}")
     config = encoder.config
     is_seq2seq = getattr(config, "is_encoder_decoder", False) and not _is_text_model(config)
     if encoder.main_input_name != "input_ids" or is_seq2seq or not hasattr(config, "hidden_size"):

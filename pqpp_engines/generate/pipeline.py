@@ -152,22 +152,17 @@ class DiffusersGenerator(Generator):
         remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
         problem, folder = f"{self.model} has no usable pipeline", expand(name)
         if not (is_folder := folder.is_dir()):
-            options = {"revision": self.revision, "variant": self.variant, "use_safetensors": True}
             with safe_load(problem, remedy, name, files=()):
+                folder = pull_files(name, ["model_index.json"], self.revision, error=EngineError)
+                _read_index(folder)  # a card may name other repositories to download
+                options = {"variant": self.variant, "use_safetensors": True}
+                options["revision"] = folder.name
                 folder = Path(diffusers.DiffusionPipeline.download(name, **options))
         with safe_load(problem, remedy, str(folder), files=()):
-            index = read_json(folder / "model_index.json")
-            pipeline_class = getattr(diffusers, str(index.get("_class_name")), None)
-            libraries = (value[0] for value in index.values() if isinstance(value, list) and value)
-            others = {name for name in libraries if type(name) is str}
-            others -= {"diffusers", "transformers"}
-            is_known = all(hasattr(diffusers.pipelines, library) for library in others)
-            if not is_known or getattr(pipeline_class, "_load_connected_pipes", False):
-                raise ValueError("it refers to other repositories")
+            index, pipeline_class = _read_index(folder)
             # diffusers requires some components even if the pipeline was saved without them.
             absent = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
-            options["local_files_only"] = True  # a card may name other repositories
             # Newer versions of diffusers deprecate `torch_dtype`; older ones accept only this name.
             options |= dict.fromkeys({*self.dropped, *absent})
             try:
@@ -231,6 +226,20 @@ class DiffusersGenerator(Generator):
             if prefix == part:
                 options[key] = value
         return options
+
+
+def _read_index(folder: Path) -> tuple[dict[str, Any], Any]:
+    """Return a pipeline's index, and its class; None if it is not in diffusers."""
+    import diffusers
+
+    index = read_json(folder / "model_index.json")
+    pipeline_class = getattr(diffusers, str(index.get("_class_name")), None)
+    libraries = (value[0] for value in index.values() if isinstance(value, list) and value)
+    others = {name for name in libraries if type(name) is str} - {"diffusers", "transformers"}
+    is_known = all(hasattr(diffusers.pipelines, library) for library in others)
+    if not is_known or getattr(pipeline_class, "_load_connected_pipes", False):
+        raise EngineError("it refers to other repositories")
+    return index, pipeline_class
 
 
 def _check_options(part: str, options: Collection[str], known: Collection[str], name: str) -> None:

@@ -11,6 +11,7 @@ from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
+from pqpp_hub.pull import work_offline
 from pqpp_models.text.arrays import Singles, normalise_rows
 
 
@@ -99,7 +100,7 @@ class SentenceEncoder:
         """
         with require_extra("a sentence encoder", "models"):
             from transformers import AutoTokenizer
-        with limit_model_size(folder):
+        with limit_model_size(folder), work_offline():
             model = rebuild_encoder(facts["config"], arrays)
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
+            tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
         return cls(str(facts["name"]), str(facts["revision"]), model, tokenizer)

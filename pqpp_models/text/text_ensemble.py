@@ -15,6 +15,7 @@ from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
+from pqpp_hub.pull import work_offline
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS, resolve_targets
 from pqpp_models.text.arrays import Floats, Singles, add_prefix, select_prefixed
@@ -114,14 +115,15 @@ class TextEnsemblePredictor(CalibratedPredictor):
         with require_extra(f"the predictor {cls.name!r}", "models"):
             import torch  # noqa: F401
             from transformers import AutoTokenizer
-        with limit_model_size(folder):
+        with limit_model_size(folder), work_offline():
+            tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
             registration.register()  # the fine-tuned encoder has a model class of this package
             encoder, tuned = (
                 rebuild_encoder(config[name], select_prefixed(f"{name}.", tensors), name == "tuned")
                 for name in ("encoder", "tuned")
             )
         return cls(
-            AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False),
+            tokenizer,
             encoder,
             tuned,
             CollectionModel.from_tensors(

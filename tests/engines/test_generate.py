@@ -282,12 +282,14 @@ def test_loads_other_pipeline_classes_if_they_accept_prompts(tmp_path):
 
 def test_checks_pipelines_from_the_hub_like_folders(pipeline, tmp_path, monkeypatch):
     folder = shutil.copytree(pipeline, tmp_path / "x")
-    monkeypatch.setattr("diffusers.DiffusionPipeline.download", lambda *_, **__: str(folder))
+    monkeypatch.setattr("pqpp_engines.generate.pipeline.pull_files", lambda *_, **__: folder)
     index = json.loads((folder / "model_index.json").read_text())
     for change in ({"vae": ["antigravity", "X"]}, {"_class_name": "KandinskyCombinedPipeline"}):
         (folder / "model_index.json").write_text(json.dumps(index | change))
         with pytest.raises(ModelError, match="refers to other repositories"):
             DiffusersGenerator("me/mine", device="cpu")
+    (folder / "model_index.json").write_text(json.dumps(index))
+    monkeypatch.setattr("diffusers.DiffusionPipeline.download", lambda *_, **__: str(folder))
     (folder / "vae/diffusers.py").touch()
     with pytest.raises(ModelError, match="is code or a nested pipeline"):
         DiffusersGenerator("me/mine", device="cpu")

@@ -1,9 +1,11 @@
 """Downloads without a network: fast failure, no retries, and errors that name the fix."""
 
 import json
+import shutil
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -51,11 +53,6 @@ def test_reachable_host(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert pull.is_reachable(f"http://127.0.0.1:{server.getsockname()[1]}/x")
     assert not pull.is_reachable(CLOSED_PORT)
-
-
-def test_slow_name_lookup_times_out(endless_lookup):
-    assert not pull.is_reachable("https://example.invalid")
-    assert endless_lookup == []
 
 
 def test_offline_mode_makes_no_request(monkeypatch):
@@ -127,3 +124,35 @@ def test_repository_is_checked_before_the_model(shared, tmp_path):
     kind, message = load("code", auto_map={"AutoModel": "me--x.X"})
     assert kind == "ModelError" and "needs custom code" in message
     assert "\n" not in message
+
+
+def test_from_pretrained_checks_a_repository(shared, tmp_path):
+    pytest.importorskip("torch", reason="the model needs torch")
+    checkpoint = Path(__file__).parents[1] / "models/checkpoints/bert"
+    folder = shutil.copytree(checkpoint, tmp_path / "bert")
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "other/base"}')
+    code = (
+        "from huggingface_hub import HfApi\n"
+        "from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction\n"
+        "HfApi().create_repo({0!r})\n"
+        "HfApi().upload_folder(repo_id={0!r}, folder_path={1!r})\n"
+        "BertForPerformancePrediction.from_pretrained({0!r})\n"
+    )
+    outcome = shared.user.run(code.format(f"{shared.owner}/bert", str(folder)))
+    assert "ModelError" in outcome.error and "belongs to an adapter; merge" in outcome.error
+
+
+def test_threads_take_turns_in_offline_mode(unreachable):
+    from huggingface_hub import constants
+
+    def load():
+        with pull.use_cache_if_unreachable("nobody/other"):
+            pass
+
+    thread = threading.Thread(target=load)
+    with pull.use_cache_if_unreachable("nobody/nothing"):
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+    thread.join()
+    assert not constants.HF_HUB_OFFLINE
