@@ -19,7 +19,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.extras import require_extra
-from pqpp_files.foreign.json_values import BOM, make_parser, parse_json
+from pqpp_files.foreign.json_values import BOM, parse_json, parse_user_json
 from pqpp_files.foreign.packed import check_parquet, check_size
 from pqpp_files.open_input import Input
 
@@ -296,17 +296,15 @@ class JsonLines(Format):
 
     def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
-        parse = make_parser(numbers_as_text)
-        return self._to_columns([parse(line, self.path, n) for n, line in self._iterate_lines()])
-
-    def _iterate_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the non-blank lines with their numbers."""
+        records = []
         with self.source.open() as file:
             for number, line in enumerate(file, 1):
                 text = line.removeprefix(BOM if number == 1 else b"").strip()
-                self.skipped |= set() if text or len(self.skipped) > _BLANKS else {number}
                 if text:
-                    yield number, text
+                    records.append(parse_user_json(text, self.path, number, numbers_as_text))
+                elif len(self.skipped) <= _BLANKS:
+                    self.skipped.add(number)
+        return self._to_columns(records)
 
     def _to_columns(self, records: list[Any]) -> Columns:
         """Return records as columns, with None for missing keys."""
@@ -332,7 +330,7 @@ class Json(JsonLines):
         """Return the columns; see `Format.read`."""
         content = self.source.read()
         try:
-            records = make_parser(numbers_as_text)(content, self.path, 1)
+            records = parse_user_json(content, self.path, 1, numbers_as_text)
         except FileError:
             if _guess_suffix(content) != ".jsonl":
                 raise
