@@ -223,9 +223,10 @@ class SeparatedValues(Format):
                     remedy = hint if len(record) > width else "complete the row"
                     raise FileError(f"{self.path}, line {line}: {fault}; {remedy}")
                 elif not any(record):
-                    is_cell = record or width == 1
-                    blank_rows += [(line, record or [""])] if is_cell else []
-                    self.skipped |= set() if is_cell or len(self.skipped) > _BLANKS else {row}
+                    if record or width == 1:
+                        blank_rows.append((line, record or [""]))
+                    elif len(self.skipped) <= _BLANKS:
+                        self.skipped.add(row)
                     line = reader.line_num + skipped_lines + 1
                     continue
                 yield from blank_rows
