@@ -85,8 +85,8 @@ def compute_files(
         from pqpp_metrics.runs import compute_runs, find_ir_measure
 
         if find_ir_measure(name):
-            sides = [files["predictions"]], files["references"]
-            result, note = compute_runs(name, *sides, options, reading)
+            run, qrels = files["predictions"], files["references"]
+            result, note = compute_runs(name, [run], qrels, options, reading)
             scores = result["values"][name]
             return summarise_items(name, scores, ids=result["query_ids"]), note
     metric = load_metric(name)

@@ -73,8 +73,7 @@ class Result(Mapping[str, Any]):
 
     def _compute_interval(self, level: float) -> tuple[float, float]:
         if self.bounds is None:
-            what = f"this copy of {self.name} has only its interval at {self.confidence}"
-            raise ValueError(f"{what}; compute {self.name} again with another `confidence`")
+            raise ValueError(f"a copy of {self.name} has one interval; compute it at `confidence`")
         return self.bounds(level)
 
     def __getstate__(self) -> dict[str, Any]:
