@@ -286,9 +286,8 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
         squares = (n - 1) * (k * single * by_rater) ** 2 + part * part
         with np.errstate(invalid="ignore", divide="ignore"):
             freedom = (n - 1) * (k - 1) * (k * single * by_rater + part) ** 2 / squares
-            f, g = (
-                fdtri(*dofs, (1 + confidence) / 2) for dofs in ((n - 1, freedom), (freedom, n - 1))
-            )
+            level = (1 + confidence) / 2
+            f, g = fdtri(n - 1, freedom, level), fdtri(freedom, n - 1, level)
             low = n * (between - f * error) / (f * others + n * between)
             high = n * (g * between - error) / (others + n * g * between)
         return max(float(low), -1.0), min(float(high), 1.0)
@@ -296,8 +295,8 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     single_rater = np.array([single, *get_ends(confidence)])
     with np.errstate(divide="ignore"):  # the interval of an average may begin at minus infinity
         averages = k * single_rater / np.maximum(1 + (k - 1) * single_rater, 0)
-    names = ("average", "average_low", "average_high")
-    more = dict(zip(names, averages.tolist(), strict=True))
+    average, low, high = averages.tolist()
+    more = {"average": average, "average_low": low, "average_high": high}
     return Result("icc", float(single), None, n, confidence, "influence", get_ends, more=more)
 
 
