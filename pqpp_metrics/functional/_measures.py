@@ -56,19 +56,6 @@ class RankingMeasure:
         return settings | {"has_unjudged": True}
 
 
-def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
-    """Parse the names of measures, given as a list or as one string with commas.
-
-    Returns:
-        The measures, without duplicates.
-
-    Raises:
-        MetricInputError: an unknown name (the error lists similar names); a missing, invalid or
-            unexpected cut-off; an unknown option.
-    """
-    return [parse_measure(name) for name in split_measure_names(measures)]
-
-
 def split_measure_names(measures: str | Iterable[str]) -> list[str]:
     """Return the distinct names of measures."""
     if isinstance(measures, str):
@@ -87,7 +74,12 @@ def is_own_measure(label: str) -> bool:
 
 
 def parse_measure(label: str) -> RankingMeasure:
-    """Parse the name of a measure; see `parse_measures`."""
+    """Parse the name of a measure.
+
+    Raises:
+        MetricInputError: an unknown name (the error lists similar names); a missing, invalid or
+            unexpected cut-off; an unknown option.
+    """
     match = _MEASURE.fullmatch(label)
     function = FUNCTIONS.get(match["name"].lower()) if match else None
     if match is None or function is None:
