@@ -34,11 +34,7 @@ _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval")
 
 
-def fleiss_kappa(
-    ratings: Values,
-    confidence: float = 0.95,
-    interval: str = "influence",
-) -> Result:
+def fleiss_kappa(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
     """Return Fleiss' kappa: agreement of several raters on categories, beyond chance.
 
     Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin 76,
@@ -139,10 +135,7 @@ def _compute_kappa(left, right, weights):
 
 
 def krippendorff_alpha(
-    ratings: Values,
-    level: str = "nominal",
-    confidence: float = 0.95,
-    interval: str = "influence",
+    ratings: Values, level: str = "nominal", confidence: float = 0.95, interval: str = "influence"
 ) -> Result:
     """Return Krippendorff's alpha: agreement of raters, with missing ratings allowed.
 
