@@ -215,23 +215,21 @@ class SeparatedValues(Format):
         blank_rows: list[tuple[int, list[str]]] = []  # blank lines, rows if another follows
         try:
             for row, record in enumerate(reader, 1):
-                if not width:
-                    width = len(record)
-                elif record and len(record) != width:
+                is_header = not width
+                width = width or len(record)
+                if record and len(record) != width:
                     fault = f"expected {width} cell{'s' * (width > 1)}, got {len(record)}"
                     hint = f"put cells that contain a {SEPARATORS[separator]} in quotes"
                     remedy = hint if len(record) > width else "complete the row"
                     raise FileError(f"{self.path}, line {line}: {fault}; {remedy}")
-                elif not any(record):
-                    if record or width == 1:
-                        blank_rows.append((line, record or [""]))
-                    elif len(self.skipped) <= _BLANKS:
-                        self.skipped.add(row)
-                    line = reader.line_num + skipped_lines + 1
-                    continue
-                yield from blank_rows
-                blank_rows.clear()
-                yield line, record
+                if any(record) or is_header:
+                    yield from blank_rows
+                    blank_rows.clear()
+                    yield line, record
+                elif record or width == 1:
+                    blank_rows.append((line, record or [""]))
+                elif len(self.skipped) <= _BLANKS:
+                    self.skipped.add(row)
                 line = reader.line_num + skipped_lines + 1
         except csv.Error as error:
             reason = "unclosed quote" if "end of data" in str(error) else error
