@@ -241,7 +241,7 @@ class Parser(argparse.ArgumentParser):
             hints = [f"pqpp {_SYNONYMS[word]}"]
         if hints:
             return f"did you mean {' or '.join(hints[:3])}?"
-        return did_you_mean(word, known, "no option is similar" * known[0].startswith("-"))
+        return did_you_mean(word, known, "no option is similar" if known[0].startswith("-") else "")
 
     def format_help(self) -> str:
         """Return the help, with the description wrapped and the epilog unchanged."""

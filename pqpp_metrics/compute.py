@@ -118,8 +118,9 @@ def _read_inputs(
         raise MetricInputError(f"{label}: {faults[0]}; give {' and '.join(arguments)}")
     are_pairs = set(names) == {"predictions", "references"}
     paths = [split_path_and_columns(text)[0] for text in files.values() if isinstance(text, str)]
-    if trec := [path for path in paths if has_suffix(path, TREC)]:
-        trec += ["-"] if are_pairs else []
+    trec = [path for path in paths if has_suffix(path, TREC)]
+    if trec and are_pairs:
+        trec.append("-")
     tables: dict[Any, Any] = {}
     sources = {name: load_source(name, files[name], how, trec, tables) for name in names}
     if trec or metric.forms is RANKINGS:
