@@ -221,7 +221,8 @@ def _find_paths(value: Any, exists: Callable[[Path], bool]) -> list[str]:
     paths = []
     for text in sorted(set(_yield_paths(value)) - {""}):
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero
-            paths += [text] if exists(expand(text)) else []
+            if exists(expand(text)):
+                paths.append(text)
     return paths
 
 

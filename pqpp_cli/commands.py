@@ -175,8 +175,6 @@ _SYNONYMS |= {"score": "assess score", "eval": "bench", "serve": "demo"}
 class Parser(argparse.ArgumentParser):
     """A parser with one-line errors that suggest what was probably meant."""
 
-    _INVALID = r"argument ([^:]+): invalid choice: '([^']*)' \(choose from (.*)\)"
-
     def __init__(self, **about: Any) -> None:
         about["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(**about, allow_abbrev=False)
@@ -187,6 +185,12 @@ class Parser(argparse.ArgumentParser):
         if arg_string.startswith(("-.", "-:")):
             return None
         return super()._parse_optional(arg_string)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Exit with a suggestion if a command is unknown."""
+        if action.choices is not None and value not in action.choices:
+            hint = self._suggest(value, list(action.choices))
+            self.error(f"unknown {str(action.metavar).lower()} {value!r}; {hint}", value)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write a message; unlike argparse, raise errors such as a full disk."""
@@ -241,7 +245,7 @@ class Parser(argparse.ArgumentParser):
             hints = [f"pqpp {_SYNONYMS[word]}"]
         if hints:
             return f"did you mean {' or '.join(hints[:3])}?"
-        return did_you_mean(word, known, "no option is similar" * known[0].startswith("-"))
+        return did_you_mean(word, known, "no option is similar" if known[0].startswith("-") else "")
 
     def format_help(self) -> str:
         """Return the help, with the description wrapped and the epilog unchanged."""
@@ -250,18 +254,15 @@ class Parser(argparse.ArgumentParser):
         self.description = wrapped.format_help().strip()
         return super().format_help()
 
-    def error(self, message: str) -> NoReturn:
-        """Print the error on one line and exit with status 2."""
+    def error(self, message: str, command: str | None = None) -> NoReturn:
+        """Print the error, on an unknown `command` or another, on one line; exit with status 2."""
         from pqpp_files.escape import escape_controls
 
         words = [*takewhile("--".__ne__, self._words)]
         flags = [word.partition("=")[0] for word in words if re.match(r"--\S+$", word)]
         unknown = [flag for flag in flags if flag not in self._option_string_actions]
-        if match := re.search(self._INVALID, message):
-            argument, value, known = match.groups()
-            names = [name.strip("'") for name in known.split(", ")]
-            message = f"unknown {argument.lower()} {value!r}; {self._suggest(value, names)}"
-            unknown = [a for a, b in pairwise(words) if a in unknown and b == value]
+        if command is not None:
+            unknown = [a for a, b in pairwise(words) if a in unknown and b == command]
         message = re.sub(r"(--[\w-]+)(/--[\w-]+)+", r"\1", message)  # without aliases
         if missing := message.partition("arguments are required: ")[2]:
             example = re.search(r"^  (pqpp.*?[^\\\n])(?:  +#.*)?$", self.epilog or "", re.MULTILINE)

@@ -15,7 +15,6 @@ from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import PushOptions, ResultOptions, parse_json_or_text
 from pqpp_cli.output import TABLE_ENDINGS, emit, emit_columns, print_notes
 from pqpp_files.errors import PqppError
-from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
 
@@ -149,7 +148,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             file_style = Path(self.by_query).suffix[1:].lower()
             emit_columns(_get_values_by_query(result), file_style, self.by_query)
         if style == "json":  # null for undefined values
-            plain = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
+            text = json.dumps(result, default=float)
+            plain = json.loads(text, parse_constant=lambda word: None)  # noqa: TID251 -- own text
             emit(json.dumps(plain, indent=1), self.output, style)
         elif style == "csv":
             rows = _list_means(result) if self.runs else [_drop_lists(result)]

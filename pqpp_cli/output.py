@@ -104,5 +104,5 @@ def emit_merged(
     while clashes := sorted(set(added) & set(existing)):
         names = ", ".join(clashes)
         print_notes(f"the input already has {names}; new columns of this name end in _{suffix}")
-        added = {name + f"_{suffix}" * (name in existing): added[name] for name in added}
+        added = {f"{name}_{suffix}" if name in existing else name: added[name] for name in added}
     emit_columns({**existing, **added}, style, output)

@@ -17,12 +17,11 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import decode_utf8, make_parser, read_json
+from pqpp_files.foreign.json_values import decode_utf8, parse_user_json, read_json
 from pqpp_files.read_table import read_table
 
 REMEDY = "restore the published file or correct its content"
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-_PARSE = make_parser(refuse_constants=True)
 
 
 @dataclass(frozen=True)
@@ -216,4 +215,4 @@ def parse_published_json(text: str, name: str, line: int = 1) -> Any:
         BenchmarkError: The text is not JSON, or has duplicate keys in an object.
     """
     with convert_file_errors():
-        return _PARSE(text.encode(), name, line)
+        return parse_user_json(text.encode(), name, line, allow_nan=False)

@@ -19,7 +19,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, reraise
 from pqpp_files.extras import require_extra
-from pqpp_files.foreign.json_values import BOM, make_parser, parse_json
+from pqpp_files.foreign.json_values import BOM, parse_json, parse_user_json
 from pqpp_files.foreign.packed import check_parquet, check_size
 from pqpp_files.open_input import Input
 
@@ -215,22 +215,21 @@ class SeparatedValues(Format):
         blank_rows: list[tuple[int, list[str]]] = []  # blank lines, rows if another follows
         try:
             for row, record in enumerate(reader, 1):
-                if not width:
-                    width = len(record)
-                elif record and len(record) != width:
+                is_header = not width
+                width = width or len(record)
+                if record and len(record) != width:
                     fault = f"expected {width} cell{'s' * (width > 1)}, got {len(record)}"
                     hint = f"put cells that contain a {SEPARATORS[separator]} in quotes"
                     remedy = hint if len(record) > width else "complete the row"
                     raise FileError(f"{self.path}, line {line}: {fault}; {remedy}")
-                elif not any(record):
-                    is_cell = record or width == 1
-                    blank_rows += [(line, record or [""])] if is_cell else []
-                    self.skipped |= set() if is_cell or len(self.skipped) > _BLANKS else {row}
-                    line = reader.line_num + skipped_lines + 1
-                    continue
-                yield from blank_rows
-                blank_rows.clear()
-                yield line, record
+                if any(record) or is_header:
+                    yield from blank_rows
+                    blank_rows.clear()
+                    yield line, record
+                elif record or width == 1:
+                    blank_rows.append((line, record or [""]))
+                elif len(self.skipped) <= _BLANKS:
+                    self.skipped.add(row)
                 line = reader.line_num + skipped_lines + 1
         except csv.Error as error:
             reason = "unclosed quote" if "end of data" in str(error) else error
@@ -296,17 +295,15 @@ class JsonLines(Format):
 
     def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
-        parse = make_parser(numbers_as_text)
-        return self._to_columns([parse(line, self.path, n) for n, line in self._iterate_lines()])
-
-    def _iterate_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the non-blank lines with their numbers."""
+        records = []
         with self.source.open() as file:
             for number, line in enumerate(file, 1):
                 text = line.removeprefix(BOM if number == 1 else b"").strip()
-                self.skipped |= set() if text or len(self.skipped) > _BLANKS else {number}
                 if text:
-                    yield number, text
+                    records.append(parse_user_json(text, self.path, number, numbers_as_text))
+                elif len(self.skipped) <= _BLANKS:
+                    self.skipped.add(number)
+        return self._to_columns(records)
 
     def _to_columns(self, records: list[Any]) -> Columns:
         """Return records as columns, with None for missing keys."""
@@ -332,7 +329,7 @@ class Json(JsonLines):
         """Return the columns; see `Format.read`."""
         content = self.source.read()
         try:
-            records = make_parser(numbers_as_text)(content, self.path, 1)
+            records = parse_user_json(content, self.path, 1, numbers_as_text)
         except FileError:
             if _guess_suffix(content) != ".jsonl":
                 raise

@@ -52,7 +52,7 @@ def make_metric_page(name: str) -> gradio.Blocks:
         arguments = [*metric.get_input_names(), *metric.get_options()]
         example = {key: json.dumps(value) for key, value in parse_example_call(card).items()}
 
-        def compute(*texts):
+        def compute(*texts: str) -> dict[str, Any]:
             pairs = zip(arguments, texts, strict=True)
             return metric.compute(**{key: parse_json(text) for key, text in pairs if text})
 

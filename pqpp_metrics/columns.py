@@ -9,12 +9,15 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Floats, Integers
+
+_Selection: TypeAlias = tuple[Integers, Integers]  # indexes of rows, and the query of each
 
 
 @dataclass
@@ -226,7 +229,9 @@ def join_grades(
     return rows, run_ids, grades, judged_ids[rest], judgments.values[rest]
 
 
-def _find_grades(run, judgments, of_run, of_judgments):
+def _find_grades(
+    run: RunTable, judgments: RunTable, of_run: _Selection, of_judgments: _Selection
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the grade of each document of a run, and whether the run misses a judged document."""
     from pyarrow import compute
 

@@ -85,8 +85,8 @@ def compute_files(
         from pqpp_metrics.runs import compute_runs, find_ir_measure
 
         if find_ir_measure(name):
-            sides = [files["predictions"]], files["references"]
-            result, note = compute_runs(name, *sides, options, reading)
+            run, qrels = files["predictions"], files["references"]
+            result, note = compute_runs(name, [run], qrels, options, reading)
             scores = result["values"][name]
             return summarise_items(name, scores, ids=result["query_ids"]), note
     metric = load_metric(name)
@@ -118,8 +118,9 @@ def _read_inputs(
         raise MetricInputError(f"{label}: {faults[0]}; give {' and '.join(arguments)}")
     are_pairs = set(names) == {"predictions", "references"}
     paths = [split_path_and_columns(text)[0] for text in files.values() if isinstance(text, str)]
-    if trec := [path for path in paths if has_suffix(path, TREC)]:
-        trec += ["-"] if are_pairs else []
+    trec = [path for path in paths if has_suffix(path, TREC)]
+    if trec and are_pairs:
+        trec.append("-")
     tables: dict[Any, Any] = {}
     sources = {name: load_source(name, files[name], how, trec, tables) for name in names}
     if trec or metric.forms is RANKINGS:

@@ -7,13 +7,13 @@ import datasets
 import evaluate
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import labels_from_json, labels_to_json, to_plain
+from pqpp_metrics.forms import Form, labels_from_json, labels_to_json, to_plain
 from pqpp_metrics.functional._containers import to_numpy, unwrap
 from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import read_card_section
 
 
-def _get_features(form):
+def _get_features(form: Form) -> datasets.Features:
     features = {}
     for name, entry in form.items():
         features[name] = datasets.Value("float64" if entry.kind == "number" else "string")

@@ -106,7 +106,7 @@ class Metric:
         """Return the function's result, or the results of all rows, as a dict of plain values."""
         name, parameters = cls.function.__name__, inspect.signature(cls.function).parameters
 
-        def call(values):
+        def call(values: Sequence[Any]) -> Any:
             return cls.function(**dict(zip(parameters, values, strict=False)), **options)
 
         if cls.each is None:

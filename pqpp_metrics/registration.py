@@ -16,7 +16,7 @@ import sys
 import threading
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pqpp_metrics.metric import Metric
@@ -48,7 +48,7 @@ def patch_library(loading_module: ModuleType) -> None:
             return
 
         @functools.wraps(original)
-        def resolve(path, *args, **kwargs):
+        def resolve(path: Any, *args: Any, **kwargs: Any) -> Any:
             if isinstance(path, str) and path.startswith(_PREFIX):
                 path = str(get_metric_path(path.removeprefix(_PREFIX)))
             return original(path, *args, **kwargs)

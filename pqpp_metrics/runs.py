@@ -36,14 +36,8 @@ from pqpp_metrics.columns import (
 )
 from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
 from pqpp_metrics.forms import to_plain
-from pqpp_metrics.functional import compare_means, mean_intervals
+from pqpp_metrics.functional import _measures, compare_means, mean_intervals
 from pqpp_metrics.functional._inputs import not_allowed_error, require_choice
-from pqpp_metrics.functional._measures import (
-    compute_measures,
-    is_own_measure,
-    parse_measures,
-    split_measure_names,
-)
 from pqpp_metrics.functional._rankings.inputs import Rules
 from pqpp_metrics.functional._rankings.order import get_score_below
 from pqpp_metrics.tables import (
@@ -71,6 +65,9 @@ NAMES = {
     "qrels": ("rel", "relevance", "references", "grade", "label"),
 }
 """The possible column names in tables of runs and judgments."""
+
+_Measures: TypeAlias = Mapping[str, _measures.RankingMeasure | None]
+_Values: TypeAlias = dict[str, NDArray[Any]]
 
 _LINES = {"run": "query Q0 document rank score tag", "qrels": "query iteration document relevance"}
 
@@ -461,11 +458,11 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, relevance_level, judged_only)
-    queries, values = _score_run(run, qrels, measures, missing, rules)
+    queries, values = _score_run(run, qrels, _find_measures(measures), missing, rules)
     return _summarise(queries, values, confidence)
 
 
-def _summarise(queries, values, confidence):
+def _summarise(queries: list[str], values: _Values, confidence: float) -> dict[str, Any]:
     return {"query_ids": queries, "values": values, "means": mean_intervals(values, confidence)}
 
 
@@ -508,8 +505,8 @@ def compare_runs(
     if len(runs) < 2:
         raise MetricInputError("`runs` must be a dict of two or more runs")
     rules = Rules(ties, relevance_level, judged_only)
-    qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
-    tables = {name: _score_run(run, qrels, measures, missing, rules) for name, run in runs.items()}
+    qrels, parsed = _as_columns("qrels", qrels), _find_measures(measures)
+    tables = {name: _score_run(run, qrels, parsed, missing, rules) for name, run in runs.items()}
     if not (common := set.intersection(*(set(queries) for queries, _ in tables.values()))):
         raise MetricInputError("the runs have no query in common; use runs of the same queries")
     summaries = {}
@@ -518,37 +515,37 @@ def compare_runs(
         queries = [query for query in queries if query in common]
         values = {measure: row[is_common] for measure, row in values.items()}
         summaries[name] = _summarise(queries, values, confidence)
-    values = {name: summary["values"] for name, summary in summaries.items()}
-    comparisons = compare_means(values, permutations, alpha, confidence, seed)
+    by_run = {name: summary["values"] for name, summary in summaries.items()}
+    comparisons = compare_means(by_run, permutations, alpha, confidence, seed)
     return {"runs": summaries, "comparisons": comparisons}
 
 
-def _score_run(run, qrels, measures, missing, rules):
+def _score_run(
+    run: RunLike, qrels: RunLike, measures: _Measures, missing: str, rules: Rules
+) -> tuple[list[str], _Values]:
     """Return the queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
-    names, external = split_measures(measures)
-    own = [name for name in names if name not in external]
-    parsed = parse_measures(own) if own else []
-    judged_only = rules.judged_only or any(m.options.get("judged_only") for m in parsed)
+    own = [measure for measure in measures.values() if measure is not None]
+    judged_only = rules.judged_only or any(m.options.get("judged_only") for m in own)
     arrays = _to_arrays(run, qrels, missing, keep_unjudged=judged_only)
     rules = replace(rules, unretrieved=arrays.unretrieved, document_ids=arrays.document_numbers)
-    values = compute_measures(parsed, arrays.scores, arrays.relevance, rules)
-    if external:
+    values = _measures.compute_measures(own, arrays.scores, arrays.relevance, rules)
+    if external := [name for name, measure in measures.items() if measure is None]:
         values |= _compute_by_ir_measures(external, run, qrels, arrays.query_ids)
-    return arrays.query_ids, {name: values[name] for name in names}
+    return arrays.query_ids, {name: values[name] for name in measures}
 
 
-def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the distinct names of measures, and which of them ir_measures computes.
+def _find_measures(measures: str | Iterable[str]) -> _Measures:
+    """Return the requested measures by name; None for those that ir_measures computes.
 
     Raises:
         MetricInputError: a name is unknown to both.
     """
-    names = split_measure_names(measures)
-    external = [name for name in names if not is_own_measure(name) and find_ir_measure(name)]
-    if own := [name for name in names if name not in external]:
-        parse_measures(own)
-    return names, external
+    parsed: dict[str, _measures.RankingMeasure | None] = {}
+    for name in _measures.split_measure_names(measures):
+        is_external = not _measures.is_own_measure(name) and find_ir_measure(name) is not None
+        parsed[name] = None if is_external else _measures.parse_measure(name)
+    return parsed
 
 
 def find_ir_measure(name: str) -> Any:
@@ -561,17 +558,19 @@ def find_ir_measure(name: str) -> Any:
         return None
 
 
-def _compute_by_ir_measures(names, run, qrels, queries):
+def _compute_by_ir_measures(
+    names: list[str], run: RunTable, qrels: RunTable, queries: list[str]
+) -> _Values:
     import ir_measures
 
-    run, grades = run.as_nested(), qrels.as_nested(are_grades=True)
-    grades = {query: grades[query] for query in queries}
+    scores, judged = run.as_nested(), qrels.as_nested(are_grades=True)
+    grades: dict[str, Any] = {query: judged[query] for query in queries}
     if any(grade % 1 for by_document in grades.values() for grade in by_document.values()):
         raise MetricInputError(f"{', '.join(names)} needs integer grades; round the grades")
     values = {}
     for name in names:
         try:
-            results = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
+            results = list(ir_measures.iter_calc([find_ir_measure(name)], grades, scores))
         except CalledProcessError:
             raise MetricInputError(f"{name} failed; check that query ids are integers") from None
         except (ValueError, AssertionError) as error:  # such as an unknown option
@@ -601,9 +600,10 @@ def compute_runs(
     Raises:
         MetricInputError: The input is invalid, or a query is on one side only.
     """
-    _, external = split_measures(measures)  # fails before long files are read
+    parsed = _find_measures(measures)  # fails before long files are read
     function = evaluate_run if len(runs) == 1 else compare_runs
-    known = [name for name in inspect.signature(function).parameters if name != "missing"][3:]
+    inputs = ("run", "runs", "qrels", "measures", "missing")
+    known = [name for name in inspect.signature(function).parameters if name not in inputs]
     for name in options:
         if name not in known:
             raise MetricInputError(f"unknown `option` {name!r}; {did_you_mean(name, known)}")
@@ -622,7 +622,8 @@ def compute_runs(
         dropped += more
     run: Any = run_tables if len(run_tables) > 1 else next(iter(run_tables.values()))
     result = to_plain(function(run, judgments, measures, missing=how.missing, **options))
-    notes = [describe_dropped(dropped), f"{', '.join(external)} by ir_measures" if external else ""]
+    external = ", ".join(name for name, measure in parsed.items() if measure is None)
+    notes = [describe_dropped(dropped), f"{external} by ir_measures" if external else ""]
     return result, "; ".join(filter(None, notes))
 
 

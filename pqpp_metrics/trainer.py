@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import qpp_values
-from pqpp_metrics.functional._containers import mean_without_nan
+from pqpp_metrics.functional._containers import Floats, mean_without_nan
 from pqpp_metrics.functional._inputs import as_array, as_floats
 
 MEASURES = ("pearson", "kendall", "spearman", "rmse")
@@ -42,7 +42,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
     return {name: mean_without_nan(values) for name, values in by_measure.items()}
 
 
-def _to_table(name, values):
+def _to_table(name: str, values: Any) -> Floats:
     """Return values (n,) or (n, targets) as float64 (n, targets)."""
     array = as_array(name, values)
     table = as_floats(name, array, ndim=array.ndim if array.ndim in (1, 2) else 2, finite=False)

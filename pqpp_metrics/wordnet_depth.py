@@ -76,7 +76,7 @@ def load_english_wordnet() -> Any:
 
 
 @functools.lru_cache(maxsize=100_000)
-def _get_word_depth(word):
+def _get_word_depth(word: str) -> float | None:
     """Return the mean depth of a word's synsets; None if it has none."""
     try:
         wordnet = load_english_wordnet()
@@ -88,7 +88,7 @@ def _get_word_depth(word):
 
 
 @functools.lru_cache(maxsize=200_000)
-def _get_synset_depth(synset):
+def _get_synset_depth(synset: Any) -> int:
     """Return the length of the shortest path to a root, both ends included."""
     hypernyms = synset.hypernyms()
     return 1 + (min(map(_get_synset_depth, hypernyms)) if hypernyms else 0)

@@ -14,7 +14,7 @@ from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.images import open_image
-from pqpp_files.foreign.json_values import parse_json, refuse_constant
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 
 CHARACTERS_A_TOKEN = 3.0
@@ -335,4 +335,4 @@ def parse_json_reply(text: str) -> Any:
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") : -3]
-    return parse_json(text, "the reply", parse_constant=refuse_constant)
+    return parse_json(text, "the reply", allow_nan=False)

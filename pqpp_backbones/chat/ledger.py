@@ -9,7 +9,7 @@ from typing import Any
 
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.atomic_write import convert_write_errors, lock_folder
-from pqpp_files.foreign.json_values import parse_json, refuse_constant
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.paths import expand
 
 _LINE_START = b'{"call": '  # the start of every line
@@ -65,7 +65,7 @@ class Ledger:
                 for line in complete.splitlines():
                     self._line_count += 1
                     try:
-                        self._apply_line(parse_json(line, "a line", parse_constant=refuse_constant))
+                        self._apply_line(parse_json(line, "a line", allow_nan=False))
                     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                         fault = f"{self.path}, line {self._line_count}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; choose another `ledger`") from None

@@ -1,14 +1,14 @@
 """Read JSON of bounded size and depth, and users' JSON with a stricter parser.
 
-The parser of `make_parser` also refuses duplicate keys and lone surrogates, and its errors give the
-line and the column.
+`parse_user_json` also refuses duplicate keys and lone surrogates, and its errors give the line and
+the column.
 """
 
 import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def parse_json(
     name: str = "the text",
     error: type[PqppError] = FileError,
     remedy: str = "copy or write the file again",
-    **hooks: Any,
+    allow_nan: bool = True,
 ) -> Any:
     """Parse a JSON text, nested at most `DEEPEST` levels.
 
@@ -76,7 +76,7 @@ def parse_json(
         name: The text's name in the error.
         error: The error class to raise.
         remedy: The fix, for the error.
-        hooks: Options of `json.loads`.
+        allow_nan: Whether to accept NaN and Infinity, which the JSON standard does not have.
 
     Raises:
         PqppError: The text is not JSON, or is nested more deeply.
@@ -90,7 +90,7 @@ def parse_json(
     """
     with reraise(f"{name} is not JSON", remedy, error):
         try:
-            value = json.loads(content, **hooks)
+            value = json.loads(content, parse_constant=None if allow_nan else _refuse_constant)
         except RecursionError:
             raise ValueError("nested too deeply") from None
         level: list[Any] = [[value]]
@@ -102,52 +102,62 @@ def parse_json(
         raise ValueError("nested too deeply")
 
 
-def make_parser(
-    numbers_as_text: bool = False, refuse_constants: bool = False
-) -> Callable[[bytes, str, int], Any]:
-    """Return a JSON parser: a function of the content, the file's name and the first line number.
+def parse_user_json(
+    content: bytes, name: str, line: int, numbers_as_text: bool = False, allow_nan: bool = True
+) -> Any:
+    """Parse a user's JSON text, UTF-8.
 
     Args:
+        name: The file's name, for the error.
+        line: The number of the first line.
         numbers_as_text: Whether to keep numbers as text, so that ids like 1e3 or 7.0 do not change.
-        refuse_constants: Whether to refuse NaN and Infinity, as the JSON standard does.
+        allow_nan: Whether to accept NaN and Infinity, which the JSON standard does not have.
+
+    Raises:
+        FileError: The text is not JSON, or has a duplicate key or a lone surrogate.
 
     Example:
-        >>> make_parser()(b'{"a": [1, 2]}', "votes.json", 1)
+        >>> parse_user_json(b'{"a": [1, 2]}', "votes.json", 1)
         {'a': [1, 2]}
-        >>> make_parser()(b'{"a": 1, "a": 2}', "votes.jsonl", 7)
+        >>> parse_user_json(b'{"a": 1, "a": 2}', "votes.jsonl", 7)
         Traceback (most recent call last):
         pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (duplicate key 'a'); ...
     """
-    hooks = ("parse_float", "parse_int", "parse_constant")
-    numbers: dict[str, Any] = dict.fromkeys(hooks, str) if numbers_as_text else {}
-    if refuse_constants:
-        numbers["parse_constant"] = refuse_constant
+    text = decode_utf8(content, name, line)
+    try:
+        value = _get_decoder(numbers_as_text, allow_nan).decode(text)
+        if _SURROGATE.search(content):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except json.JSONDecodeError as error:
+        line, reason = line + error.lineno - 1, f"{error.msg}, column {error.colno}"
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError as error:
+        reason = f"{error!s:.150}"
+    raise FileError(f"{name}, line {line}: not JSON ({reason}); correct the line")
 
-    def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict:
-        mapping = dict(pairs)
-        if len(mapping) < len(pairs):
-            duplicate = Counter(name for name, _ in pairs).most_common(1)[0][0]
-            raise ValueError(f"duplicate key {duplicate!r:.60}")
-        return mapping
 
-    decoder = json.JSONDecoder(**numbers, object_pairs_hook=refuse_duplicates)
+@cache
+def _get_decoder(numbers_as_text: bool, allow_nan: bool) -> json.JSONDecoder:
+    number = str if numbers_as_text else None
+    constant = number if allow_nan else _refuse_constant
+    return json.JSONDecoder(
+        object_pairs_hook=_to_dict, parse_float=number, parse_int=number, parse_constant=constant
+    )
 
-    def parse(content: bytes, name: str, line: int = 1) -> Any:
-        text = decode_utf8(content, name, line)
-        try:
-            value = decoder.decode(text)
-            if _SURROGATE.search(content):
-                json.dumps(value, ensure_ascii=False).encode()
-            return value
-        except json.JSONDecodeError as error:
-            line, reason = line + error.lineno - 1, f"{error.msg}, column {error.colno}"
-        except RecursionError:
-            reason = "nested too deeply"
-        except ValueError as error:
-            reason = f"{error!s:.150}"
-        raise FileError(f"{name}, line {line}: not JSON ({reason}); correct the line")
 
-    return parse
+def _to_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object; refuse duplicate keys."""
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        duplicate = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"duplicate key {duplicate!r:.60}")
+    return mapping
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
@@ -170,8 +180,3 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
     except UnicodeDecodeError as error:
         line += content.count(b"\n", 0, error.start)
         raise FileError(f"{name}, line {line}: not UTF-8 ({error.reason}); save as UTF-8") from None
-
-
-def refuse_constant(name: str) -> None:
-    """Raise a ValueError for NaN or Infinity; the `parse_constant` hook of `json`."""
-    raise ValueError(f"{name} is not a JSON number")

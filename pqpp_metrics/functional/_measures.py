@@ -14,7 +14,7 @@ from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
 from pqpp_metrics.functional._rankings.inputs import Rules, convert_rankings, get_parameters
 
 # A measure's names, the shortest first.
-_NAMES = {
+_NAMES: dict[Callable[..., Array], tuple[str, ...]] = {
     ranking.reciprocal_rank: ("rr", "mrr", "recip_rank", "recip_rank_cut"),
     ranking.precision_at_k: ("p", "precision"),
     ranking.recall_at_k: ("recall", "r"),
@@ -56,19 +56,6 @@ class RankingMeasure:
         return settings | {"has_unjudged": True}
 
 
-def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
-    """Parse the names of measures, given as a list or as one string with commas.
-
-    Returns:
-        The measures, without duplicates.
-
-    Raises:
-        MetricInputError: an unknown name (the error lists similar names); a missing, invalid or
-            unexpected cut-off; an unknown option.
-    """
-    return [_parse_measure(name) for name in split_measure_names(measures)]
-
-
 def split_measure_names(measures: str | Iterable[str]) -> list[str]:
     """Return the distinct names of measures."""
     if isinstance(measures, str):
@@ -86,10 +73,16 @@ def is_own_measure(label: str) -> bool:
     return match is not None and match["name"].lower() in FUNCTIONS
 
 
-def _parse_measure(label):
+def parse_measure(label: str) -> RankingMeasure:
+    """Parse the name of a measure.
+
+    Raises:
+        MetricInputError: an unknown name (the error lists similar names); a missing, invalid or
+            unexpected cut-off; an unknown option.
+    """
     match = _MEASURE.fullmatch(label)
     function = FUNCTIONS.get(match["name"].lower()) if match else None
-    if function is None:
+    if match is None or function is None:
         from pqpp_files.names import did_you_mean
 
         name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")

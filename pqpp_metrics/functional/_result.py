@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_metrics.functional._inputs import require_between, require_choice
 
-# How an interval is computed: from influences, or not at all.
+# The values of the option `interval`: an interval, from influences in most measures, or none.
 INTERVALS = ("influence", "none")
 
 
@@ -22,12 +22,15 @@ class Result(Mapping[str, Any]):
     Attributes:
         name: The name of the measure.
         statistic: The value of the measure.
-        pvalue: The two-sided p-value; None for a measure without a test.
+        pvalue: The p-value, two-sided unless the measure says otherwise (`mann_whitney`); None for
+            a measure without a test.
         n: The number of pairs or items.
         confidence: The level of "ci_low" and "ci_high".
-        kind: How the interval is computed: "influence", or "none" for no interval.
+        kind: "none" for no interval, else "influence", also if the measure has another method
+            (`icc`: Satterthwaite's).
         bounds: A function that returns both ends of the interval at a confidence level; None if
-            there is no interval.
+            there is no interval, or in a copied or unpickled result, which keeps only "ci_low" and
+            "ci_high".
         scores: The values of single pairs.
         more: Further results by name.
 
@@ -57,25 +60,32 @@ class Result(Mapping[str, Any]):
 
     def interval(self, confidence: float | None = None) -> tuple[float, float]:
         """Return the lower and upper ends of the interval, by default at the result's own level."""
-        if self.kind == "none" or self.bounds is None:
+        if self.kind == "none":
             raise ValueError(f"{self.name} was computed without an interval; set `interval`")
         if confidence is None:
-            return self._get_interval
-        return self.bounds(require_between("confidence", confidence, 0, 1))
+            return self._own_interval
+        level = require_between("confidence", confidence, 0, 1)
+        return self._own_interval if level == self.confidence else self._compute_interval(level)
 
     @cached_property
-    def _get_interval(self) -> tuple[float, float]:
-        return self.interval(self.confidence)
+    def _own_interval(self) -> tuple[float, float]:
+        return self._compute_interval(float(self.confidence))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the result as a plain dict, since the interval's function cannot be pickled."""
-        return dict, (dict(self),)
+    def _compute_interval(self, level: float) -> tuple[float, float]:
+        if self.bounds is None:
+            raise ValueError(f"a copy of {self.name} has one interval; compute it at `confidence`")
+        return self.bounds(level)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle: `bounds` cannot be, so the interval is computed now."""
+        interval = {} if self.kind == "none" else {"_own_interval": self.interval()}
+        return {**vars(self), **interval, "bounds": None}
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._keys:
             raise KeyError(key)
         if key in ("ci_low", "ci_high"):
-            return self._get_interval[key == "ci_high"]
+            return self._own_interval[key == "ci_high"]
         values = {self.name: self.statistic, "p_value": self.pvalue, **self.more}
         return values[key] if key in values else getattr(self, key)
 

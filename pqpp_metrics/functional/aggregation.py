@@ -65,11 +65,7 @@ def _sum_columns(rows):
     return rows.sum(axis=0, dtype=np.int8 if len(rows) <= _FIT_INT8 else np.int32)
 
 
-def hbpp(
-    labels: Values,
-    prompt_ids: Values,
-    ties: str = "mean",
-) -> tuple[NDArray[Any], Floats]:
+def hbpp(labels: Values, prompt_ids: Values, ties: str = "mean") -> tuple[NDArray[Any], Floats]:
     """Return human-based prompt performance: the mean relevance of each prompt's images.
 
     PQPP, section 3.1. Images without votes are left out of the mean. This function does not filter

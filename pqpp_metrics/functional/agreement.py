@@ -34,11 +34,7 @@ _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval")
 
 
-def fleiss_kappa(
-    ratings: Values,
-    confidence: float = 0.95,
-    interval: str = "influence",
-) -> Result:
+def fleiss_kappa(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
     """Return Fleiss' kappa: agreement of several raters on categories, beyond chance.
 
     Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin 76,
@@ -139,10 +135,7 @@ def _compute_kappa(left, right, weights):
 
 
 def krippendorff_alpha(
-    ratings: Values,
-    level: str = "nominal",
-    confidence: float = 0.95,
-    interval: str = "influence",
+    ratings: Values, level: str = "nominal", confidence: float = 0.95, interval: str = "influence"
 ) -> Result:
     """Return Krippendorff's alpha: agreement of raters, with missing ratings allowed.
 
@@ -286,9 +279,8 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
         squares = (n - 1) * (k * single * by_rater) ** 2 + part * part
         with np.errstate(invalid="ignore", divide="ignore"):
             freedom = (n - 1) * (k - 1) * (k * single * by_rater + part) ** 2 / squares
-            f, g = (
-                fdtri(*dofs, (1 + confidence) / 2) for dofs in ((n - 1, freedom), (freedom, n - 1))
-            )
+            level = (1 + confidence) / 2
+            f, g = fdtri(n - 1, freedom, level), fdtri(freedom, n - 1, level)
             low = n * (between - f * error) / (f * others + n * between)
             high = n * (g * between - error) / (others + n * g * between)
         return max(float(low), -1.0), min(float(high), 1.0)
@@ -296,8 +288,8 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     single_rater = np.array([single, *get_ends(confidence)])
     with np.errstate(divide="ignore"):  # the interval of an average may begin at minus infinity
         averages = k * single_rater / np.maximum(1 + (k - 1) * single_rater, 0)
-    names = ("average", "average_low", "average_high")
-    more = dict(zip(names, averages.tolist(), strict=True))
+    average, low, high = averages.tolist()
+    more = {"average": average, "average_low": low, "average_high": high}
     return Result("icc", float(single), None, n, confidence, "influence", get_ends, more=more)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._measures import compute_measures, parse_measures
+from pqpp_metrics.functional._measures import compute_measures, parse_measure, split_measure_names
 from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules
 from pqpp_metrics.functional._resampled import run_sign_flip_test
 from pqpp_metrics.functional._studentised import get_mean_interval, get_standard_error, make_warning
@@ -56,7 +56,8 @@ def evaluate_rankings(
         >>> {name: values.round(4).tolist() for name, values in result.items()}
         {'rr': [0.5], 'ndcg@10': [0.6697], 'P_2': [0.5]}
     """
-    return compute_measures(parse_measures(measures), scores, relevance, Rules(**rules))
+    parsed = [parse_measure(name) for name in split_measure_names(measures)]
+    return compute_measures(parsed, scores, relevance, Rules(**rules))
 
 
 def mean_intervals(

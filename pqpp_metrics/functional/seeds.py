@@ -91,10 +91,10 @@ def paired_seeds(
     )
     difference_influences = influences.mean(axis=0) - other.mean(axis=0)
     queries = get_standard_error(difference_influences)
-    means = float(values.mean()), float(other_values.mean())
+    value, other_value = float(values.mean()), float(other_values.mean())
     seeds = [_get_seed_variance(values, influences), _get_seed_variance(other_values, other)]
     total, seed_share = _combine_spreads(queries, seeds)
-    difference = means[0] - means[1]
+    difference = value - other_value
     below, above = (float(distance) for distance in get_distances(1 - confidence, total, weight=0))
     p = float(get_p_value(np.asarray(difference), total, weight=0))
     share, why = float(queries.largest_share), ""
@@ -109,8 +109,8 @@ def paired_seeds(
         "ci_low": difference - below,
         "ci_high": difference + above,
         "p_value": p,
-        "value": means[0],
-        "other_value": means[1],
+        "value": value,
+        "other_value": other_value,
         "seed_share": seed_share,
         "n": len(y),
         "largest_share": share,

@@ -1,4 +1,6 @@
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -79,6 +81,10 @@ def test_an_interval_is_computed_when_it_is_read(metric):
         bare.interval()
     with pytest.raises(MetricInputError, match="confidence"):
         result.interval(1.5)
+    twin = pickle.loads(pickle.dumps(copy.copy(result)))
+    assert (twin.statistic, twin.interval(0.9)) == (result.statistic, result.interval())
+    with pytest.raises(ValueError, match="confidence"):
+        twin.interval(0.99)
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -28,9 +28,7 @@ def get_chance_of_any(xp: ModuleType, tied: Array, relevant: Array, slots: Array
 
 
 def count_relevant(
-    inputs: RankingInputs,
-    k: int | Array,
-    expected: Callable[..., Array] = get_expected_relevant,
+    inputs: RankingInputs, k: int | Array, expected: Callable[..., Array] = get_expected_relevant
 ) -> Array:
     """Return the number of relevant documents among the first k, float64 (queries,).
 
