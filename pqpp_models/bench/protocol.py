@@ -28,7 +28,6 @@ from pqpp_models.predictor import SCORE, Predictor
 from pqpp_models.targets import find_stand_in
 
 COEFFICIENTS = ("pearson", "kendall")
-MARKS_NOTE = "† p < .01, ‡ p < .001 (two-sided test of no correlation)"
 
 
 @dataclass(frozen=True)
@@ -296,16 +295,6 @@ def _make_result(
     )
 
 
-def mark_p_value(p: float) -> str:
-    """Return the mark of a p-value: ‡ below .001, † below .01, else an empty string.
-
-    Example:
-        >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
-        ['‡', '†', '', '']
-    """
-    return "‡" if p < 0.001 else "†" if p < 0.01 else ""
-
-
 def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
     """Yield each predictor with its means of Pearson's r and Kendall's tau-b over its targets.
 
@@ -330,10 +319,6 @@ def group_by_key(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 PERMUTATIONS = 2_000
-COMPARISON_NOTE = (
-    "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test of "
-    "Kendall's tau, p < .05 after Holm's correction over the table"
-)
 
 
 def compare_with_baseline(
@@ -415,18 +400,6 @@ def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> 
     if measure and higher_is != "unknown":
         return (1.0 if higher_is == measure.higher_is else -1.0), "as declared"
     return row.sign, "by the sign on these rows"
-
-
-def format_arrow(difference: float, p: float) -> str:
-    """Return ↑ or ↓ for a significant difference from the baseline, else an empty string.
-
-    Example:
-        >>> format_arrow(0.1, 0.01), format_arrow(-0.1, 0.01), format_arrow(0.1, 0.2)
-        ('↑', '↓', '')
-    """
-    if not p < 0.05:
-        return ""
-    return "↑" if difference > 0 else "↓"
 
 
 def list_experiment_columns(

@@ -26,15 +26,11 @@ from pqpp_files.escape import escape_cell, escape_controls
 from pqpp_files.render_page import BarCell, render_table
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
-    COMPARISON_NOTE,
-    MARKS_NOTE,
     Figure,
     PublishedResult,
     Result,
     average_results,
-    format_arrow,
     group_by_key,
-    mark_p_value,
 )
 from pqpp_models.bench.split import ALL_ROWS
 
@@ -138,6 +134,28 @@ def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) 
     best = key != FITTED and bool(defined) and value == max(defined) > min(defined)
     text = f"{format_coefficient(value)}{mark_p_value(p):1}{sign}"
     return Coefficient(text, best, get_interval(figure, name))
+
+
+def mark_p_value(p: float) -> str:
+    """Return the mark of a p-value: ‡ below .001, † below .01, else an empty string.
+
+    Example:
+        >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
+        ['‡', '†', '', '']
+    """
+    return "‡" if p < 0.001 else "†" if p < 0.01 else ""
+
+
+def format_arrow(difference: float, p: float) -> str:
+    """Return ↑ or ↓ for a significant difference from the baseline, else an empty string.
+
+    Example:
+        >>> format_arrow(0.1, 0.01), format_arrow(-0.1, 0.01), format_arrow(0.1, 0.2)
+        ('↑', '↓', '')
+    """
+    if not p < 0.05:
+        return ""
+    return "↑" if difference > 0 else "↓"
 
 
 def format_name(name: str, fitted: int | None) -> str:
@@ -247,6 +265,12 @@ def _format_value(value: float, row: Result, name: str, sign: str) -> str:
     first, *rest = (format(number, f"{sign}.3f") for number in values)
     return f"{first} [{', '.join(rest)}]" if rest else first
 
+
+MARKS_NOTE = "† p < .01, ‡ p < .001 (two-sided test of no correlation)"
+COMPARISON_NOTE = (
+    "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test of "
+    "Kendall's tau, p < .05 after Holm's correction over the table"
+)
 
 FEW = 30
 GENERATED_NOTE = (
