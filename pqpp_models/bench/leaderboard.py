@@ -264,7 +264,7 @@ class LeaderboardResults:
         card = render_card("spaces/leaderboard", dataset=self.dataset)
         files = {"README.md": card.encode(), "index.html": self.render_page().encode()}
         message = f"Leaderboard of {self.dataset}, made with pqpp"
-        return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)
+        return pqpp_hub.push_files(files, repo_id, "space", message, **options)
 
 
 def read_leaderboard(
