@@ -188,7 +188,7 @@ class BenchPredictors(ComparisonOptions):
             spaces, reason = run.project_spaces() if self.spaces else ({}, "")
             if reason:
                 print_notes(f"the report has no t-SNE plots: {reason}")
-            emit(render_report(run, published, spaces), self.report)
+            emit(render_report(run.results, published, run, spaces), self.report)
 
     def _run(self) -> BenchRun:
         """Return the results of the predictors, with tests against a baseline if one is given."""

@@ -22,7 +22,7 @@ def page():
     names = ("static", "mean_word_length")
     found = bench_split(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
     assert found.get_published() == []
-    return render_report(found, read_published(), found.project_spaces()[0])
+    return render_report(found.results, read_published(), found, found.project_spaces()[0])
 
 
 TARGETS = ("glide_hbpp", "mean_hbpp", "mean_rr")
@@ -80,7 +80,7 @@ def test_ones_own_targets_and_hostile_names(shown):
     run = bench_split(
         split, {HOSTILE: Predictor.from_pretrained("mean_word_length")}, split.known_targets
     )
-    opened = shown(render_report(run))
+    opened = shown(render_report(run.results, run=run))
     assert opened.locator("img").count() == 0 and "{{ 7*7 }}" in opened.locator("h1").inner_text()
     assert "rating of a-model" in opened.locator("thead").first.inner_text()
     assert "no figure for b-model_rating: n = 1" in opened.locator("ul.note").inner_text()
