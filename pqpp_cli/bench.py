@@ -17,7 +17,7 @@ from pqpp_files.options.option import NEEDED, option
 if TYPE_CHECKING:
     from pqpp_models.bench.run import BenchRun, Comparison
 
-USUAL = "predictors"
+DEFAULT_SUBCOMMAND = "predictors"
 """The default subcommand of `pqpp bench`."""
 
 
@@ -60,8 +60,8 @@ class BenchGimbrr(DataDir, ReportOptions, Command):
 
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
-_OF_TABLE = {"eval_results": "main", "metrics": "automatic-metrics", "metric": "automatic-metrics"}
-"""Options of a single table."""
+_REQUIRED = {"eval_results": "main", "metrics": "automatic-metrics", "metric": "automatic-metrics"}
+"""The table that an option requires."""
 
 
 class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
@@ -156,7 +156,7 @@ class BenchPredictors(ComparisonOptions):
     def __post_init__(self) -> None:
         """Refuse options of other tables, and require those of this table."""
         super().__post_init__()
-        for name, table in _OF_TABLE.items():
+        for name, table in _REQUIRED.items():
             if getattr(self, name) and self.table != table:
                 raise PqppError(f"`{name}` applies only with `table` {table}; remove `{name}`")
         if self.table == "automatic-metrics" and self.metrics is None:
@@ -180,8 +180,8 @@ class BenchPredictors(ComparisonOptions):
         if self.eval_results:
             from pqpp_models.bench.leaderboard import write_results
 
-            named = self.listed_as or self.dataset or ""
-            files, lines = write_results(run, self.eval_results, named, not self.listed_as)
+            dataset = self.listed_as or self.dataset or ""
+            files, lines = write_results(run, self.eval_results, dataset, not self.listed_as)
             print_notes(*lines)
             print(*(f"written: {file}\n" for file in files), sep="", end="", file=sys.stderr)
         if self.report:
@@ -276,8 +276,8 @@ class BenchRouting(ReportOptions, ComparisonOptions):
         title = f"Routing between {table.weak} and {table.strong}"
         self.write_tables(title, [table.figures], [table.description, *table.notes])
         if self.plot:
-            with atomic_write(self.plot) as beside:
-                plot_routing(table, beside)
+            with atomic_write(self.plot) as temp_path:
+                plot_routing(table, temp_path)
             print(f"written: {self.plot}", file=sys.stderr)
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from babel import Locale, UnknownLocaleError
 from babel.core import negotiate_locale
 from babel.messages.mofile import write_mo
-from babel.messages.pofile import PoFileError, read_po
+from babel.messages.pofile import read_po
 from babel.support import Translations
 
 from pqpp_annotation.errors import AnnotationError
+from pqpp_files.errors import reraise
 
 CATALOGUES = Path(__file__).parent
 TEMPLATE = CATALOGUES / "messages.pot"
@@ -20,6 +21,8 @@ TEMPLATE = CATALOGUES / "messages.pot"
 
 SOURCE = "en"
 _TAG = re.compile(r"([a-z]{1,8}(?:-[a-z\d]{1,8})*)\s*(?:;\s*q=([01](?:\.\d+)?))?", re.IGNORECASE)
+# Pages insert a text's tags unescaped, and fill in its fields.
+_MARKUP = re.compile(r"<[a-z/!?][^>]*>?|%(?:\(\w+\)s|\.0f|%)?", re.IGNORECASE)
 
 
 class Language:
@@ -103,10 +106,16 @@ def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
 
 def _read_catalogue(file: Path) -> Translations:
     compiled = io.BytesIO()
-    try:
-        with file.open("rb") as source:
-            write_mo(compiled, read_po(source, file.stem.replace("-", "_"), abort_invalid=True))
-    except (OSError, PoFileError, UnknownLocaleError, ValueError) as error:
-        raise AnnotationError(f"{file}: {str(error)[:150]}; correct the catalogue") from None
-    compiled.seek(0)
-    return Translations(compiled)
+    with reraise(str(file), "correct the catalogue", AnnotationError):
+        content = re.sub(rb'"[ \t]*\r?\n\s*"', b"", file.read_bytes())  # joins lines
+        # Plurals follow the language's usual rule, since a rule in the file may be an attack.
+        content = re.sub(rb"(?i)plural-forms", b"X-Was", content)
+        messages = read_po(io.BytesIO(content), file.stem.replace("-", "_"), abort_invalid=True)
+        for message in messages:
+            source, text = str(message.id), str(message.string)
+            is_translated = bool(source) and any(message.string)
+            if is_translated and {*_MARKUP.findall(text)} != {*_MARKUP.findall(source)}:
+                raise ValueError(f"{text!r:.60} has other tags or fields than its source")
+        write_mo(compiled, messages)
+        compiled.seek(0)
+        return Translations(compiled)

@@ -58,7 +58,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         content = FORMATS[options.from_format](records, str(path))
         if isinstance(content, FormAnswers):
             content = select_question(content, options, str(path))
-        unread = source.names if source.wanted else ()
+        unread = source.names if source.requested else ()
         return replace(content, rows=list(content.rows), path=path, unread_columns=unread)
     except PqppError as error:
         raise BenchmarkError(str(error)) from None

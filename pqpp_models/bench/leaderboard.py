@@ -21,7 +21,7 @@ from pqpp_backbones.checkpoint import CONFIG
 from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import PqppError
 from pqpp_files.paths import expand
-from pqpp_hub import PushReport
+from pqpp_hub import PushReport, is_repository_id
 from pqpp_hub.card import render_card
 from pqpp_hub.eval_results import (
     BenchmarkTask,
@@ -306,6 +306,8 @@ def read_leaderboard(
                 f"{', '.join(benchmarks)}"
             )
         name = benchmark or next(iter(benchmarks), name)
+    elif not is_repository_id(name):
+        raise PredictorError(f"{source} is neither a folder nor OWNER/DATASET; check the name")
     else:
         listed, notes = pull_results(name, models)
     entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)

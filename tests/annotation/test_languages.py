@@ -77,8 +77,7 @@ def get_page(tmp_path):
 
 
 def test_pages_use_the_browser_language(get_page):
-    consent = "Ask us anything."
-    payment = {"per_item": 0.5}
+    consent, payment = "Ask us anything.", {"per_item": 0.5}
     page = get_page("/join/TOKEN", consent=consent, payment=payment, items_per_person=1)
     assert '<html lang="de" dir="ltr">' in page and "Zustimmen und starten" in page
     assert "0.5 EUR je Prompt" in page and "1 Prompt<" in page
@@ -94,7 +93,9 @@ def test_study_folder_overrides_and_adds_translations(get_page, tmp_path):
         'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n\n'
         'msgid "Start"\nmsgstr "Auf geht es"\n\nmsgid "Look well."\nmsgstr "Schauen Sie hin."\n'
     )
-    (tmp_path / "languages" / "fr.po").write_text('msgid "Start"\nmsgstr "Commencer"\n')
+    head = 'msgid ""\nmsgstr "Plural-"\n"Forms: nplurals=2; plural=n/0;\\n"\n\n'
+    head += 'msgid "<b>not translated</b>"\nmsgstr ""\n\n'
+    (tmp_path / "languages" / "fr.po").write_text(f'{head}msgid "Start"\nmsgstr "Commencer"\n')
     german = get_page("/join/TOKEN", instructions="Look well.")
     assert "Auf geht es" in german and "Schauen Sie hin." in german and "leitet" not in german
     assert "Ihre Aufgabe" in german  # from pqpp's catalogue
@@ -108,6 +109,7 @@ def test_rejects_missing_and_damaged_catalogues(tmp_path):
         create_app(store, secret=SECRET)
     store.close()
     (tmp_path / "languages").mkdir()
-    (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "\xff"')
-    with pytest.raises(AnnotationError):
-        read_languages(tmp_path)
+    for text in (b"\xff", b"%(n)s <b>", b"%(x)s", b"%(n)d"):
+        (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "%(n)s"\nmsgstr "' + text + b'"')
+        with pytest.raises(AnnotationError, match=r"fr\.po"):
+            read_languages(tmp_path)

@@ -11,8 +11,8 @@ def write(path, *lines, header="prompt,image,model,annotator,label"):
 
 def build(judgments=None, runs=None, relevance=None, preferences=None, rankings=None, **options):
     """Build a benchmark, every further name being an option."""
-    own = BuildOptions(**options)
-    return build_benchmark(judgments, runs, relevance, own, preferences, rankings)
+    build_options = BuildOptions(**options)
+    return build_benchmark(judgments, runs, relevance, build_options, preferences, rankings)
 
 
 def scores(built, column):

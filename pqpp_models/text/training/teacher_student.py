@@ -399,7 +399,7 @@ class StaticModule(nn.Module):
         return self.scores(hidden), self.point(hidden)
 
     def to_static(self, score_columns: slice) -> StaticNetwork:
-        """Convert to a `StaticNetwork` that has only the scores in the slice `kept`."""
+        """Convert to a `StaticNetwork` that has only the scores of `score_columns`."""
         codes, scales = quantise(self.pieces.weight.detach().numpy())
         weights: dict[str, NDArray[np.float16]] = {}
         for name in LINEAR:

@@ -40,7 +40,8 @@ def test_rejects_pipes_and_outside_links(write_result, tmp_path, capsys):
     source = write_result("mine", 0.4)
     path = source / "mine" / hub.get_results_path("owner/toy")
     os.mkfifo(path.with_name("pipe.yaml"))
-    assert main(["leaderboard", str(source)]) == 2
+    assert main(["leaderboard", str(source)]) == main(["leaderboard", "nothere"]) == 2
+    assert "nothere is neither a folder nor OWNER/DATASET" in capsys.readouterr().err
     path.with_name("pipe.yaml").unlink()
     assert main(["leaderboard", str(source)]) == 0
     path.symlink_to(path.rename(tmp_path / "mine.yaml"))
