@@ -264,13 +264,13 @@ def pair_values(
 def _make_result(
     predictions: Predictions, cell: Column, references, split: Split, stands_for: str | None
 ) -> Result:
-    args = cell, references[cell.target], split.sources if cell.source is not None else None
-    predicted, reference = pair_values(predictions, *args)
+    true, sources = references[cell.target], split.sources
+    predicted, reference = pair_values(predictions, cell, true, sources)
     n, fitted = len(reference), None
     if predictions.fitted is not None:
         is_fitted = np.reshape(predictions.fitted, (-1, 1))
         fitted_only = replace(predictions, values=np.where(is_fitted, predictions.values, np.nan))
-        fitted = len(pair_values(fitted_only, *args)[0])
+        fitted = len(pair_values(fitted_only, cell, true, sources)[0])
     report = qpp_report(predicted, reference, measures=COEFFICIENTS) if n > 1 else {}
     figures: dict[str, Any] = {}
     for name in COEFFICIENTS:

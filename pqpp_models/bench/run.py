@@ -194,9 +194,9 @@ def select_predictors(
     """
 
     def predicts_any(predictor: Predictor) -> bool:
-        shared = tuple(set(predictor.targets) & set(targets))
-        candidates = predictor.targets if use_stand_ins else shared
-        return predictor.is_scalar or any(find_stand_in(target, candidates) for target in targets)
+        if predictor.is_scalar or not set(targets).isdisjoint(predictor.targets):
+            return True
+        return use_stand_ins and any(find_stand_in(one, predictor.targets) for one in targets)
 
     usable = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not usable:
