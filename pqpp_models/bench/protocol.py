@@ -39,12 +39,14 @@ class Column:
         predicted: The target that the predictor predicts.
         target: The target whose true values the predictions are compared with.
         source: The source of the rows to use; None for all rows.
+        is_metric: Whether `target` is an automatic metric, not a target of the benchmark.
     """
 
     label: str
     predicted: str
     target: str
     source: str | None = None
+    is_metric: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class Result:
             without correction.
         baseline_ci_high: Upper bound of the same interval.
         baseline_warning: A warning on the test, or empty.
+        is_metric: Whether `target` is an automatic metric; not in result files.
     """
 
     predictor: str
@@ -119,6 +122,11 @@ class Result:
     baseline_ci_low: float = math.nan
     baseline_ci_high: float = math.nan
     baseline_warning: str = ""
+    is_metric: bool = False
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the columns of a results file, by name."""
+        return {name: value for name, value in vars(self).items() if name != "is_metric"}
 
     @property
     def sign(self) -> float:

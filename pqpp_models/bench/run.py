@@ -387,7 +387,7 @@ def bench(
     run = bench_split(comparison.split, comparison.predictors, comparison.targets)
     for line in [*comparison.notes, *run.compared.notes]:
         warnings.warn(line, stacklevel=2)
-    return BenchTable([vars(result) for result in run.results])
+    return BenchTable([result.to_row() for result in run.results])
 
 
 HUMAN = "human judgments"
@@ -441,7 +441,7 @@ def list_metric_columns(
     known = [*targets, *(target for target in TARGETS if target not in targets)]
     pairs |= {name: resolve_targets(t, known)[0] for name, t in target_by_column.items()}
     cells = [
-        protocol.Column(f"{column} [{target}]", target, column)
+        protocol.Column(f"{column} [{target}]", target, column, is_metric=True)
         for column, target in pairs.items()
         if target is not None and target in targets
     ]

@@ -71,7 +71,7 @@ class TableRow:
     @property
     def group(self) -> str:
         """The group of the row; tables draw lines between groups."""
-        return "published" if self.key.startswith("[") else self.key
+        return self.key if self.key in ("", FITTED) else "published"
 
 
 @dataclass(frozen=True)
@@ -197,14 +197,14 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
         ('HBPP of GLIDE', 'GLIDE')
     """
     name = (get_model_name if short else format_target)(result.target, described)
-    if result.label == result.target:
+    if isinstance(result, PublishedResult):
         return name
-    if result.label == f"{result.target} ({result.source})":
-        return f"{name} on {result.source}"
-    if "→" in result.label:
-        predicted = getattr(result, "predicted", result.target)
-        return f"{get_model_name(predicted) if short else format_target(predicted)} → {name}"
-    return result.label
+    if result.is_metric:
+        return result.label
+    if result.predicted != result.target:
+        predicted = (get_model_name if short else format_target)(result.predicted)
+        return f"{predicted} → {name}"
+    return f"{name} on {result.source}" if result.source is not None else name
 
 
 def list_headings(results: Sequence[Result]) -> dict[str, str]:
@@ -228,7 +228,7 @@ def list_columns(results: Sequence[Figure], measure: str | None = None) -> list[
 
 
 def _get_measure(result: Figure) -> str:
-    if result.target != getattr(result, "predicted", result.target) and result.label.endswith("]"):
+    if isinstance(result, Result) and result.is_metric:
         return "automatic"
     measure = get_measure(result.target)
     return measure.name if measure else "other"
@@ -453,13 +453,14 @@ def format_results(
     """
     if style == "latex":
         return format_latex(results, published)
+    rows = [result.to_row() for result in results]
     if style == "json":
         # JSON has no NaN, so an undefined correlation is null.
-        rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
+        rows = [{k: v if v == v else None for k, v in row.items()} for row in rows]
         content = {"rows": rows, "published": [vars(row) for row in published]}
         return json.dumps(content, indent=1, ensure_ascii=False)
     if style == "csv":
-        new_rows = pd.DataFrame([vars(one) | {"published": False, "source": ""} for one in results])
+        new_rows = pd.DataFrame([row | {"published": False, "source": ""} for row in rows])
         published_rows = pd.DataFrame([vars(one) | {"published": True} for one in published])
         table = pd.concat([new_rows, published_rows] if len(published_rows) else [new_rows])
         return table.astype({"fitted_rows": "Int64"} if len(new_rows) else {}).to_csv(index=False)

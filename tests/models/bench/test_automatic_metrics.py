@@ -17,6 +17,7 @@ from pqpp_models.bench.protocol import (
 )
 from pqpp_models.bench.run import list_metric_columns, parse_target
 from pqpp_models.bench.split import Split
+from pqpp_models.bench.tables import format_heading
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,14 @@ def test_correlates_only_complete_pairs():
     expected = stats.pearsonr(true[both], metric[both]).statistic
     assert result.n == len(both)
     assert result.pearson == pytest.approx(expected, abs=1e-12)
+
+
+def test_metric_with_arrow_in_its_name_keeps_its_heading():
+    cells = list_metric_columns(["a→b"], {"a→b": "mean_rr"}, ["mean_rr"])
+    people = Predictions("people", ("mean_rr",), np.arange(4.0)[:, None])
+    split = Split(None, "x", "y")
+    (result,) = evaluate_predictions([people], {"a→b": [1.0, 2.0, 3.0, 4.0]}, split, cells)
+    assert format_heading(result) == "a→b [mean_rr]"
 
 
 def test_cross_dataset_columns_need_another_source():
