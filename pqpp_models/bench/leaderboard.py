@@ -314,8 +314,8 @@ def read_leaderboard(
     if not entries:
         how = "write them with pqpp bench --eval-results or pqpp models submit"
         raise PredictorError(f"{source} has no results of pqpp; {'; '.join(notes) or how}")
-    results = [parse_result(listing.entry, task, title) for title, listing, task in entries]
-    results, task, run = _sort_results(results), entries[0][2], None
+    results = _sort_results([parse_result(one.entry, task, title) for title, one, task in entries])
+    task, run = entries[0][2], None
     notes += [
         f"{listing.model}: from an open pull request, {listing.pull_request}"
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()

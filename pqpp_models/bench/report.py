@@ -68,7 +68,8 @@ def _make_charts(
     fitted_rows = tables.count_fitted_rows(results)
     panels, embeddings, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
-        name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
+        name = predictions.predictor
+        predictor = run.compared.predictors.get(name)
         if name in spaces:
             embeddings[name] = charts.make_embedding_panels(
                 predictions, spaces[name], run.references, results, titles

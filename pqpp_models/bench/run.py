@@ -46,7 +46,6 @@ class BenchRun:
     """
 
     split: Split
-    predictors: Mapping[str, Predictor]
     results: list[protocol.Result]
     predictions: list[protocol.Predictions]
     references: Mapping[str, Sequence[float | None]]
@@ -61,7 +60,7 @@ class BenchRun:
         """
         substitutes = {name: build for build, name in self.compared.stands_for.items()}
         known_signs: dict[tuple[str, str], float] = {}
-        on_text = {name: one for name, one in self.predictors.items() if one.inputs == "text"}
+        on_text = {n: one for n, one in self.compared.predictors.items() if one.inputs == "text"}
         unknown = {name for name, one in on_text.items() if one.higher_is == "unknown"}
         unfitted = {n: one for n, one in on_text.items() if n in unknown or not one.supervised}
         if train is not None and unfitted:
@@ -100,7 +99,7 @@ class BenchRun:
         """
         if len(self.split.prompts) < 5:
             return {}, ""
-        embedders = {name: one for name, one in self.predictors.items() if one.can_embed}
+        embedders = {n: one for n, one in self.compared.predictors.items() if one.can_embed}
         try:
             return {n: project_to_2d(p.embed(self.split.prompts)) for n, p in embedders.items()}, ""
         except MissingExtraError as error:
@@ -181,7 +180,7 @@ def correlate_columns(
     results = protocol.evaluate_predictions(
         predictions, references, split, cells, compared.stands_for
     )
-    return BenchRun(split, compared.predictors, results, predictions, references, compared)
+    return BenchRun(split, results, predictions, references, compared)
 
 
 def select_predictors(
@@ -309,14 +308,12 @@ def load_comparison(
     Raises:
         PredictorError: A column is missing, or a predictor or target is unknown.
     """
-    notes = []
+    loaded, notes = load_predictors(predictors)
     n, distinct = len(data.prompts), len(set(data.prompts))
     if n > 2 * distinct:
-        notes.append(f"{n} rows have {pluralize(distinct, 'prompt')}; intervals are too narrow")
-    loaded, left_out = load_predictors(predictors)
+        notes.insert(0, f"{n} rows have {pluralize(distinct, 'prompt')}; intervals are too narrow")
     predicted = [target for predictor in loaded.values() for target in predictor.targets]
     chosen = data.choose_targets(targets, predicted)
-    notes += left_out
     if any(predictor.inputs == "text+images" for predictor in loaded.values()):
         rows = attach_saved_images(data.rows, dataset or "pqpp", image_dir)
         data = replace(data, rows=rows)
