@@ -343,9 +343,8 @@ def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
     return {name: max(counts) for name, counts in rows.items()}
 
 
-def note_fitted_rows(results: Iterable[Any]) -> list[str]:
+def note_fitted_rows(results: Sequence[Any]) -> list[str]:
     """Return notes on predictors that were fitted to the rows, and on their substitutes."""
-    results = list(results)
     substitutes = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
     lines = [
         f"{build}, fitted on train only, replaces {name}, which was fitted to some of these rows"
