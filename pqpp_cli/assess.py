@@ -162,12 +162,12 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         job = AssessmentJob(
             partial(type(self).load, self), self.image_dir or "", self.column, self.batch_size
         )
-        default = Assessor.check_budget
-        if limited := [x for x in job.assessors if type(x).check_budget is not default]:
+        default = Assessor.prepare
+        if costly := [x for x in job.assessors if type(x).prepare is not default]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
             pictures = [picture for shard in shards for picture in job.to_pictures(shard.read())]
-            for assessor in limited:
-                assessor.check_budget(pictures)
+            for assessor in costly:
+                assessor.prepare(pictures)
         return job, job.settings, self.output
 
     def _find_pictures(self) -> list[Picture]:

@@ -60,7 +60,7 @@ class Rewrite(
 
     Without --entailment, candidates are only ranked: `best` is the first with a predicted gain, and
     `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. A rewrite is
-    rejected if it changes a count, exchanges things or colours ("a dog on a cat" for "a cat on a
+    rejected if it changes a count, swaps things or colours ("a dog on a cat" for "a cat on a
     dog") or is no longer English. So is one that loses a negation, unless --entailment confirms it
     ("a dog without a leash" as "a dog that runs free"). Phrases like "please give me a picture of"
     may be dropped. Files keep the other columns of --file. --keep writes all candidates in order,

@@ -81,9 +81,9 @@ class GimbrrOptions(AssessorOptions):
         with require_extra("pqpp assess gimbrr", "assess"):
             from pqpp_feedback.assess.detector import Detector
 
-        options = self.device, self.dtype
-        models = ClipScorer(self.clip, *options), Detector(self.detector, *options)
-        return [GimbrrAssessor(routine, *models)]
+        clip = ClipScorer(self.clip, self.device, self.dtype)
+        detector = Detector(self.detector, self.device, self.dtype)
+        return [GimbrrAssessor(routine, clip, detector)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class RahfOptions(AssessorOptions):
 
         from pqpp_feedback.rahf import FeedbackModel
 
-        model = FeedbackModel.from_pretrained(self.model, self.device, self.threshold)
+        model = FeedbackModel.from_pretrained(self.model, self.device)
         model.model.to(getattr(torch, self.dtype))
         return [RahfAssessor(model, self.threshold)]
 

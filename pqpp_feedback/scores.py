@@ -166,7 +166,7 @@ def score_images(
     pairs = enumerate(zip(images, prompts, strict=True))
     pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]
     for assessor in assessors:
-        assessor.check_budget(pictures)
+        assessor.prepare(pictures)
     rows = list(assess_rows(pictures, assessors, batch_size))
     for row in rows:
         if row["score"] is None:

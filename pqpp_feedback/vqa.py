@@ -37,26 +37,22 @@ class VqaAssessor(Assessor):
 
     def __init__(self, chat: Chat | None = None, question: str = QUESTION) -> None:
         super().__init__({"answers": ModelId(chat.name)} if chat else None)
-        self._chat, self._question = chat, question
+        self.chat, self._question = chat, question
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The question."""
         return {"question": self._question}
 
-    def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """Raise an error, before a run, if its questions would exceed the budget."""
-        if self._chat:
-            self._chat.prepare(itertools.starmap(self._make_request, open_pictures(pictures)))
-
-    def get_notes(self) -> list[str]:
-        """Return the number and cost of calls."""
-        return [self._chat.budget.describe_spending()] if self._chat else []
+    def prepare(self, pictures: Sequence[Picture]) -> None:
+        """Check the budget, and fetch the replies of a model that replies in batches."""
+        if self.chat:
+            self.chat.prepare(itertools.starmap(self._make_request, open_pictures(pictures)))
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Ask the question about each image."""
-        assert self._chat is not None
-        replies = map(self._chat.ask, map(self._make_request, images, pictures))
+        assert self.chat is not None
+        replies = map(self.chat.ask, map(self._make_request, images, pictures))
         return [{"said": reply.text.strip()[:200], **(reply.probs or {})} for reply in replies]
 
     def _make_request(self, image: Any, picture: Picture) -> Request:

@@ -90,6 +90,6 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
 def _predict_values(predictor: Predictor, inputs: Any, targets: Any) -> list[dict[str, float]]:
     rows, names = predictor.read_rows(inputs), predictor.list_columns(targets)
-    answer = predictor.estimate(rows, names, uncertainty=predictor.has_uncertainty)
+    answer = predictor.estimate(rows, names)
     answer.values[answer.out_of_domain] = math.nan
     return [dict(zip(names, row, strict=True)) for row in answer.values.tolist()]

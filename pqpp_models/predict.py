@@ -93,7 +93,9 @@ def predict_columns(
     chosen = predictor.list_columns(targets)
     if predictor.is_scalar:
         chosen = predictor.list_columns(None)
-    estimates = predictor.estimate(rows, chosen, progress, uncertainty or predictor.has_uncertainty)
+    if uncertainty:
+        predictor.require_uncertainty()
+    estimates = predictor.estimate(rows, chosen, progress)
     if unread == "empty":
         estimates.values[estimates.out_of_domain] = math.nan
         estimates.deviations[estimates.out_of_domain] = math.nan
@@ -125,7 +127,7 @@ def explain_unreliable(predictor: Predictor, prompt: Prompt) -> str:
     return f"predictions for {kind} are not reliable"
 
 
-def find_unknown_words(predictor: Any, prompt: Prompt) -> list[str]:
+def find_unknown_words(predictor: Predictor, prompt: Prompt) -> list[str]:
     """Return the longer words of a prompt that are in no word list, such as misspelled ones."""
     known: Any = getattr(predictor, "known_words", None)
     words = known.read(prompt.normalised).unknown if hasattr(known, "read") else []

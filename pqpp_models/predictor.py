@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,23 +62,33 @@ class Estimates(NamedTuple):
     out_of_domain: NDArray[np.bool_]
     ignored: list[str]
 
+    @classmethod
+    def from_values(cls, values: NDArray[np.float64]) -> Self:
+        """Return predictions with unknown uncertainty."""
+        count = len(values)
+        unknown, in_domain = np.full(count, np.nan), np.zeros(count, dtype=bool)
+        return cls(values, np.full(values.shape, np.nan), unknown, in_domain, [""] * count)
+
 
 class Predictor(ABC):
     """A predictor of how well prompts will do.
 
     A subclass defines ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
     ``from_checkpoint``; also ``_get_state`` if it has weights, ``from_shipped`` if it is shipped,
-    ``_estimate`` if it knows its uncertainty, and ``embed`` if it has an embedding space. Its card
-    is ``hub_cards/predictors/<name>.md``.
+    and ``embed`` if it has an embedding space. If it knows its uncertainty, it sets
+    ``has_uncertainty`` and defines ``_estimate`` instead of ``_score``. Its card is
+    ``hub_cards/predictors/<name>.md``.
 
     Attributes:
         name: the registered name, also the ``predictor_type`` of its checkpoints.
         targets: the targets that it predicts, in the order of its columns.
-        inputs: the input: ``"text"``, ``"text+images"`` or ``"text+scores"``.
+        inputs: the input: ``"text"``, ``"text+images"``, ``"text+scores"`` or, if it looks up rows
+            in a file of predictions, ``"table"``.
         supervised: whether it was fitted to targets. Only then, predictions are in the units of the
             targets.
         is_scalar: whether it predicts one score for all targets.
         has_image_means: whether a prediction is the mean over a prompt's images.
+        has_uncertainty: whether ``predict_with_uncertainty`` is available.
         made_by: the command that creates such a predictor, if none is shipped.
         higher_is: whether higher predictions mean ``"easier"`` or ``"harder"`` prompts, or
             ``"unknown"``.
@@ -92,14 +102,17 @@ class Predictor(ABC):
     record: TrainingRecord = TrainingRecord()
     shipped_as: str | None = None
     targets: tuple[str, ...] = TARGETS
-    inputs: str = "text"
+    inputs: Literal["text", "text+images", "text+scores", "table"] = "text"
     supervised: ClassVar[bool] = False
     is_scalar: ClassVar[bool] = False
     has_image_means: ClassVar[bool] = False
+    has_uncertainty: ClassVar[bool] = False
     made_by: ClassVar[str] = ""
     higher_is: str = "easier"
     read_rows: Callable[[Any], list[Any]] = staticmethod(read_prompts)
     """Converts rows to the input of ``_score``: prompts, unless a subclass needs other columns."""
+    domain_note: str = "not read as plain English"
+    """A description of ``out_of_domain``."""
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
     """A row needs at least one column of each group."""
     chunk_size: int = 4096
@@ -296,7 +309,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").predict([], "mean_hbpp").shape
         (0, 1)
         """
-        return self.estimate(self.read_rows(rows), targets, progress).values
+        return self.estimate(self.read_rows(rows), targets, progress, uncertainty=False).values
 
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
@@ -313,29 +326,27 @@ class Predictor(ABC):
         >>> result.deviations.shape, result.out_of_domain.tolist(), result.ignored[0]
         ((2, 10), [False, True], 'quality: 4k')
         """
-        return self.estimate(self.read_rows(rows), targets, progress, uncertainty=True)
+        self.require_uncertainty()
+        return self.estimate(self.read_rows(rows), targets, progress)
 
     def estimate(
         self,
         rows: Sequence[Any],
         targets: str | Iterable[str] | None = None,
         progress: bool = False,
-        uncertainty: bool = False,
+        uncertainty: bool = True,
     ) -> Estimates:
         """Predict the performance of rows from ``read_rows``.
 
-        Standard deviations and distances are NaN unless ``uncertainty`` is set.
+        Standard deviations and distances are NaN if the predictor has none, or without
+        ``uncertainty``, which is faster.
 
         >>> predictor = Predictor.from_pretrained("n_words")
         >>> predictor.estimate(predictor.read_rows(["a red cat"])).values.tolist()
         [[3.0]]
         """
-        if uncertainty and not self.has_uncertainty:
-            raise PredictorError(f"{self.title} does not estimate uncertainty; use static or ridge")
         chosen = self.list_columns(targets)
-        shape = (len(rows), len(chosen))
-        values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
-        ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
+        result = Estimates.from_values(np.full((len(rows), len(chosen)), np.nan))
         means = (target for target in chosen if target in self.record.means)
         parts = (part for mean in means for part in find_averaged_targets(mean, self.targets))
         needed = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
@@ -349,16 +360,25 @@ class Predictor(ABC):
         # BLAS uses one thread for the small products of a few rows, so these need no limit.
         with limit_blas_threads() if len(rows) > _FEW_ROWS else contextlib.nullcontext():
             for indices, batch in self._iterate_batches(rows, progress):
-                estimates = self._estimate(batch, needed) if uncertainty else None
-                scores = self._score(batch, needed) if estimates is None else estimates.values
-                values[indices] = fill_means(scores, needed, self.record.means)[:, : len(chosen)]
-                if estimates is not None:
-                    # A mean keeps its own deviation, since the errors of its parts are correlated.
-                    deviations[indices] = estimates.deviations[:, : len(chosen)]
-                    distance[indices], ood[indices] = estimates.distance, estimates.out_of_domain
-                    for index, text in zip(indices, estimates.ignored, strict=False):
-                        ignored[index] = text
-        return Estimates(values, deviations, distance, ood, ignored)
+                estimates = self._estimate(batch, needed, uncertainty)
+                values = fill_means(estimates.values, needed, self.record.means)
+                result.values[indices] = values[:, : len(chosen)]
+                # A mean keeps its own deviation, since the errors of its parts are correlated.
+                result.deviations[indices] = estimates.deviations[:, : len(chosen)]
+                result.distance[indices] = estimates.distance
+                result.out_of_domain[indices] = estimates.out_of_domain
+                for index, text in zip(indices, estimates.ignored, strict=True):
+                    result.ignored[index] = text
+        return result
+
+    def require_uncertainty(self) -> None:
+        """Check that the predictor estimates its uncertainty.
+
+        Raises:
+            PredictorError: it does not.
+        """
+        if not self.has_uncertainty:
+            raise PredictorError(f"{self.title} does not estimate uncertainty; use static or ridge")
 
     def record_fit(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
@@ -406,20 +426,6 @@ class Predictor(ABC):
             batch = indices[start : start + self.chunk_size]
             yield batch, [rows[at] for at in batch]
 
-    @property
-    def has_uncertainty(self) -> bool:
-        """Whether ``predict_with_uncertainty`` is available."""
-        return type(self)._estimate is not Predictor._estimate
-
-    @property
-    def domain_note(self) -> str:
-        """A description of ``out_of_domain``.
-
-        >>> Predictor.from_pretrained("n_words").domain_note
-        'not read as plain English'
-        """
-        return "not read as plain English"
-
     def explain(
         self, prompts: Any, target: str | None = None, progress: bool = False
     ) -> "list[Explanation]":
@@ -456,7 +462,7 @@ class Predictor(ABC):
         rests = (one.rest for variants in variant_lists for one in variants)
         texts = list(dict.fromkeys((*(prompt.text for prompt in parsed), *contents, *rests)))
         rows = self.read_rows([*parsed, *texts])[len(parsed) :]
-        estimates = self.estimate(rows, chosen[:1], progress, self.has_uncertainty)
+        estimates = self.estimate(rows, chosen[:1], progress)
         # All texts that cannot be read have the same prediction, so nothing explains it.
         predictions = np.where(estimates.out_of_domain, np.nan, estimates.values[:, 0]).tolist()
         values = dict(zip(texts, predictions, strict=True))
@@ -486,13 +492,13 @@ class Predictor(ABC):
         """Whether ``embed`` is available."""
         return type(self).embed is not Predictor.embed
 
-    @abstractmethod
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         """Return an array of shape ``(rows, targets)`` for 1 to ``chunk_size`` rows, none blank."""
-
-    def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
-        """Return the estimates of rows, with standard deviations and distances if available."""
         raise NotImplementedError
+
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
+        """Return the estimates of rows, as for ``_score``; NaN for uncertainty not requested."""
+        return Estimates.from_values(self._score(rows, targets))
 
     def run_smoke_test(self) -> None:  # noqa: B027
         """Predict once, to find errors that loading does not reveal."""
@@ -539,17 +545,14 @@ class Predictor(ABC):
         from pqpp_models import registry  # imports this module
 
         if isinstance(name_or_path, str) and name in registry.PREDICTORS:
-            shipped = cls._check_class(registry.get_predictor_class(name).from_shipped(name), name)
-            shipped.shipped_as = name
-            return shipped
-        folder = expand(name)
-        # An empty name would be the current folder.
-        if not name or not folder.is_dir():
-            folder = registry.pull_predictor_folder(name, folder, revision, cache_dir, token)
-        return cls._check_class(registry.load_predictor_folder(folder), str(folder))
-
-    @classmethod
-    def _check_class(cls, predictor: "Predictor", where: str) -> Self:
+            predictor = registry.get_predictor_class(name).from_shipped(name)
+            predictor.shipped_as = where = name
+        else:
+            folder = expand(name)
+            # An empty name would be the current folder.
+            if not name or not folder.is_dir():
+                folder = registry.pull_predictor_folder(name, folder, revision, cache_dir, token)
+            predictor, where = registry.load_predictor_folder(folder), str(folder)
         if not isinstance(predictor, cls):
             raise ModelError(
                 f"{where} is a {type(predictor).__name__}, not a {cls.__name__}; load it with "

@@ -122,11 +122,6 @@ class TorchPredictor(Predictor):
     def _render_card(self) -> str:
         return render_fine_tuned_card(self)
 
-    @property
-    def device(self) -> torch.device:
-        """The model's device."""
-        return self.model.device
-
 
 def read_processor_files(processor: Any) -> dict[str, bytes]:
     """Return the files of a tokenizer or processor by name."""

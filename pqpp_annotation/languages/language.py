@@ -113,7 +113,7 @@ def _read_catalogue(file: Path) -> Translations:
         messages = read_po(io.BytesIO(content), file.stem.replace("-", "_"), abort_invalid=True)
         for message in messages:
             source, text = str(message.id), str(message.string)
-            is_translated = bool(source) and any(message.string)
+            is_translated = bool(source) and any(message.string or ())
             if is_translated and {*_MARKUP.findall(text)} != {*_MARKUP.findall(source)}:
                 raise ValueError(f"{text!r:.60} has other tags or fields than its source")
         write_mo(compiled, messages)

@@ -112,7 +112,7 @@ class ImageTextEncoder:
         """
         return self._embed_batches(images, self._embed_image_batch, batch_size)
 
-    def score_match(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
+    def score_match(self, image: Any, texts: Sequence[str]) -> Floats:
         """Return the log-odds that each text matches an image, float32 (texts,).
 
         Raises:
@@ -139,7 +139,7 @@ class ImageTextEncoder:
             logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
             return logits[:, 1] - logits[:, 0]
 
-        return self._embed_batches(texts, compute_log_odds, batch_size)
+        return self._embed_batches(texts, compute_log_odds, batch_size=64)
 
     def _embed_text_batch(self, texts: list[str]) -> Any:
         from pqpp_backbones.images.embedding import get_tokens

@@ -183,21 +183,25 @@ def build_index(
         raise EngineError(f"embeddings must have shape {shapes}; got {shape}")
     if len(ids) != len(embeddings):
         raise EngineError(f"expected one id per item ({len(embeddings)}); got {len(ids)}")
-    recall, probes = 1.0, 0
-    with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
+    problem, remedy = f"faiss cannot build {factory!r}", "choose another `factory`"
+    with reraise(problem, remedy, EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would crash the process
             raise RuntimeError("a size must not be 0")
         full_factory = _FP16 if factory == "Flat" else f"{factory},Refine({_FP16})"
         index: Any = faiss.index_factory(shape[-1], full_factory, faiss.METRIC_INNER_PRODUCT)
-        if not index.is_trained:
-            index.train(_sample_units(embeddings, _MAX_TRAINING_VECTORS))
-        if factory == "Flat":  # reserve memory: growing takes half of the build time
-            index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
-            index.codes.resize(0)
-        for chunk in _iterate_units(embeddings):
+    if not index.is_trained:
+        sample = _sample_units(embeddings, _MAX_TRAINING_VECTORS)
+        with reraise(problem, remedy, EngineError):
+            index.train(sample)
+    if factory == "Flat":  # reserve memory: growing takes half of the build time
+        index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
+        index.codes.resize(0)
+    for chunk in _iterate_units(embeddings):
+        with reraise(problem, remedy, EngineError):
             index.add(chunk)
-        if factory != "Flat":
-            recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE))
+    recall, probes = 1.0, 0
+    if factory != "Flat":
+        recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE))
     config = {
         "model": model,
         "revision": revision,
@@ -255,16 +259,14 @@ def _tune_search(index: Any, sample: Floats) -> tuple[float, int]:
     tunable = [r for r in ranges if r.name in ("nprobe", "efSearch")]
     depths = [(r.name, value) for r in tunable for value in faiss.vector_to_array(r.values)]
     depths += [(name, 2 * value) for name, value in depths[-1:]]
-    recall = probes = 0
     for name, value in depths or [("", 0)]:
         if name:
             space.set_index_parameter(index, name, value)
         _, found = index.search(queries, k)
         recall = np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)])
-        probes = int(value)
         if recall >= _RECALL:
             break
-    return float(recall), probes
+    return float(recall), int(value)
 
 
 def _write_index(

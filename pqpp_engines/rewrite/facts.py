@@ -15,15 +15,15 @@ _SYMMETRIC = frozenset(["with", "near", "next", "beside", "between", "by", "oppo
 _IGNORED = frozenset(["a", "an", "the", "is", "are", "was", "were"])
 
 
-def exchanges_facts(before: str, after: str) -> bool:
-    """Return whether two things of a relation are exchanged, or a colour belongs to another thing.
+def swaps_facts(before: str, after: str) -> bool:
+    """Return whether two things of a relation are swapped, or a colour belongs to another thing.
 
     Example:
-        >>> exchanges_facts("a cat on a dog", "a dog on a cat")
+        >>> swaps_facts("a cat on a dog", "a dog on a cat")
         True
-        >>> exchanges_facts("a red cube and a blue ball", "a blue cube and a red ball")
+        >>> swaps_facts("a red cube and a blue ball", "a blue cube and a red ball")
         True
-        >>> exchanges_facts("a cat on a dog", "a dog under a cat")
+        >>> swaps_facts("a cat on a dog", "a dog under a cat")
         False
     """
     (relations, coloured), (changed, recoloured) = map(_find_facts, (before, after))

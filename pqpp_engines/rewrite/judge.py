@@ -26,7 +26,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_backbones.prompt.quoted import find_texts_to_draw, strip_outer_quotes
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite.facts import COLOURS, exchanges_facts, to_stems
+from pqpp_engines.rewrite.facts import COLOURS, swaps_facts, to_stems
 from pqpp_engines.rewrite.order import compute_order_probability
 from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
@@ -95,7 +95,7 @@ class Judge:
     """A judge that ranks rewrites by the probability that they are better and mean the same.
 
     Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers must
-    stay the same, and two things or colours must not be exchanged ("a dog on a cat" for "a cat on a
+    stay the same, and two things or colours must not be swapped ("a dog on a cat" for "a cat on a
     dog"); a negation may only be dropped if an entailment model confirms the rewrite.
     Without an entailment model, an encoder measures how similar the meanings are, by the angle
     between the embeddings; the similarity is halved for each lost phrase of the original. The
@@ -164,8 +164,7 @@ class Judge:
         texts = [original, *candidates]
         contents = [Prompt.read(text).normalised for text in texts]
         targets = [self.target, *filter(None, [self.other_target])]
-        rows, has_std = self.predictor.read_rows(texts), self.predictor.has_uncertainty
-        predicted = self.predictor.estimate(rows, targets, uncertainty=has_std)
+        predicted = self.predictor.estimate(self.predictor.read_rows(texts), targets)
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
         entailments: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:
@@ -235,8 +234,8 @@ class Judge:
         quoted = [quote.text for quote in find_texts_to_draw(strip_outer_quotes(original))]
         if missing := [quote for quote in quoted if quote.casefold() not in text.casefold()]:
             return f"a text is lost: “{missing[0]}”"
-        if compute_order_probability(before) > 0.5 and exchanges_facts(before, after):
-            return "two things or colours are exchanged"
+        if compute_order_probability(before) > 0.5 and swaps_facts(before, after):
+            return "two things or colours are swapped"
         if order < MIN_IN_ORDER and not self.is_query:
             return f"word salad: grammatical with probability {order:.2f}"
         return ""

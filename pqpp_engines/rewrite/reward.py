@@ -11,7 +11,7 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
 
     The reward is the score by which `Judge` ranks rewrites: the product of the probabilities that
     the rewrite does better, that its words are in order and that it means the same. A rewrite gets
-    0 if it changes numbers, exchanges things or colours, adds a negation, drops a negation without
+    0 if it changes numbers, swaps things or colours, adds a negation, drops a negation without
     `entailment` to confirm it, is word salad, or cannot be read. An unchanged prompt gets .5 times
     the probability that its words are in order. Without `entailment`, the reward overlooks some
     changes of meaning, which a model may learn to exploit.

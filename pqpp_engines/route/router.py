@@ -174,8 +174,7 @@ class Router:
             >>> answers[0].result in ("A DOG", "A Dog")
             True
         """
-        missing = [route.name for route in self.routes if route.name not in functions]
-        if missing:
+        if missing := [route.name for route in self.routes if route.name not in functions]:
             raise EngineError(f"the route {missing[0]!r} has no function; add one to `functions`")
         texts = read_prompts(prompts)
         route_log = RouteLog(log, rules.hash_router(self._get_config()), texts)
@@ -222,11 +221,9 @@ class Router:
             raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
         check_foreign_folder(folder)
         saved = rules.read_router(folder / FILE)
-        return cls(
-            [Route(**route) for route in saved["routes"]],
-            Rule(**saved["rule"]),
-            *(saved[name] for name in ("predictor", "price", "shares", "prompts", "revision")),
-        )
+        routes = [Route(**route) for route in saved["routes"]]
+        names = ("predictor", "price", "shares", "prompts", "revision")
+        return cls(routes, Rule(**saved["rule"]), **{name: saved[name] for name in names})
 
     def _get_config(self) -> dict[str, Any]:
         routes, rule = [asdict(route) for route in self.routes], asdict(self.rule)
@@ -236,12 +233,12 @@ class Router:
     def _predict_bounds(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
         targets = [route.target for route in self.routes]
-        rows, has_std = self.predictor.read_rows(texts), self.predictor.has_uncertainty
-        values, deviations, _, ood, _ = self.predictor.estimate(rows, targets, uncertainty=has_std)
-        bounds = self.rule.get_lower_bounds(values, deviations)
+        predicted = self.predictor.estimate(self.predictor.read_rows(texts), targets)
+        bounds = self.rule.get_lower_bounds(predicted.values, predicted.deviations)
         has_unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(has_unknown[:, None], 0.0, bounds)
-        return bounds * [route.utility for route in self.routes], ood | has_unknown
+        utilities = [route.utility for route in self.routes]
+        return bounds * utilities, predicted.out_of_domain | has_unknown
 
     def _explain_choice(self, index: int, value: Sequence[float], ood: bool) -> str:
         cost = self.routes[index].cost

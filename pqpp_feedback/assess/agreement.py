@@ -296,8 +296,9 @@ def compare_with_people(
             for value in (None, *sorted({row[column] for row in routine_rows if row[column]})):
                 matching = [row for row in routine_rows if value in (None, row[column])]
                 lines.append({"routine": name, column: value or "all", **_summarise(matching)})
-        title = f"agreement_by_{column}", f"Agreement by {column}"
-        tables.append(ResultTable(*title, ["routine", column, *FIGURES, "rank"], lines))
+        title = f"Agreement by {column}"
+        columns = ["routine", column, *FIGURES, "rank"]
+        tables.append(ResultTable(f"agreement_by_{column}", title, columns, lines))
     measurable = [name for name, group in rated.items() if len(group) >= MIN_ANSWERS]
     savings = [{"routine": name, **_measure_savings(by_routine[name])} for name in measurable]
     if measurable:
@@ -324,8 +325,8 @@ def _measure_savings(rows: Sequence[Row]) -> dict[str, Any]:
     is_judged = np.isfinite(answers)
     true, predicted, unrated = answers[is_judged], scores[is_judged], scores[~is_judged]
     # If people have judged all images, the scores add nothing.
-    options = (unrated,) if len(unrated) else (predicted, 0.95, 0.0)
-    estimate = prediction_powered_mean(true, predicted, *options)
+    others, weight = (unrated, None) if len(unrated) else (predicted, 0.0)
+    estimate = prediction_powered_mean(true, predicted, others, weight=weight)
     rho = float(np.corrcoef(true, predicted)[0, 1]) if true.std() * predicted.std() else 0.0
     needed = [judgments_needed(0.05, float(true.std()), r, len(rows)) for r in (rho, 0.0)]
     return {

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pqpp_backbones.chat.chat import Chat
 from pqpp_backbones.pretrained import ModelId
 from pqpp_feedback.assess.pictures import Picture
 
@@ -41,12 +42,14 @@ class Assessor(abc.ABC):
             result.
         models: The names and revisions of the models, by role.
         is_one_by_one: Whether `observe` gets only one image per call.
+        chat: The chat model that answers about images, whose cost is noted; None if there is none.
     """
 
     name: str = ""
     routine: str = ""
     columns: Sequence[str] = ()
     is_one_by_one = False
+    chat: Chat | None = None
 
     def __init__(self, models: Mapping[str, ModelId] | None = None) -> None:
         self.models: dict[str, ModelId] = dict(models or {})
@@ -79,16 +82,16 @@ class Assessor(abc.ABC):
             picture: The source of the image; its file may be missing.
         """
 
-    def check_budget(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
-        """Raise an error, before a run, if it would exceed the budget.
+    def prepare(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
+        """Check the budget before a run, and fetch the replies of models that reply in batches.
 
         Raises:
-            ServiceError: The budget is too small.
+            ServiceError: The run would exceed the budget.
         """
 
     def get_notes(self) -> list[str]:
-        """Return further notes for the end of a run, one per line."""
-        return []
+        """Return notes for the end of a run, such as the number and cost of calls."""
+        return [self.chat.budget.describe_spending()] if self.chat else []
 
 
 def get_settings(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:

@@ -192,7 +192,7 @@ def _get_source(path: Path | None, page: Path, embedded: bool) -> str | None:
 
 def _to_data_url(style: str, image: Any) -> str:
     buffer = io.BytesIO()
-    image.save(buffer, style, **({"quality": 85} if style == "jpeg" else {}))
+    image.save(buffer, style, quality=85)  # which PNG ignores
     return f"data:image/{style};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 

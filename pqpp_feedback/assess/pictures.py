@@ -41,6 +41,12 @@ class Picture:
     problem: str = ""
     content: bytes = field(default=b"", repr=False)
 
+    def open(self) -> Any:
+        """Return the image as RGB, or raise a `FeedbackError` if it cannot be assessed."""
+        if self.problem:
+            raise FeedbackError(f"the image {self.problem}")
+        return open_picture(self.content or self.path)
+
 
 def find_pictures(
     image_dir: str | Path, prompts: Iterable[Row] | None = None
@@ -224,20 +230,14 @@ def open_picture(path: str | Path | bytes) -> Any:
     return image
 
 
-def open_or_explain(picture: Picture) -> Any:
-    """Return the opened image of a picture, or the reason why it cannot be assessed."""
-    if picture.problem:
-        return f"the image {picture.problem}"
-    try:
-        return open_picture(picture.content or picture.path)
-    except FeedbackError as error:
-        return str(error)
-
-
 def open_pictures(pictures: Iterable[Picture]) -> Iterator[tuple[Any, Picture]]:
     """Yield each picture that can be assessed, with its opened image before it."""
-    opened = ((open_or_explain(picture), picture) for picture in pictures)
-    return (pair for pair in opened if not isinstance(pair[0], str))
+    for picture in pictures:
+        try:
+            image = picture.open()
+        except FeedbackError:  # reported when the picture is assessed
+            continue
+        yield image, picture
 
 
 def _is_image(path: Path) -> bool:

@@ -21,7 +21,7 @@ import pyarrow.parquet
 from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess import verdicts as stored
 from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence, get_settings
-from pqpp_feedback.assess.pictures import Picture, find_images, open_or_explain
+from pqpp_feedback.assess.pictures import Picture, find_images
 from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.errors import MissingExtraError, describe
@@ -57,8 +57,8 @@ class AssessmentSummary:
         """Return the summary in words, one line each."""
         lines = []
         if self.images:
-            seconds, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
-            lines.append(f"{self.images} images in {seconds}, {rate} images per second")
+            total = f"{self.images} images in {self.seconds:.1f} s"
+            lines.append(f"{total}, {self.images / self.seconds:.2f} images per second")
         if self.missing:
             lines.append(f"{self.missing} shards are left for other processes or the next run")
         return lines
@@ -108,7 +108,7 @@ def assess(
             problem = f"{path} contains verdicts of {other['routine']} by {other['model']:.100}"
             raise FeedbackError(f"{problem}; name another file, or set `replace`")
     for assessor in assessors:
-        assessor.check_budget(pictures)
+        assessor.prepare(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
     folder = path.with_name(f".{path.name}.parts") / hash_inputs(ordered, assessors)[:24]
     shards = cut_table(pa.table({"picture": range(len(ordered))}), SHARD_SIZE)
@@ -170,23 +170,26 @@ def assess_rows(
     """Yield one row per image and assessor, in the order of the images."""
     for start in range(0, len(pictures), batch_size):
         batch = pictures[start : start + batch_size]
-        opened = [open_or_explain(picture) for picture in batch]
-        pairs = [pair for pair in zip(opened, batch, strict=True) if not isinstance(pair[0], str)]
+        pairs: list[tuple[Any, Picture]] = []
+        failures: dict[int, Result] = {}
+        for number, picture in enumerate(batch):
+            try:
+                pairs.append((picture.open(), picture))
+            except FeedbackError as error:
+                failures[number] = None, Verdict(None, None, str(error))
         results = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
-        for picture, image in zip(batch, opened, strict=True):
+        for number, picture in enumerate(batch):
             for assessor, verdicts in zip(assessors, results, strict=True):
-                if isinstance(image, str):  # the reason why the picture cannot be assessed
-                    yield make_row(picture, assessor, None, Verdict(None, None, image))
-                else:
-                    yield make_row(picture, assessor, *next(verdicts))
+                evidence, verdict = failures.get(number) or next(verdicts)
+                yield make_row(picture, assessor, evidence, verdict)
 
 
 def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Result]:
     """Return the evidence and verdict of each image; after a failure, try each image alone."""
     if not pairs:
         return []
-    if assessor.is_one_by_one and len(pairs) > 1:
-        return [result for pair in pairs for result in _assess_batch(assessor, [pair])]
+    if len(pairs) > 1 and assessor.is_one_by_one:
+        return _assess_each(assessor, pairs)
     images, pictures = zip(*pairs, strict=True)
     try:
         texts = [format_evidence(evidence) for evidence in assessor.observe(images, pictures)]
@@ -195,25 +198,21 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
             (text, assessor.score(parse_json(text), picture))
             for text, picture in zip(texts, pictures, strict=True)
         ]
-    except Exception as error:
-        if is_fatal(error):
+    except FeedbackError as error:
+        reason = str(error)
+    except (ModelError, MissingExtraError) as error:
+        if not getattr(error, "affects_one_request", False):
             raise
-        if len(pairs) == 1:
-            reason = str(error) if isinstance(error, FeedbackError) else describe(error)
-            return [(None, Verdict(None, None, f"the image cannot be assessed: {reason}"))]
+        reason = describe(error)
+    except (RuntimeError, ValueError) as error:  # what torch and transformers raise for odd images
+        reason = describe(error)
+    if len(pairs) > 1:
+        return _assess_each(assessor, pairs)
+    return [(None, Verdict(None, None, f"the image cannot be assessed: {reason}"))]
+
+
+def _assess_each(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Result]:
     return [result for pair in pairs for result in _assess_batch(assessor, [pair])]
-
-
-def is_fatal(error: Exception) -> bool:
-    """Return whether an error concerns a model or service, so that other images would also fail.
-
-    Example:
-        >>> is_fatal(FeedbackError("too small")), is_fatal(ZeroDivisionError())
-        (False, False)
-    """
-    if isinstance(error, FeedbackError) or getattr(error, "affects_one_request", False):
-        return False
-    return isinstance(error, ModelError | MissingExtraError)
 
 
 @dataclass

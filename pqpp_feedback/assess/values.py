@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 OVERLAP = 0.5
 
 
-def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:
+def nms(boxes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the boxes that do not overlap a higher-scoring one (non-maximum suppression).
 
     Args:
         boxes: Boxes with `score` and `box` (left, top, right, bottom), the highest score first.
-        overlap: Intersection over union above which the lower-scoring box is dropped.
 
     Example:
         >>> boxes = [{"box": [0, 0, 1, 1]}, {"box": [0, 0, 1, 0.9]}, {"box": [2, 2, 3, 3]}]
@@ -26,7 +25,7 @@ def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[
     """
     selected: list[dict[str, Any]] = []
     for box in boxes:
-        if all(compute_iou(box["box"], better["box"]) <= overlap for better in selected):
+        if all(compute_iou(box["box"], better["box"]) <= OVERLAP for better in selected):
             selected.append(box)
     return selected
 

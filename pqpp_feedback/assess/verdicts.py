@@ -229,8 +229,7 @@ def catch_evidence_errors(row: Row) -> Iterator[None]:
         if is_out_of_memory(error):
             raise
         problem = f"the evidence of {row['image']} is not valid for {row['assessor']}"
-        message = f"{problem} ({describe(error)[:80]}); assess the image again"
-        raise FeedbackError(message) from None
+        raise FeedbackError(f"{problem} ({describe(error)[:80]}); assess the image again") from None
 
 
 def parse_evidence(row: Row) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pqpp_feedback.assess.pictures import Row
 from pqpp_files.figures import ResultTable
 from pqpp_metrics.functional.match_rate import match_rate
 
-_CONTROLLED = "Controlled"
 _ALL, _UNCONTROLLED = "all", "all but Controlled"
 
 
@@ -31,12 +30,11 @@ def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[
         [{'model': 'dalle2', 'prompt_id': 7, 'matched': True, 'people': True, 'verdict': False}]
     """
     verdicts = {(row["model"], row["prompt_id"]): row["verdict"] for row in automated}
-    joined = []
-    for row in annotations:
-        key = row["model"], row["prompt_id"]
-        if key in verdicts:
-            joined.append({**row, "people": row["matched"], "verdict": verdicts[key]})
-    return joined
+    return [
+        {**row, "people": row["matched"], "verdict": verdicts[row["model"], row["prompt_id"]]}
+        for row in annotations
+        if (row["model"], row["prompt_id"]) in verdicts
+    ]
 
 
 def bench_gimbrr(data_dir: str | None = None) -> tuple[list[ResultTable], list[str]]:
@@ -59,7 +57,7 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[ResultTable], list[s
     pairs_title = "Differences between models' match rates, 2,000 resamples of prompts"
     rates_title = f"How often images match according to people, n = {len(annotations)}"
     names = list(dict.fromkeys(row["model"] for row in annotations))
-    uncontrolled = [row for row in annotations if not row["task"].startswith(_CONTROLLED)]
+    uncontrolled = [row for row in annotations if not row["task"].startswith("Controlled")]
     table: dict[str, dict[str, Any]] = {}
     for group, task in ((annotations, None), (uncontrolled, _UNCONTROLLED), (annotations, _ALL)):
         groups = [(task or r["task"], model) for r in group for model in (r["model"], _ALL)]
@@ -104,5 +102,5 @@ def describe_order(order: Row) -> list[str]:
 
 
 def _load_rows(name: str, data_dir: str | None) -> list[dict[str, Any]]:
-    splits = load_benchmark(name, **({} if data_dir is None else {"data_dir": data_dir}))
+    splits = load_benchmark(name, data_dir=data_dir)
     return [row for split in splits.values() for row in split]

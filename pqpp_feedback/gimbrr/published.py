@@ -33,6 +33,9 @@ WAY = "bare"  # CLIP's text is the name alone, as in the authors' code
 class Evidence:
     """The outputs of CLIP and the detector for an image.
 
+    Attributes:
+        clip: The output of `ClipScorer.observe`; None if CLIP has not processed the image.
+
     Args:
         evidence: One image's entry in the output of `GimbrrAssessor.observe`.
 
@@ -45,24 +48,19 @@ class Evidence:
     """
 
     def __init__(self, evidence: Mapping[str, Any]) -> None:
-        self._clip: Any = evidence.get("clip")
+        self.clip: Any = evidence.get("clip")
         self._detector: Any = evidence.get("detector")
 
     def get_similarity(self, name: str) -> float:
         """Return CLIP's similarity of the image to a name of the prompt or of `VOCABULARY`."""
-        values = self._clip["own"].get(name)
-        return values[WAY] if values else self._clip[WAY][VOCABULARY.index(name)]
-
-    @property
-    def scale(self) -> float:
-        """CLIP's learned scale of similarities."""
-        return self._clip["scale"]
+        values = self.clip["own"].get(name)
+        return values[WAY] if values else self.clip[WAY][VOCABULARY.index(name)]
 
     def explain_missing(self, conditions: Conditions) -> str:
         """Return why the evidence is insufficient for conditions; empty if it suffices."""
         for condition in conditions:
             role = ROLES[condition.kind]
-            if (self._clip if role == "clip" else self._detector) is None:
+            if (self.clip if role == "clip" else self._detector) is None:
                 return f"no {role} model has processed the image"
             if role == "detector" and self._detector["labels"].get(condition.name) is None:
                 return f"the detector has no class {condition.name!r}"
@@ -123,7 +121,7 @@ class PublishedRoutine:
         names = [name, *distractors]
         similarities = [seen.get_similarity(other) for other in names]
         highest = max(similarities)
-        weights = [math.exp(seen.scale * (value - highest)) for value in similarities]
+        weights = [math.exp(seen.clip["scale"] * (value - highest)) for value in similarities]
         share = weights[0] / sum(weights)
         is_best, winner = similarities[0] >= highest, names[similarities.index(highest)]
         outcome = f"{name} wins against" if is_best else f"{name} loses to {winner} among"

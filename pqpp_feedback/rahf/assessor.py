@@ -43,7 +43,7 @@ class RahfAssessor(Assessor):
         assert self._model is not None
         batch_size = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
         prompts = [picture.prompt for picture in pictures]
-        feedback = self._model.predict(list(images), prompts, batch_size)
+        feedback = self._model.predict(list(images), prompts, batch_size, self._threshold)
         return [
             {
                 "scores": entry.scores,

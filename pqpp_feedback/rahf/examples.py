@@ -55,8 +55,7 @@ def load_split(
     with explain_load_errors(dataset, remedy):
         table = load_benchmark(dataset, subset, split, **options)
     required = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
-    missing = [name for name in required if name not in table.column_names]
-    if missing:
+    if missing := [name for name in required if name not in table.column_names]:
         remedy = "add the column, or for RichHF set `pickapic_dir` to a copy of Pick-a-Pic v1"
         raise FeedbackError(f"{dataset} ({split}) has no column {missing[0]!r}; {remedy}")
     for name in ("image", *_MAPS):

@@ -72,7 +72,6 @@ class FeedbackModel:
     Args:
         model: The model.
         device: The device to move the model to; None to leave it where it is.
-        threshold: Probability from which a word counts as misaligned.
     """
 
     def __init__(
@@ -80,17 +79,15 @@ class FeedbackModel:
         model: RahfForRichFeedback,
         processor: RahfProcessor,
         device: str | int | torch.device | None = None,
-        threshold: float = 0.5,
     ) -> None:
         self.model = model.eval() if device is None else move_model(model.eval(), device)
-        self.processor, self.threshold, self.source = processor, threshold, ModelId("in memory")
+        self.processor, self.source = processor, ModelId("in memory")
 
     @classmethod
     def from_pretrained(
         cls,
         name_or_path: str | os.PathLike[str],
         device: str | int | torch.device | None = None,
-        threshold: float = 0.5,
         revision: str | None = None,
         cache_dir: str | None = None,
         token: str | bool | None = None,
@@ -100,7 +97,6 @@ class FeedbackModel:
         Args:
             name_or_path: A folder, or `OWNER/REPOSITORY` on the Hub.
             device: The device; default: a GPU if available.
-            threshold: Probability from which a word counts as misaligned.
             revision: A branch, tag or commit of the repository; default: the main branch.
             cache_dir: Folder of downloads; default: the Hub client's cache.
             token: An access token for a private repository, or `True` for the stored one.
@@ -121,7 +117,7 @@ class FeedbackModel:
             processor = RahfProcessor.from_pretrained(folder, **options)
             # Valid settings may still not work together, so try the model once.
             cls(model, processor).predict([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
-        feedback = cls(model, processor, device or get_device(), threshold)
+        feedback = cls(model, processor, device or get_device())
         feedback.source = source
         return feedback
 
@@ -146,11 +142,17 @@ class FeedbackModel:
         return folder
 
     def predict(
-        self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
+        self,
+        images: Sequence[Any],
+        prompts: Sequence[str],
+        batch_size: int = 16,
+        threshold: float = 0.5,
     ) -> list[Feedback]:
         """Predict feedback on images, with one prompt per image.
 
-        Images are PIL images, arrays, paths, or mappings with `bytes` or `path`.
+        Args:
+            images: PIL images, arrays, paths, or mappings with `bytes` or `path`.
+            threshold: Probability from which a word counts as misaligned.
         """
         import torch
 
@@ -164,8 +166,9 @@ class FeedbackModel:
                 outputs = self.model(**inputs.to(self.model.device))
             tokens = [self.processor.encode_fitting_words(prompt) for prompt in batch_prompts]
 
-            options = self.processor.suffix_ids, self.threshold
-            probabilities = self.model.compute_word_probabilities(outputs, tokens, *options)
+            probabilities = self.model.compute_word_probabilities(
+                outputs, tokens, self.processor.suffix_ids, threshold
+            )
             assert outputs.heatmaps is not None and outputs.scores is not None
             heatmaps = outputs.heatmaps.float().cpu().numpy()
             scores = outputs.scores.double().cpu().numpy()
@@ -174,8 +177,10 @@ class FeedbackModel:
                 missing = [float("nan")] * (len(words) - len(probabilities[row]))
                 scores_by_name = dict(zip(SCORES, scores[row].tolist(), strict=True))
                 maps = dict(zip(HEATMAPS, heatmaps[row], strict=True))
-                parts = scores_by_name, maps, words, [*probabilities[row], *missing]
-                feedback.append(Feedback(prompt, *parts, self.threshold))
+                probabilities_by_word = [*probabilities[row], *missing]
+                feedback.append(
+                    Feedback(prompt, scores_by_name, maps, words, probabilities_by_word, threshold)
+                )
         return feedback
 
 

@@ -201,8 +201,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         self.text_model = text_model or AutoModelForSeq2SeqLM.from_config(
             config.text_config, trust_remote_code=False
         )
-        sizes = config.vision_config.hidden_size, config.text_config.d_model
-        self.projection = ImageProjection(*sizes)
+        width = config.text_config.d_model
+        self.projection = ImageProjection(config.vision_config.hidden_size, width)
         is_shared = config.variant != "multi_head"
         heatmaps, scores = (["shared"], ["shared"]) if is_shared else (HEATMAPS, SCORES)
         self.heatmap_heads = nn.ModuleDict({name: HeatmapHead(config) for name in heatmaps})

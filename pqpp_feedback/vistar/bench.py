@@ -30,7 +30,6 @@ _AGREEMENT_COLUMNS = (
     *("score", "angle", "accuracy", "ties half", "pairs", "equal scores"),
     *("no preference", "published"),
 )
-_REQUIRED = 0.75  # accuracy
 
 
 @cache
@@ -204,7 +203,7 @@ def bench_vistar(
             raise FeedbackError(f"{problem}; use the same image names in all tables")
         title = "Pairs for which the score and people prefer the same image"
         tables.append(ResultTable("agreement", title, _AGREEMENT_COLUMNS, lines))
-        notes.append(f"published: {read_published()['source']}, which requires {_REQUIRED:.0%}")
+        notes.append(f"published: {read_published()['source']}, which requires 75%")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
         for role, weights in read_roles(roles).items():
@@ -290,9 +289,8 @@ def rank_by_role(
         samples += shares[angle] * resample_means(sums, counts, resamples, 0)
     order = sorted(range(len(generators)), key=lambda n: (-means[n], generators[n]))
     scores = np.vstack([means, np.nanquantile(samples, (0.025, 0.975), axis=0)]).T.tolist()
-    angles = list(tables)
     return [
-        {"rank": rank, "generator": generators[n], "score": tuple(scores[n]), "angles": angles}
+        {"rank": rank, "generator": generators[n], "score": tuple(scores[n]), "angles": [*tables]}
         for rank, n in enumerate(order, 1)
     ]
 

@@ -68,13 +68,14 @@ class Vision:
             ModelError: The model is not available.
         """
         if role not in self._loaded:
-            name, options = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
+            default_name, kind = ROLES[role]
+            name = self.names.get(role) or default_name
             if role == "detector":
                 with require_extra("pqpp assess", "assess"):
                     from pqpp_feedback.assess.detector import Detector
-                self._loaded[role] = Detector(name, *options)
+                self._loaded[role] = Detector(name, self.device, self.dtype)
             else:
-                self._loaded[role] = load_model(name, ROLES[role][1], role, *options)
+                self._loaded[role] = load_model(name, kind, role, self.device, self.dtype)
         return self._loaded[role]
 
     def find_objects(self, image: Any, picture: Picture) -> Objects:

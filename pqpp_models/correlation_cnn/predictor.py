@@ -57,9 +57,8 @@ def score_matrices(
 
     from pqpp_backbones.images.embedding import run_batches
 
-    device = next(model.parameters()).device
     scores = run_batches(
-        matrices, lambda part: model(torch.from_numpy(part).to(device)).scores, batch_size
+        matrices, lambda part: model(torch.from_numpy(part).to(model.device)).scores, batch_size
     )
     return scores.astype(np.float64)
 

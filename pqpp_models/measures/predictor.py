@@ -40,7 +40,6 @@ class MeasurePredictor(Predictor):
     [[0.0], [0.0]]
     """
 
-    supervised = False
     is_scalar = True
 
     def __init__(

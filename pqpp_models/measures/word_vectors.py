@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +43,9 @@ class WordVectors:
             indices = sorted(first.values())
             words, array = [words[index] for index in indices], array[indices]
         self.words = tuple(words)
+        self._index = {word: index for index, word in enumerate(self.words)}
         length = np.linalg.norm(array, axis=1, keepdims=True)
         self.array: NDArray[np.float32] = array / np.maximum(length, np.finfo(np.float32).tiny)
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return {word: index for index, word in enumerate(self.words)}
 
     def get_index(self, word: str) -> int | None:
         """Return the index of a word; None if it is unknown."""

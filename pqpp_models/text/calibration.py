@@ -23,7 +23,7 @@ from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import parse_prompts
 from pqpp_models.targets import ALIGNMENT, Z90, get_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
-from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
+from pqpp_models.text.reading.known_words import KnownWords, PromptDetector, is_repetitive
 from pqpp_models.text.reading.words import WordTables, compute_error_features
 
 NEAREST = 5
@@ -53,17 +53,18 @@ class CalibratedPredictor(Predictor):
 
     Attributes:
         calibration: the arrays of `CALIBRATION`.
-        known_words: a detector of prompts that are not plain English; None to accept all prompts.
+        known_words: a detector of prompts that it cannot read; None to accept all prompts.
         tables: word counts of the collection of captions.
         details: further entries of the configuration.
     """
 
     calibration: Mapping[str, Singles]
-    known_words: KnownWords | None = None
+    known_words: PromptDetector | None = None
     tables: WordTables = field(init=False)
     details: dict[str, Any] = field(default_factory=dict)
 
     supervised = True
+    has_uncertainty = True
     read_rows = staticmethod(parse_prompts)
     further_facts: ClassVar[tuple[str, ...]] = ()
     """Attributes of a subclass that its card shows."""
@@ -95,33 +96,25 @@ class CalibratedPredictor(Predictor):
 
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> Floats:
-        return self._predict(rows, targets, with_uncertainty=False).values
-
-    def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
-        return self._predict(rows, targets, with_uncertainty=True)
-
     def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         return get_limits(targets)
 
-    def _predict(
-        self, prompts: list[Prompt], targets: tuple[str, ...], with_uncertainty: bool
-    ) -> Estimates:
-        """Return the predictions, with standard deviations and distances only if requested."""
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
         columns = [self.targets.index(target) for target in targets]
-        texts = [prompt.normalised for prompt in prompts]
+        texts = [prompt.normalised for prompt in rows]
         scores, points = self.compute_raw_scores(texts)
         calibration = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
         values = scores[:, columns] * calibration["slope"] + calibration["offset"]
-        distance, deviations = np.zeros(len(texts)), np.zeros_like(values)
-        if with_uncertainty:
+        _, deviations, distance, _, ignored = Estimates.from_values(values)
+        if uncertainty:
             distance = measure_distance(points, self.reference_points)
             deviations = compute_deviations(values, texts, distance, calibration)
+            ignored = [self._describe_ignored(prompt) for prompt in rows]
         known = np.ones(len(texts))
         if self.known_words is not None:
             garbled = self.known_words.rate_garbled(texts)
             if isinstance(self.known_words, KnownWords):
-                for index, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+                for index, (prompt, text) in enumerate(zip(rows, texts, strict=True)):
                     original = prompt.text
                     if len(text) < len(original) / 2 and is_repetitive(normalise(original).split()):
                         garbled[index] = 1.0
@@ -131,25 +124,25 @@ class CalibratedPredictor(Predictor):
             calibration["prior"] = calibration["prior"] - garbled[:, None] * drop
         values, deviations = mix_with_prior(values, deviations, known, calibration)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
-        ignored = []
-        for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
-            unread = self.known_words.explain_unread(text) if self.known_words is not None else ""
-            parts = filter(None, (prompt.ignored_text, unread, self._find_unread_text(text)))
-            ignored.append("; ".join(parts))
         values = np.clip(values, *self._get_limits(targets))
         return Estimates(values, deviations, distance, known == 0, ignored)
+
+    def _describe_ignored(self, prompt: Prompt) -> str:
+        text = prompt.normalised
+        unread = self.known_words.explain_unread(text) if self.known_words is not None else ""
+        return "; ".join(filter(None, (prompt.ignored_text, unread, self._find_unread_text(text))))
 
     def run_smoke_test(self) -> None:
         """Predict once, to find errors that loading does not reveal."""
         prompts = parse_prompts(["a cat on 2 mats"])
-        estimates = self._predict(prompts, self.targets, with_uncertainty=True)
+        estimates = self._estimate(prompts, self.targets, uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
         estimates = estimates._replace(deviations=estimates.deviations[:, known])
         if not all(np.isfinite(array).all() for array in estimates[:-1]):
             raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
-        known = self.known_words.to_tensors() if self.known_words is not None else {}
+        known = self.known_words.to_tensors() if isinstance(self.known_words, KnownWords) else {}
         return {**add_prefix("calibration.", self.calibration), **known}
 
 
@@ -269,10 +262,11 @@ def calibrate_targets(
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
+        mean, deviation = true.mean(), true.std()
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
-            slope, offset = 0.0, true.mean()
-        part = _to_calibration(slope, offset, true.mean(), true.std())
+            slope, offset = 0.0, mean
+        part = {"slope": slope, "offset": offset, "prior": mean, "prior_deviation": deviation}
         values = slope * score + offset
         columns = make_deviation_features(values[:, None], prompts, distance, part)[:, 0]
         # The shape of log deviations is fitted by likelihood, their scale by conformal quantile.
@@ -316,13 +310,15 @@ def calibrate_across_sources(
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
     slope = normal_slope * unit * (scores.std() / own_scores.std())
-    calibration = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
-    return join_calibrations({**calibration, "spread": np.zeros((1, len(SPREAD)))})
+    offset = prior - slope * own_scores[known].mean()
+    part = {"slope": slope, "offset": offset, "prior": prior, "prior_deviation": unit}
+    return join_calibrations({**part, "spread": np.zeros((1, len(SPREAD)))})
 
 
-def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
-    """Concatenate the calibrations of several targets."""
-    return {k: np.concatenate([part[k] for part in parts]).astype(np.float32) for k in CALIBRATION}
+def join_calibrations(*parts: Mapping[str, Any]) -> Calibration:
+    """Concatenate the calibrations of targets, of which a single one may have plain numbers."""
+    columns = {name: [np.atleast_1d(part[name]) for part in parts] for name in CALIBRATION}
+    return {name: np.concatenate(column).astype(np.float32) for name, column in columns.items()}
 
 
 def to_normal_scores(values: Floats) -> Floats:
@@ -336,12 +332,6 @@ def to_normal_scores(values: Floats) -> Floats:
     order = np.lexsort((np.random.default_rng(_SEED).random(len(values)), values))
     quantiles = (np.argsort(order) + 0.5) / len(values)
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
-
-
-def _to_calibration(*numbers: float) -> dict[str, NDArray]:
-    """Return the four numbers that calibrate one target, by name."""
-    names = ("slope", "offset", "prior", "prior_deviation")
-    return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -173,6 +173,10 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
     _repr_html_ = as_html
 
 
+@overload
+def verdict(prompts: str, predictor: str | Predictor = DEFAULT_PREDICTOR) -> PromptVerdict: ...
+@overload
+def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> PromptVerdicts: ...
 def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     """Return how hard prompts are for image generators, and why.
 
@@ -259,7 +263,7 @@ def predict_verdicts(
     return columns, PromptVerdicts(verdicts)
 
 
-def _explain_no_verdict(predictor: Any, prompt: Prompt, out_of_domain: bool) -> str:
+def _explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool) -> str:
     """Explain why a prompt has no verdict; empty if it has one."""
     if not out_of_domain:
         return explain_unreliable(predictor, prompt)

@@ -42,8 +42,7 @@ class Characters(VistarScore):
             return f"`count` is {count!r:.40}; expected a whole number of 0 or more"
         if count is None and not parse_characters(picture):
             return "the prompt lists no `count`, `postures` or `expressions`"
-        unknown = set(_split_words(picture, "postures")) - set(POSTURES)
-        if unknown:
+        if unknown := set(_split_words(picture, "postures")) - set(POSTURES):
             return f"no rule for the posture {sorted(unknown)[0]!r}; known: {', '.join(POSTURES)}"
         return ""
 

@@ -115,8 +115,7 @@ def compute_consistency(likeness: Sequence[Sequence[float]]) -> float | None:
     """
     if len(likeness) < 2:
         return None
-    upper_triangle = np.triu_indices(len(likeness), 1)
-    return float(np.array(likeness)[upper_triangle].mean())
+    return float(np.array(likeness)[np.triu_indices(len(likeness), 1)].mean())
 
 
 def parse_grid(layout: Any) -> tuple[int, int] | None:

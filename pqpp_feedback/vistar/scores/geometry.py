@@ -13,6 +13,7 @@ from scipy import ndimage, stats
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import load_params
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import shrink_image
@@ -208,10 +209,11 @@ def measure_patterns(image: Values) -> float:
     """
     grey = image.mean(-1)
     inner = grey[1:-1, 1:-1]
+    if not inner.size:
+        raise FeedbackError("the image is too narrow to measure its texture")
     neighbours = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
     height, width = inner.shape
-    bits = np.stack(
-        [grey[1 + y : 1 + y + height, 1 + x : 1 + x + width] >= inner for y, x in neighbours]
-    )
+    shifted = [grey[1 + y : 1 + y + height, 1 + x : 1 + x + width] for y, x in neighbours]
+    bits = np.stack(shifted) >= inner
     changes = (bits != np.roll(bits, 1, axis=0)).sum(0)
     return float((changes <= 2).mean())

@@ -268,7 +268,6 @@ class HwpqScore(VistarScore):
         answers: The collector of answers; not needed to score stored evidence.
     """
 
-    angle = "SF"
     angles: ClassVar = ("SF", "CUL", "MA")
     is_default = False  # it needs a chat model
 
@@ -276,7 +275,9 @@ class HwpqScore(VistarScore):
         self, questionnaires: Questionnaires | None = None, answers: VoteCollector | None = None
     ) -> None:
         super().__init__()
-        self._questionnaires, self._answers = questionnaires, answers
+        self._questionnaires: Any = questionnaires
+        self._answers: Any = answers
+        self.chat = answers.chat if answers else None
         if answers and questionnaires:
             self.models["answers"] = ModelId(answers.chat.name)
             self.models["questions"] = ModelId(questionnaires.writer.name)
@@ -301,39 +302,43 @@ class HwpqScore(VistarScore):
         questionnaires = Questionnaires(options.questionnaires, writer)
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
-    def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """Raise an error if a run would exceed the budget, and prepare batched calls."""
-        questionnaires, answers = self._questionnaires, self._answers
-        if not (questionnaires and answers):
+    def prepare(self, pictures: Sequence[Picture]) -> None:
+        """Check the budget, and fetch the replies of models that reply in batches."""
+        if not (self._questionnaires and self._answers):
             return
-
-        def estimate_requests(default_questions: list) -> Iterator[Request]:
-            for image, picture in open_pictures(pictures):
-                questions: Mapping[str, list] = dict.fromkeys(SIDES, default_questions)
-                if questionnaires.get_path(picture.prompt).is_file():
-                    with contextlib.suppress(FeedbackError):  # reported with its image
-                        stored = questionnaires.get_questionnaire(picture.prompt)
-                        questions = flatten_questions(stored)
-                for _, _, order, request in answers.make_requests(image, questions):
-                    if order:
-                        yield request
-
         prompts = dict.fromkeys(picture.prompt for picture in pictures if not picture.problem)
-        new = [prompt for prompt in prompts if not questionnaires.get_path(prompt).is_file()]
-        writing_costs = questionnaires.writer.get_max_costs(map(_build_request, new))
-        answer_costs = answers.chat.get_max_costs(estimate_requests(_TYPICAL_QUESTIONS))
-        answers.chat.budget.check_calls(itertools.chain(writing_costs, answer_costs))
-        if questionnaires.writer.batch:
-            questionnaires.writer.prepare(map(_build_request, new))
-            for prompt in new:
+        get_path = self._questionnaires.get_path
+        new_prompts = [prompt for prompt in prompts if not get_path(prompt).is_file()]
+        self._check_budget(pictures, new_prompts)
+        writer, chat = self._questionnaires.writer, self._answers.chat
+        if writer.batch:
+            writer.prepare(map(_build_request, new_prompts))
+            for prompt in new_prompts:
                 with contextlib.suppress(FeedbackError, ServiceError):  # reported with its image
-                    questionnaires.get_questionnaire(prompt)
-        if answers.chat.batch:
-            answers.chat.prepare(estimate_requests([]))
+                    self._questionnaires.get_questionnaire(prompt)
+        if chat.batch:
+            chat.prepare(self._estimate_requests(pictures, []))
 
-    def get_notes(self) -> list[str]:
-        """Return a note on the number and cost of calls."""
-        return [self._answers.chat.budget.describe_spending()] if self._answers else []
+    def _check_budget(self, pictures: Sequence[Picture], new_prompts: Sequence[str]) -> None:
+        """Raise an error if a run would exceed the budget."""
+        writer, chat = self._questionnaires.writer, self._answers.chat
+        writing_costs = writer.get_max_costs(map(_build_request, new_prompts))
+        requests = self._estimate_requests(pictures, _TYPICAL_QUESTIONS)
+        chat.budget.check_calls(itertools.chain(writing_costs, chat.get_max_costs(requests)))
+
+    def _estimate_requests(
+        self, pictures: Sequence[Picture], default_questions: list[str]
+    ) -> Iterator[Request]:
+        """Yield requests for votes; prompts without a questionnaire have the default questions."""
+        for image, picture in open_pictures(pictures):
+            questions = dict.fromkeys(SIDES, default_questions)
+            if self._questionnaires.get_path(picture.prompt).is_file():
+                with contextlib.suppress(FeedbackError):  # reported with its image
+                    stored = self._questionnaires.get_questionnaire(picture.prompt)
+                    questions = flatten_questions(stored)
+            for _, _, order, request in self._answers.make_requests(image, questions):
+                if order:
+                    yield request
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -343,7 +348,6 @@ class HwpqScore(VistarScore):
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
-        assert self._questionnaires is not None and self._answers is not None
         questions = flatten_questions(self._questionnaires.get_questionnaire(picture.prompt))
         return {"questions": questions, **self._answers.collect(image, questions)}
 
@@ -360,9 +364,10 @@ class HwpqScore(VistarScore):
         level_weights = np.array([weights[n] for n in (1, 2, 3, 4)], dtype=float)
         weight = np.array(questions["question_weight"], dtype=float)
         # Stored evidence has six decimals, so weights such as thirds do not sum to exactly 1.
-        shares = weight / np.bincount(levels, weight)[levels], level_weights / level_weights.sum()
+        shares = weight / np.bincount(levels, weight)[levels]
+        level_shares = level_weights / level_weights.sum()
         positive, negative = (np.array(side)[:, None] for side in sides)
-        score = hwpq(positive, negative, levels, *shares)
+        score = hwpq(positive, negative, levels, shares, level_shares)
         confirmed = zip(questions["node"], score["confirmed"], strict=True)
         unconfirmed = ", ".join(node for node, is_right in confirmed if not is_right)
         reason = f"not confirmed: {unconfirmed}" if unconfirmed else "all facts confirmed"

@@ -35,12 +35,12 @@ SCRIPTS = {
 
 
 @functools.cache
-def _load_reader(script: str, read_upside_down: bool) -> Any:
+def _load_reader(script: str) -> Any:
     with require_extra("text rendering", "assess"):
         from rapidocr import LangRec, OCRVersion, RapidOCR
     params = {
         "Global.log_level": "error",
-        "Global.use_cls": read_upside_down,
+        "Global.use_cls": load_params("text_rendering")["read_upside_down"],
         # With one thread, sums are the same on any machine.
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     }
@@ -71,8 +71,11 @@ def read_text_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
         >>> read_text_pieces(Image.new("RGB", (64, 64), "white"))
         []
     """
-    read_upside_down = load_params("text_rendering")["read_upside_down"]
-    result = _load_reader(script, read_upside_down)(np.asarray(image)[..., ::-1])
+    reader = _load_reader(script)
+    try:
+        result = reader(np.asarray(image)[..., ::-1])
+    except Exception as error:  # rapidocr's errors have no common class
+        raise FeedbackError(describe(error)) from error
     if result.txts is None:
         return []
     pieces = []

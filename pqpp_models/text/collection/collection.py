@@ -177,9 +177,6 @@ class Collection:
         collection.vectors = collection.centre_and_normalise(states)
         return collection
 
-    def __len__(self) -> int:
-        return len(next(iter(self.vectors.values())))
-
     @property
     def last_layer(self) -> int:
         """The number of the last layer, whose vectors are used for distances."""

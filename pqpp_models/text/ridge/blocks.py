@@ -114,11 +114,11 @@ class SeenPieces:
     def __init__(self, rarity: Singles) -> None:
         self.rarity = rarity
 
-    def rate_known(self, prompts: Sequence[str]) -> Any:
+    def rate_known(self, prompts: Sequence[str]) -> Floats:
         """Return 1 for prompts with a piece of the training prompts, 0 for others."""
         return (abs(count_pieces(prompts)) @ self.rarity > 0).astype(float)
 
-    def rate_garbled(self, prompts: Sequence[str]) -> Any:
+    def rate_garbled(self, prompts: Sequence[str]) -> Floats:
         """Return 0 for each prompt, since garbled words are not detected."""
         return np.zeros(len(prompts))
 
@@ -186,7 +186,7 @@ def compute_prompt_features(
     )
 
 
-def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
+def hash_words(prompts: Sequence[str]) -> Floats:
     """Return unit vectors of hashed words and pairs of adjacent words.
 
     A prompt without words has zeros.
@@ -195,13 +195,13 @@ def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
     >>> int((row != 0).sum()), round(float(row @ row), 6)
     (3, 1.0)
     """
-    rows = np.zeros((len(prompts), buckets))
+    rows = np.zeros((len(prompts), BUCKETS))
     for row, prompt in zip(rows, prompts, strict=True):
         words = find_words(prompt)
         pairs = map(" ".join, pairwise(words))
         for text in dict.fromkeys((*words, *pairs)):
             code = hash_text(text)
-            row[code % buckets] += 1 if code >> 31 else -1
+            row[code % BUCKETS] += 1 if code >> 31 else -1
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1.0)
 

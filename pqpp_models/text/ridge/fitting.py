@@ -10,7 +10,7 @@ import logging
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,9 @@ from pqpp_models.text.ridge.blocks import Features, compute_prompt_features
 from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, FormFit, Kernels, choose_form
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_target_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ANY_LANGUAGE_SHARE = 0.2
 """The share of training prompts that are not plain English from which any language is read."""
@@ -182,24 +185,22 @@ def cross_validate(
 
     targets, count = list(head.limits), len(prompts.texts)
     fold_ids = np.random.default_rng(0).permutation(count) % folds
-    predicted: dict[str, Floats] = {}
-    deviations, means = np.empty((2, count, len(targets)))
+    predicted, deviations, means = np.empty((3, count, len(targets)))
     for fold in tqdm(range(folds), "cross-validating", unit="fold", disable=not progress):
         held_out = np.flatnonzero(fold_ids == fold)
         training = prompts.select_rows(np.flatnonzero(fold_ids != fold))
         fitted, _ = head.fit(training)
         estimates = fitted.predict_with_uncertainty([as_typed[int(row)] for row in held_out])
-        for name, column in zip(fitted.targets, estimates.values.T, strict=True):
-            predicted.setdefault(name, np.empty(count))[held_out] = column
-        deviations[held_out] = estimates.deviations[:, : len(targets)]
+        predicted[held_out], deviations[held_out] = estimates.values, estimates.deviations
         means[held_out] = np.nanmean(training.values, axis=0)
     figures: dict[str, Any] = {}
     for column, target in enumerate(targets):
         rows = evaluated & ~np.isnan(prompts.values[:, column])
         true = prompts.values[rows, column]
-        covered = np.abs(predicted[target][rows] - true) <= Z90 * deviations[rows, column]
+        values = predicted[rows, column]
+        covered = np.abs(values - true) <= Z90 * deviations[rows, column]
         figures[target] = {
-            **correlate(predicted[target][rows] - means[rows, column], true),
+            **correlate(values - means[rows, column], true),
             "coverage": round(float(covered.mean()), 4) if len(covered) else 0.0,
         }
     return figures
@@ -283,22 +284,16 @@ def fit(
     >>> predictor.predict(["9 tan cats", "1 red cat"]).shape
     (2, 1)
     """
-    names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
+    names = check_target_names([targets] if isinstance(targets, str) else list(targets))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
         raise PredictorError(f"`ids` must have one id per prompt ({len(prompts)}); got {len(ids)}")
-    columns = np.array(scores, dtype=np.float64)
-    columns = columns[:, None] if columns.ndim == 1 else columns
-    shape = (len(prompts), len(names))
-    if columns.shape != shape:
-        raise PredictorError(f"`scores` must have the shape {shape}; got {columns.shape}")
-    if np.isinf(columns).any():
-        raise PredictorError("`scores` contains infinite values; remove those rows")
-    _, values = _merge_prompts(prompts, columns)
-    ranges = _choose_limits(names, values, limits or {})
-    columns = columns[:, [names.index(name) for name in ranges]]
-    names = list(ranges)
-    texts, values = _merge_prompts(prompts, columns)
+    table = _make_score_table(prompts, scores, names)
+    means = _average_duplicates(table)
+    ranges = _choose_limits(means, limits or {})
+    table = table[list(ranges)]
+    means = means[list(ranges)].dropna(how="all")
+    texts, values = list(means.index), means.to_numpy()
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` must be from 2 to {FEWEST_PROMPTS}; got {folds}")
     network, sentence_encoder = _load_encoder(encoder, base)
@@ -309,29 +304,25 @@ def fit(
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # prompts that the network was fitted to
-        learned = network.record.rows.contains(rows)
-        network_texts = {normalise_prompt(prompts[row]) for row in np.flatnonzero(learned)}
-        known = np.array([text in network_texts for text in texts], dtype=bool)
+        known = means.index.isin(table.index[network.record.rows.contains(rows)])
     fitted, choice = head.fit(distinct)
     choice["cross_validation"] = {}
     if len(texts) - known.sum() >= FEWEST_PROMPTS:
-        originals = {normalise_prompt(prompt): prompt for prompt in reversed(prompts)}
+        originals = dict(zip(reversed(table.index), reversed(prompts), strict=True))
         typed = [originals[text] for text in texts]
         figures = cross_validate(head, distinct, typed, ~known, folds, progress)
         choice["cross_validation"] = figures
-    # A missing score is null.
-    score_rows = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
-    sha256 = hash_parts([json.dumps([texts, score_rows])])
+    sha256 = _hash_scores(texts, values)
     training: dict[str, Any] = {"prompts": len(texts), "sha256": sha256, "folds": folds}
     training |= {"out_of_domain": int(out_of_domain.sum()), "known": int(known.sum())}
     training["network"] = network.title
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
-    training["scores"] = dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True))
+    training["scores"] = means.count().to_dict()
     versions = {"numpy": np.__version__, "python": platform.python_version()}
     fitted.details = {"data": data, "training": {**training, **choice, "versions": versions}}
     # The network of the head was fitted to these rows too.
     fitted.record = TrainingRecord(rows=network.record.rows)
-    fitted.record_fit(rows, columns)
+    fitted.record_fit(rows, table.to_numpy())
     return fitted
 
 
@@ -355,26 +346,46 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
     return network, sentence_encoder
 
 
-def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
-    """Return the distinct normalised prompts with scores, and their mean scores."""
+def _make_score_table(
+    prompts: list[str], scores: ArrayLike, targets: Sequence[str]
+) -> "pd.DataFrame":
+    """Return the scores, one column per target, by normalised prompt."""
     import pandas as pd
 
+    values = np.array(scores, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
+    shape = (len(prompts), len(targets))
+    if values.shape != shape:
+        raise PredictorError(f"`scores` must have the shape {shape}; got {values.shape}")
+    if np.isinf(values).any():
+        raise PredictorError("`scores` contains infinite values; remove those rows")
     texts = pd.Index([normalise_prompt(prompt) for prompt in prompts], dtype=object)
-    means = pd.DataFrame(values, texts).groupby(level=0, sort=False).mean()
+    return pd.DataFrame(values, texts, list(targets))
+
+
+def _average_duplicates(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the mean scores of the distinct prompts that have text and scores."""
+    means = table.groupby(level=0, sort=False).mean()
     means = means.drop("", errors="ignore").dropna(how="all")
     if len(means) > MOST_PROMPTS:
         raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(means)}")
-    return list(means.index), means.to_numpy()
+    return means
+
+
+def _hash_scores(texts: list[str], values: Floats) -> str:
+    # A missing score is null.
+    score_rows = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
+    return hash_parts([json.dumps([texts, score_rows])])
 
 
 def _choose_limits(
-    targets: Sequence[str], values: Floats, limits: Mapping[str, tuple[float, float]]
+    means: "pd.DataFrame", limits: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """Return the limits of the targets that can be fitted, and warn about the others."""
     ranges = {}
     skipped: list[str] = []
-    for target, column in zip(targets, values.T, strict=True):
-        known = column[~np.isnan(column)]
+    for target in means.columns:
+        known = means[target].dropna().to_numpy()
         if len(known) < FEWEST_PROMPTS:
             skipped.append(
                 f"target {target!r} needs scores for at least {FEWEST_PROMPTS} prompts; got "

@@ -115,12 +115,12 @@ class RidgePredictor(CalibratedPredictor):
     chunk_size = 1024
 
     def __post_init__(self) -> None:
-        """Set the known words and their tables from the encoder."""
+        """Set the detector of unread prompts and the tables."""
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
         if self.reads_any_language:
-            detector: Any = SeenPieces(self.pieces.rarity)
-            self.known_words = detector
+            self.known_words = SeenPieces(self.pieces.rarity)
+            self.domain_note = _UNSEEN_NOTE
 
     @cached_property
     def reference_points(self) -> Floats:
@@ -145,13 +145,8 @@ class RidgePredictor(CalibratedPredictor):
         # Further digits depend on BLAS's order of summation, and so on the other rows.
         return scores.astype(np.float32).astype(np.float64), features.points
 
-    @property
-    def domain_note(self) -> str:
-        """A description of ``out_of_domain``."""
-        return _UNSEEN_NOTE if self.reads_any_language else super().domain_note
-
-    def _estimate(self, prompts: list[str], targets: tuple[str, ...]) -> Estimates:
-        estimates = super()._estimate(prompts, targets)
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
+        estimates = super()._estimate(rows, targets, uncertainty)
         low, high = self._get_limits(targets)
         # Values within limits cannot vary more, but the fit may predict it for distant prompts.
         return estimates._replace(deviations=np.minimum(estimates.deviations, (high - low) / 2))

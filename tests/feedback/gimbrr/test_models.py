@@ -49,7 +49,8 @@ def test_clip_similarities_match_transformers(models):
         inputs = processor(text=[name], images=image, return_tensors="pt", padding=True)
         with torch.inference_mode():
             logit = model(**inputs).logits_per_image.item()
-        assert evidence.scale * evidence.get_similarity(name) == pytest.approx(logit, abs=1e-3)
+        similarity = evidence.get_similarity(name)
+        assert evidence.clip["scale"] * similarity == pytest.approx(logit, abs=1e-3)
 
 
 def test_evidence_does_not_depend_on_the_batch(models):

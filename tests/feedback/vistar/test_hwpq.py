@@ -12,7 +12,7 @@ Image = pytest.importorskip("PIL.Image")
 from pqpp_backbones.chat.chat import Budget, Chat, Reply  # noqa: E402
 from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
-from pqpp_feedback.vistar.scores.hwpq import (  # noqa: E402  # noqa: E402
+from pqpp_feedback.vistar.scores.hwpq import (  # noqa: E402
     HwpqScore,
     Questionnaires,
     VoteCollector,
@@ -49,9 +49,8 @@ def test_writes_questionnaire_once(tmp_path):
     writer = ScriptedChat([json.dumps(make_questionnaire())])
     questionnaires = Questionnaires(tmp_path / "q", writer)
     first = questionnaires.get_questionnaire("a red cat")
-    assert sum(q["question_weight"] for q in first["L1"]["questions"]) == pytest.approx(
-        1, abs=1e-12
-    )
+    weights = [question["question_weight"] for question in first["L1"]["questions"]]
+    assert sum(weights) == pytest.approx(1, abs=1e-12)
     entry = json.loads(questionnaires.get_path("a red cat").read_text())
     assert entry["model"] == "scripted" and entry["tries"] == 1
     assert entry["instruction_sha256"] == hash_instruction() and len(entry["date"]) == 10

@@ -161,11 +161,11 @@ def test_standardisation_weighs_blocks_equally():
 def test_hash_words_matches_crc32():
     import zlib
 
-    row = hash_words(["red cat red"], 64)[0]
-    expected = np.zeros(64)
+    row = hash_words(["red cat red"])[0]
+    expected = np.zeros(1024)
     for text in ("red", "cat", "red cat", "cat red"):
         code = zlib.crc32(text.encode())
-        expected[code % 64] += 1 if code >= 2**31 else -1
+        expected[code % 1024] += 1 if code >= 2**31 else -1
     np.testing.assert_allclose(row, expected / np.linalg.norm(expected))
     assert not hash_words([""]).any()
 

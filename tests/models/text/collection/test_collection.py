@@ -20,7 +20,7 @@ def make_collection():
 
 def test_vectors_are_centred_and_normalised():
     built = make_collection()
-    assert len(built) == 40
+    assert len(built.vectors[1]) == 40
     np.testing.assert_allclose(np.linalg.norm(built.vectors[1], axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(built.means[1], VECTORS[1].mean(axis=0), atol=1e-5)
     assert not built.means[2].any()
