@@ -39,8 +39,8 @@ def push_model(
         {name: folder / name for name in dict.fromkeys(names)} | dict(extra_files or {}),
         repo_id,
         "model",
-        lambda name: any(fnmatchcase(name, pattern) for pattern in patterns) and "/" not in name,
         commit_message or "Upload a model with pqpp",
+        lambda name: any(fnmatchcase(name, pattern) for pattern in patterns) and "/" not in name,
         **options,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,11 @@ from pqpp_cli.command import PAGES, PICTURES, Command
 from pqpp_cli.groups import DataDir, Dataset, ImageDir, Predictors, ReportOptions, Tables, Targets
 from pqpp_cli.output import emit, print_notes
 from pqpp_files.errors import PqppError
-from pqpp_files.names import is_repository_id, pluralize
+from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
-    from pqpp_models.bench.run import BenchRun
-    from pqpp_models.bench.split import Split
-    from pqpp_models.predictor import Predictor
+    from pqpp_models.bench.run import BenchRun, Comparison
 
 DEFAULT_SUBCOMMAND = "predictors"
 """The default subcommand of `pqpp bench`."""
@@ -84,25 +81,16 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
     data_dir: str | None = option(None, goes_with="")
     targets: tuple[str, ...] | None = None
 
-    def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
-        """Return the rows (with images if a predictor needs them), predictors and targets."""
-        from pqpp_models.bench.run import load_predictors, open_split
-        from pqpp_models.prompt_rows import attach_saved_images
+    def load(self, omit_unusable: bool = False) -> Comparison:
+        """Return the rows, predictors and targets, and print notes on them."""
+        from pqpp_models.bench.run import load_comparison, open_split
 
         # The data come first, because they fail sooner than predictors.
-        source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir, self.column)
-        split = open_split(*source)
-        n, distinct = len(split.prompts), len(set(split.prompts))
-        if n > 2 * distinct:
-            print_notes(f"{n} rows have {pluralize(distinct, 'prompt')}; intervals are too narrow")
-        predictors, notes = load_predictors(self.predictors)
-        predicted = [target for model in predictors.values() for target in model.targets]
-        targets = split.choose_targets(self.targets, predicted)
-        print_notes(*notes)
-        if any(predictor.inputs == "text+images" for predictor in predictors.values()):
-            rows = attach_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
-            split = replace(split, rows=rows)
-        return split, predictors, targets
+        rows = open_split(**self.get_arguments(open_split))
+        options = self.get_arguments(load_comparison)
+        comparison = load_comparison(rows, omit_unusable=omit_unusable, **options)
+        print_notes(*comparison.notes)
+        return comparison
 
 
 class BenchPredictors(ComparisonOptions):
@@ -200,38 +188,31 @@ class BenchPredictors(ComparisonOptions):
             spaces, reason = run.project_spaces() if self.spaces else ({}, "")
             if reason:
                 print_notes(f"the report has no t-SNE plots: {reason}")
-            emit(render_report(run, published, spaces), self.report)
+            emit(render_report(run.results, published, run, spaces), self.report)
 
     def _run(self) -> BenchRun:
         """Return the results of the predictors, with tests against a baseline if one is given."""
-        from pqpp_models.bench.run import (
-            bench_split,
-            correlate_metrics,
-            open_split,
-            select_predictors,
-        )
+        from pqpp_models.bench.run import bench_split, correlate_metrics, open_split
 
-        split, predictors, targets = self.load()
-        for name, predictor in predictors.items():
-            predictor.require_columns(split.rows.column_names, split.config)
+        comparison = self.load(omit_unusable=self.table == "main")
+        for name, predictor in comparison.predictors.items():
             table = Path(self.dataset or "")
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
                 what = f"{name} was fitted to a file named {table.name}"
                 print_notes(f"{what}; if that file has the same rows, its results are too good")
-        if self.predictors is None and self.table == "main":
-            predictors, notes = select_predictors(predictors, targets, not split.is_pqpp)
-            print_notes(*notes)
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
-            metric_options = (self.metrics or "", self.metric, self.baseline)
-            return correlate_metrics(split, predictors, targets, *metric_options, progress)
+            path = self.metrics or ""
+            return correlate_metrics(comparison, path, self.metric, self.baseline, progress)
+        split, predictors, targets = comparison.split, comparison.predictors, comparison.targets
         run = bench_split(split, predictors, targets, self.table, progress)
         if not self.baseline:
             return run
         train = None
         with contextlib.suppress(PqppError, FileNotFoundError):  # if there is no train split
-            train = open_split(self.dataset, self.subset, "train", self.data_dir, None, self.column)
+            source = self.get_arguments(open_split) | {"split": "train", "image_dir": None}
+            train = open_split(**source)
         return run.with_tests(self.baseline, progress, train)
 
 
@@ -289,7 +270,8 @@ class BenchRouting(ReportOptions, ComparisonOptions):
         from pqpp_files.atomic_write import atomic_write
         from pqpp_models.bench.routing import plot_routing, run_routing
 
-        split, predictors, targets = self.load()
+        comparison = self.load()
+        split, predictors, targets = comparison.split, comparison.predictors, comparison.targets
         table = run_routing(split, predictors, targets, sys.stderr.isatty())
         title = f"Routing between {table.weak} and {table.strong}"
         self.write_tables(title, [table.figures], [table.description, *table.notes])

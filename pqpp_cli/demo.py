@@ -147,4 +147,4 @@ def _compare_predictors(rows: Any, folder: Path) -> None:
     with atomic_folder(folder, (_REPORT, _FIGURES)) as temp_folder:
         figures = format_results("csv", run.results, published)
         (temp_folder / _FIGURES).write_text(figures, "utf-8", newline="")
-        (temp_folder / _REPORT).write_text(render_report(run, published), "utf-8")
+        (temp_folder / _REPORT).write_text(render_report(run.results, published, run), "utf-8")

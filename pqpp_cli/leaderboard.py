@@ -65,7 +65,7 @@ class Leaderboard(Tables, Command):
         source = (self.source, self.benchmark, self.dataset, self.subset, self.split)
         board = read_leaderboard(*source, self.models, self.verify, sys.stderr.isatty())
         print_notes(*board.notes)
-        text = format_results(self.style, board.run.results, board.published, with_intervals=True)
+        text = format_results(self.style, board.results, board.published, with_intervals=True)
         emit(text, self.output, self.style)
         if self.report:
             emit(board.render_page(), self.report)

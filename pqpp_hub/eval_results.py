@@ -287,6 +287,4 @@ def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -
     """
     message = f"Results on {dataset}, measured with pqpp"
     files = {get_results_path(dataset): text.encode()}
-    return push_files(
-        files, model, "model", lambda _: False, message, dry_run=dry_run, pull_request=True
-    )
+    return push_files(files, model, "model", message, dry_run=dry_run, pull_request=True)

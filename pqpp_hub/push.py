@@ -1,6 +1,6 @@
 """Push files to a repository of the Hub in one commit, completely or not at all."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,15 @@ class PushReport:
             >>> PushReport("a/b", "main", "", True, True, added=["x"]).to_lines()
             ['would create the repository a/b', 'would add x', 'dry run: nothing was written']
         """
-        created, pattern = ("would create", "would {}") if self.dry_run else ("created", "{}ed")
-        lines = [f"{created} the repository {self.repo_id}"] if self.new_repository else []
-        lines += [f"{created} the branch {self.revision}"] if self.new_branch else []
-        verbs = {"push" if self.not_compared else "add": self.added}
-        verbs |= {"change": self.changed, "remove": self.removed}
-        for verb, names in verbs.items():
-            lines += [f"{pattern.format(verb).replace('eed', 'ed')} {name}" for name in names]
+        create, add, change, remove = "created", "added", "changed", "removed"
+        if self.dry_run:
+            create, change, remove = "would create", "would change", "would remove"
+            add = "would push" if self.not_compared else "would add"
+        lines = [f"{create} the repository {self.repo_id}"] if self.new_repository else []
+        lines += [f"{create} the branch {self.revision}"] if self.new_branch else []
+        lines += [f"{add} {name}" for name in self.added]
+        lines += [f"{change} {name}" for name in self.changed]
+        lines += [f"{remove} {name}" for name in self.removed]
         lines += [f"unchanged {name}" for name in self.unchanged]
         if self.dry_run:
             end = "dry run: nothing was written"
@@ -83,8 +85,8 @@ def push_files(
     files: Mapping[str, Path | bytes],
     repo_id: str,
     kind: str,
-    is_managed: Callable[[str], bool],
     message: str,
+    removable: Callable[[str], bool] | None = None,
     private: bool = False,
     revision: str | None = None,
     dry_run: bool = False,
@@ -102,8 +104,8 @@ def push_files(
             FOLDER_OR_REPOSITORY is replaced with `repo_id`.
         repo_id: `OWNER/REPOSITORY`.
         kind: The repository's type, one of `KINDS`.
-        is_managed: A function that returns whether an older push may have written a path. Such
-            files are removed if they are not in `files`.
+        removable: A function that returns whether an older push may have written a path. Such
+            files are removed if they are not in `files`; default: no file is removed.
         private: Whether to make a new repository private, and to refuse an existing public one.
         revision: The branch, which is created from main if it does not exist; default: main.
         dry_run: Whether to report the changes without making them.
@@ -119,7 +121,6 @@ def push_files(
         HubError: The Hub cannot be reached, or refuses the push.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
-    from huggingface_hub.utils.sha import git_hash
 
     require_repository_id(repo_id)
     contents = dict(files)
@@ -141,27 +142,18 @@ def push_files(
             if not dry_run or isinstance(refusal, HubError):
                 raise
             report.not_compared = describe_error(refusal)
-        removable: Container[str] = existing if list_name is None else ()
+        stale = existing.keys() - contents.keys()
         if list_name in existing:
             list_path = api.hf_hub_download(filename=list_name, revision=parent, **where)
-            removable = Path(list_path).read_text("utf-8", "replace").splitlines()
-        stale = (name for name in existing if name not in contents and name in removable)
-        report.removed = sorted(filter(is_managed, stale))
-        operations = []
-        for name, content in contents.items():
-            data = content if isinstance(content, bytes) else str(content)
-            operation = CommitOperationAdd(name, data)
-            old, new = existing.get(name), ""
-            if old is not None and len(old) == 64:  # a SHA-256, else the hash of a git object
-                new = operation.upload_info.sha256.hex()
-            elif old is not None:
-                with operation.as_file() as file:
-                    new = git_hash(file.read())
-            if new == old:
-                report.unchanged.append(name)
-                continue
-            (report.changed if name in existing else report.added).append(name)
-            operations.append(operation)
+            stale &= set(Path(list_path).read_text("utf-8", "replace").splitlines())
+        if removable and (list_name is None or list_name in existing):
+            report.removed = sorted(filter(removable, stale))
+        additions = {name: CommitOperationAdd(name, data) for name, data in contents.items()}
+        report.added = [name for name in additions if name not in existing]
+        old = {name: existing[name] for name in additions if name in existing}
+        report.unchanged = [name for name in old if _has_hash(additions[name], old[name])]
+        report.changed = [name for name in old if name not in report.unchanged]
+        operations = [one for name, one in additions.items() if name not in report.unchanged]
         if dry_run:
             return report
         if report.new_repository:
@@ -186,6 +178,16 @@ def push_files(
     except Exception as refusal:
         # The client's messages may contain request headers, so only fixed sentences are shown.
         raise HubError(f"the Hub {KINDS[kind]} {repo_id!r} {describe_error(refusal)}") from None
+
+
+def _has_hash(operation: Any, expected: str) -> bool:
+    """Return whether a file has a hash, which is a SHA-256 or that of a git object."""
+    from huggingface_hub.utils.sha import git_hash
+
+    if len(expected) == 64:
+        return operation.upload_info.sha256.hex() == expected
+    with operation.as_file() as file:
+        return git_hash(file.read()) == expected
 
 
 def require_repository_id(repo_id: str) -> None:

@@ -96,7 +96,7 @@ def push_metric(name: str, repo_id: str, **options: Any) -> pqpp_hub.PushReport:
         raise pqpp_hub.HubError(f"{fault}; got {repo_id!r}")
     files = make_metric_files(name)
     message = f"Upload the metric {name} with pqpp"
-    return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)
+    return pqpp_hub.push_files(files, repo_id, "space", message, **options)
 
 
 def make_metric_files(name: str) -> dict[str, Path | bytes]:

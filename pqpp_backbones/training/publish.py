@@ -65,7 +65,7 @@ def check_push_access(recipe: Options) -> None:
     if isinstance(recipe, HubOptions) and recipe.push_to_hub:
         assert recipe.hub_model_id is not None
         options: dict[str, Any] = {"private": recipe.hub_private_repo, "dry_run": True}
-        push_files({}, recipe.hub_model_id, "model", lambda _: False, "", **options)
+        push_files({}, recipe.hub_model_id, "model", "", **options)
 
 
 def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:

@@ -62,10 +62,9 @@ def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     options: dict[str, Any] = {name: getattr(recipe, name) for name in names}
     options |= {"report_to": recipe.report_to or "none", "eval_strategy": "epoch"}
     options |= {"per_device_eval_batch_size": recipe.per_device_train_batch_size}
-    options |= {"save_total_limit": 1, "remove_unused_columns": False}
-    options |= {"logging_nan_inf_filter": False, "label_names": ["labels"]}
+    options |= {"use_cpu": not torch.accelerator.is_available(), "logging_nan_inf_filter": False}
+    options |= {"save_total_limit": 1, "remove_unused_columns": False, "label_names": ["labels"]}
     extra = recipe.training_arguments
-    options |= {"use_cpu": not torch.accelerator.is_available()}
     with reraise("transformers refuses the options", "change them", PqppError):
         return TrainingArguments(**options | {n: _parse_value(t) for n, t in extra.items()})
 

@@ -184,4 +184,4 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
 
     files = {name: folder / name for name in names}
     message = "Upload a benchmark with pqpp"
-    return push_files(files, repo_id, "dataset", is_exported, message, list_name=MARK, **options)
+    return push_files(files, repo_id, "dataset", message, is_exported, list_name=MARK, **options)

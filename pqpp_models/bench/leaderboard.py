@@ -38,7 +38,7 @@ from pqpp_models.bench import protocol
 from pqpp_models.bench.lookup import load_any_predictor
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun, bench_split, load_predictors, open_split
-from pqpp_models.bench.split import ALL_ROWS, ComparedPredictors, Split
+from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
 from pqpp_models.registry import PREDICTORS
@@ -230,26 +230,27 @@ class LeaderboardResults:
 
     Attributes:
         dataset: OWNER/DATASET.
-        run: The results, sorted by mean Kendall's tau, highest first; if they were verified, also
-            the predictions and tests against the first row.
+        results: The results, sorted by mean Kendall's tau, highest first; if they were verified,
+            with tests against the first row.
         published: The published results on the same release and targets.
         notes: Notes on single entries.
+        run: The run that verified the results; None if they were not verified.
     """
 
     dataset: str
-    run: BenchRun
+    results: list[protocol.Result]
     published: list[protocol.PublishedResult]
     notes: list[str]
+    run: BenchRun | None
 
     def render_page(self) -> str:
         """Render a self-contained HTML page with the ranking and the table."""
-        how = "recomputed" if self.run.predictions else "as reported by their repositories"
+        how = "recomputed" if self.run else "as reported by their repositories"
         order = "Tables are sorted by the mean of Kendall's τ over all columns, highest first."
         lines = [f"Results {how}. {order}", *(f"{line}." for line in self.notes)]
-        title = (
-            f"Leaderboard of {self.dataset}: {self.run.split.config}, {self.run.split.name} split"
-        )
-        return render_report(self.run, self.published, None, "kendall", lines, title)
+        first = self.results[0]
+        title = f"Leaderboard of {self.dataset}: {first.config}, {first.split} split"
+        return render_report(self.results, self.published, self.run, None, "kendall", lines, title)
 
     def push_page(self, repo_id: str, **options: Any) -> PushReport:
         """Push the page to the Hub as a static Space.
@@ -264,7 +265,7 @@ class LeaderboardResults:
         card = render_card("spaces/leaderboard", dataset=self.dataset)
         files = {"README.md": card.encode(), "index.html": self.render_page().encode()}
         message = f"Leaderboard of {self.dataset}, made with pqpp"
-        return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)
+        return pqpp_hub.push_files(files, repo_id, "space", message, **options)
 
 
 def read_leaderboard(
@@ -313,10 +314,8 @@ def read_leaderboard(
     if not entries:
         how = "write them with pqpp bench --eval-results or pqpp models submit"
         raise PredictorError(f"{source} has no results of pqpp; {'; '.join(notes) or how}")
-    results = [parse_result(listing.entry, task, title) for title, listing, task in entries]
-    task = entries[0][2]
-    rows = Split(None, task.config or name, task.split)
-    run = BenchRun(rows, {}, _sort_results(results), [], {}, ComparedPredictors({}, {}, []))
+    results = _sort_results([parse_result(one.entry, task, title) for title, one, task in entries])
+    task, run = entries[0][2], None
     notes += [
         f"{listing.model}: from an open pull request, {listing.pull_request}"
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()
@@ -328,11 +327,13 @@ def read_leaderboard(
             else listing.model
             for title, listing, _ in entries
         }
-        run, differing = _recompute_results(run, paths, dataset or name, task, progress)
+        run, differing = _recompute_results(results, paths, dataset or name, task, progress)
+        results = run.results if run else results
         notes += differing
     targets = {result.target for result in results}
-    published = (r for r in protocol.read_published() if r.config == task.config)
-    return LeaderboardResults(name, run, [r for r in published if r.target in targets], notes)
+    published = [r for r in protocol.read_published() if r.config == task.config]
+    published = [result for result in published if result.target in targets]
+    return LeaderboardResults(name, results, published, notes, run)
 
 
 def _select_entries(
@@ -361,14 +362,14 @@ def _sort_results(results: Sequence[protocol.Result]) -> list[protocol.Result]:
 
 
 def _recompute_results(
-    claimed_run: BenchRun,
+    claimed_results: Sequence[protocol.Result],
     paths: Mapping[str, str],
     dataset: str,
     task: BenchmarkTask,
     progress: bool,
-) -> tuple[BenchRun, list[str]]:
-    """Return the run with recomputed results, and a note on each result that differs."""
-    targets = list(dict.fromkeys(result.target for result in claimed_run.results))
+) -> tuple[BenchRun | None, list[str]]:
+    """Return a run with recomputed results, if any, and a note on each result that differs."""
+    targets = list(dict.fromkeys(result.target for result in claimed_results))
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}
     lines: list[str] = []
@@ -383,12 +384,12 @@ def _recompute_results(
         except PqppError as error:
             lines.append(f"{name} is not verified: {error}")
     if not models:
-        return claimed_run, lines
+        return None, lines
     (run,) = iterate_runs(models, dataset, tasks, progress)
     replaced = run.compared.stands_for
     for build, name in replaced.items():
         lines.append(f"{name} was fitted to some of these rows; {build} is shown instead")
-    claimed = {(result.predictor, result.target): result.kendall for result in claimed_run.results}
+    claimed = {(result.predictor, result.target): result.kendall for result in claimed_results}
     for rerun in run.results:
         name, target, recomputed = rerun.predictor, rerun.target, rerun.kendall
         reported = claimed.get((replaced.get(name, name), target), recomputed)
@@ -398,5 +399,5 @@ def _recompute_results(
     ranked = [result for result in run.results if result.ranked]
     if ranked and len({result.predictor for result in run.results}) > 1:
         run = run.with_tests(ranked[0].predictor, progress)
-    unverified = [result for result in claimed_run.results if result.predictor not in models]
+    unverified = [result for result in claimed_results if result.predictor not in models]
     return replace(run, results=[*run.results, *unverified]), lines

@@ -28,7 +28,6 @@ from pqpp_models.predictor import SCORE, Predictor
 from pqpp_models.targets import find_stand_in
 
 COEFFICIENTS = ("pearson", "kendall")
-MARKS_NOTE = "† p < .01, ‡ p < .001 (two-sided test of no correlation)"
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,14 @@ class Column:
         predicted: The target that the predictor predicts.
         target: The target whose true values the predictions are compared with.
         source: The source of the rows to use; None for all rows.
+        is_metric: Whether `target` is an automatic metric, not a target of the benchmark.
     """
 
     label: str
     predicted: str
     target: str
     source: str | None = None
+    is_metric: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Result:
             without correction.
         baseline_ci_high: Upper bound of the same interval.
         baseline_warning: A warning on the test, or empty.
+        is_metric: Whether `target` is an automatic metric; not in result files.
     """
 
     predictor: str
@@ -120,6 +122,11 @@ class Result:
     baseline_ci_low: float = math.nan
     baseline_ci_high: float = math.nan
     baseline_warning: str = ""
+    is_metric: bool = False
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the columns of a results file, by name."""
+        return {name: value for name, value in vars(self).items() if name != "is_metric"}
 
     @property
     def sign(self) -> float:
@@ -265,13 +272,13 @@ def pair_values(
 def _make_result(
     predictions: Predictions, cell: Column, references, split: Split, stands_for: str | None
 ) -> Result:
-    args = cell, references[cell.target], split.sources if cell.source is not None else None
-    predicted, reference = pair_values(predictions, *args)
+    true, sources = references[cell.target], split.sources
+    predicted, reference = pair_values(predictions, cell, true, sources)
     n, fitted = len(reference), None
     if predictions.fitted is not None:
         is_fitted = np.reshape(predictions.fitted, (-1, 1))
         fitted_only = replace(predictions, values=np.where(is_fitted, predictions.values, np.nan))
-        fitted = len(pair_values(fitted_only, *args)[0])
+        fitted = len(pair_values(fitted_only, cell, true, sources)[0])
     report = qpp_report(predicted, reference, measures=COEFFICIENTS) if n > 1 else {}
     figures: dict[str, Any] = {}
     for name in COEFFICIENTS:
@@ -294,16 +301,6 @@ def _make_result(
         stands_in=predictions.stand_ins.get(cell.predicted),
         **figures,
     )
-
-
-def mark_p_value(p: float) -> str:
-    """Return the mark of a p-value: ‡ below .001, † below .01, else an empty string.
-
-    Example:
-        >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
-        ['‡', '†', '', '']
-    """
-    return "‡" if p < 0.001 else "†" if p < 0.01 else ""
 
 
 def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
@@ -330,10 +327,6 @@ def group_by_key(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 PERMUTATIONS = 2_000
-COMPARISON_NOTE = (
-    "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test of "
-    "Kendall's tau, p < .05 after Holm's correction over the table"
-)
 
 
 def compare_with_baseline(
@@ -415,18 +408,6 @@ def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> 
     if measure and higher_is != "unknown":
         return (1.0 if higher_is == measure.higher_is else -1.0), "as declared"
     return row.sign, "by the sign on these rows"
-
-
-def format_arrow(difference: float, p: float) -> str:
-    """Return ↑ or ↓ for a significant difference from the baseline, else an empty string.
-
-    Example:
-        >>> format_arrow(0.1, 0.01), format_arrow(-0.1, 0.01), format_arrow(0.1, 0.2)
-        ('↑', '↓', '')
-    """
-    if not p < 0.05:
-        return ""
-    return "↑" if difference > 0 else "↓"
 
 
 def list_experiment_columns(

@@ -15,10 +15,13 @@ from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ALL_ROWS
 
+_NO_CHARTS: dict[str, Any] = {"predictors": {}, "without": [], "spaces": {}, "extremes": []}
+
 
 def render_report(
-    run: BenchRun,
+    results: Sequence[Result],
     published: Sequence[PublishedResult] = (),
+    run: BenchRun | None = None,
     spaces: Mapping[str, NDArray] | None = None,
     coefficient: str = "pearson",
     summary: Sequence[str] = (),
@@ -27,22 +30,47 @@ def render_report(
     """Render a self-contained HTML page with a summary, a ranking, tables and charts.
 
     Args:
-        run: The results of one split.
+        results: The results of one split.
+        run: The run that the results are from; None if it is unknown, for a page without charts.
         spaces: Two-dimensional embeddings by predictor, one point per prompt.
         coefficient: The coefficient of the ranking, `pearson` or `kendall`.
         summary: The sentences of the summary; default: sentences on the best predictors.
-        title: Title of the page; default: one that names the split.
+        title: Title of the page; default: one that names the split of the run.
     """
-    results, split = run.results, run.split
-    titles = {
-        r.label: tables.format_heading(r, split.targets.get(r.target)) for r in reversed(results)
-    }
+    described = run.split.targets if run else {}
+    titles = {r.label: tables.format_heading(r, described.get(r.target)) for r in reversed(results)}
     label = charts.find_main_column(results, published)
+    ranking = charts.rank_rows(results, published, label, coefficient)
+    return render_page(
+        Path(__file__).with_name("report.html"),
+        title=title,
+        split=run.split if run else None,
+        summary=list(summary) or summarise(results, published, titles),
+        ranking={**ranking, "title": titles.get(label, "")},
+        measures=_make_tables(results, published, titles),
+        baseline=str(results[0].baseline) if results else "",
+        headings=tables.DIFFERENCE_HEADINGS,
+        differences=[
+            (name, titles.get(column, column), *rest)
+            for name, column, *rest in tables.list_differences(results)
+        ],
+        notes=tables.list_notes(results, published, True),
+        most_points=charts.MOST_POINTS,
+        **(_make_charts(run, titles, spaces or {}) if run else _NO_CHARTS),
+    )
+
+
+def _make_charts(
+    run: BenchRun, titles: Mapping[str, str], spaces: Mapping[str, NDArray]
+) -> dict[str, Any]:
+    """Return the template data for the charts of a run."""
+    results = run.results
     fitted_rows = tables.count_fitted_rows(results)
     panels, embeddings, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
-        name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
-        if spaces and name in spaces:
+        name = predictions.predictor
+        predictor = run.compared.predictors.get(name)
+        if name in spaces:
             embeddings[name] = charts.make_embedding_panels(
                 predictions, spaces[name], run.references, results, titles
             )
@@ -57,36 +85,14 @@ def render_report(
                 result,
                 titles[result.label],
                 run.references,
-                split.sources,
+                run.split.sources,
                 in_units and result.predicted == result.target and result.stands_in is None,
             )
             for result in predictor_results
         ]
         if set(predictions.targets) & set(run.references):
-            extremes.append(list_extremes(predictions, run.references, split.prompts, titles))
-    ranking = charts.rank_rows(results, published, label, coefficient)
-    return render_page(
-        Path(__file__).with_name("report.html"),
-        title=title,
-        name=split.config,
-        split=split.name,
-        generated=split.is_generated,
-        summary=list(summary) or summarise(results, published, titles),
-        ranking={**ranking, "title": titles.get(label, "")},
-        measures=_make_tables(results, published, titles),
-        baseline=str(results[0].baseline) if results else "",
-        headings=tables.DIFFERENCE_HEADINGS,
-        differences=[
-            (name, titles.get(column, column), *rest)
-            for name, column, *rest in tables.list_differences(results)
-        ],
-        notes=tables.list_notes(results, published, True),
-        most_points=charts.MOST_POINTS,
-        predictors=panels,
-        without=without,
-        spaces=embeddings,
-        extremes=extremes,
-    )
+            extremes.append(list_extremes(predictions, run.references, run.split.prompts, titles))
+    return {"predictors": panels, "without": without, "spaces": embeddings, "extremes": extremes}
 
 
 def _make_tables(
@@ -125,9 +131,8 @@ def list_extremes(
     references: Mapping[str, Sequence[float | None]],
     prompts: Sequence[str],
     titles: Mapping[str, str],
-    count: int = 5,
 ) -> dict:
-    """Return the template data for the prompts that are easiest and hardest by prediction.
+    """Return the template data for the five easiest and five hardest prompts by prediction.
 
     If the direction of the predictor is unknown, the highest values are listed as the easiest.
 
@@ -135,7 +140,6 @@ def list_extremes(
         predictions: The predictions; the first target with references is used.
         references: The true values by target, one per prompt; None if missing.
         titles: The displayed title of each column.
-        count: Number of the easiest prompts, and of the hardest.
     """
     target = next(name for name in predictions.targets if name in references)
     values = predictions.values[:, predictions.targets.index(target)]
@@ -143,7 +147,7 @@ def list_extremes(
     sign = -1 if predictions.higher_is == "harder" else 1
     is_known = ~np.isnan(values + true)
     order = [i for i in np.argsort(-sign * values, kind="stable") if is_known[i]]
-    count = min(count, len(order) // 2)  # a prompt is in one of the two lists
+    count = min(5, len(order) // 2)  # a prompt is in one of the two lists
     texts = {i: " ".join(prompts[i].split()) for i in (*order[:count], *order[::-1][:count])}
     rows = [(texts[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in texts]
     return {

@@ -21,14 +21,16 @@ from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import require_extra
+from pqpp_files.names import pluralize
 from pqpp_files.read_table import read_table
 from pqpp_files.threads import limit_blas_threads
 from pqpp_models.bench import protocol
 from pqpp_models.bench.lookup import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
 from pqpp_models.bench.split import ComparedPredictors, Split, replace_fitted_predictors
+from pqpp_models.bench.tables import BenchTable
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompt_rows import load_dataset_rows
+from pqpp_models.prompt_rows import attach_saved_images, load_dataset_rows
 from pqpp_models.registry import DEFAULT_PREDICTOR, expand_group_names
 from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
@@ -44,7 +46,6 @@ class BenchRun:
     """
 
     split: Split
-    predictors: Mapping[str, Predictor]
     results: list[protocol.Result]
     predictions: list[protocol.Predictions]
     references: Mapping[str, Sequence[float | None]]
@@ -59,7 +60,7 @@ class BenchRun:
         """
         substitutes = {name: build for build, name in self.compared.stands_for.items()}
         known_signs: dict[tuple[str, str], float] = {}
-        on_text = {name: one for name, one in self.predictors.items() if one.inputs == "text"}
+        on_text = {n: one for n, one in self.compared.predictors.items() if one.inputs == "text"}
         unknown = {name for name, one in on_text.items() if one.higher_is == "unknown"}
         unfitted = {n: one for n, one in on_text.items() if n in unknown or not one.supervised}
         if train is not None and unfitted:
@@ -98,7 +99,7 @@ class BenchRun:
         """
         if len(self.split.prompts) < 5:
             return {}, ""
-        embedders = {name: one for name, one in self.predictors.items() if one.can_embed}
+        embedders = {n: one for n, one in self.compared.predictors.items() if one.can_embed}
         try:
             return {n: project_to_2d(p.embed(self.split.prompts)) for n, p in embedders.items()}, ""
         except MissingExtraError as error:
@@ -179,7 +180,7 @@ def correlate_columns(
     results = protocol.evaluate_predictions(
         predictions, references, split, cells, compared.stands_for
     )
-    return BenchRun(split, compared.predictors, results, predictions, references, compared)
+    return BenchRun(split, results, predictions, references, compared)
 
 
 def select_predictors(
@@ -192,9 +193,9 @@ def select_predictors(
     """
 
     def predicts_any(predictor: Predictor) -> bool:
-        shared = tuple(set(predictor.targets) & set(targets))
-        candidates = predictor.targets if use_stand_ins else shared
-        return predictor.is_scalar or any(find_stand_in(target, candidates) for target in targets)
+        if predictor.is_scalar or not set(targets).isdisjoint(predictor.targets):
+            return True
+        return use_stand_ins and any(find_stand_in(one, predictor.targets) for one in targets)
 
     usable = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not usable:
@@ -271,17 +272,72 @@ def load_predictors(
     return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in names_by_error.items()]
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Predictors to compare on a split of a benchmark.
+
+    Attributes:
+        split: The rows, with images if a predictor needs them.
+        targets: The columns of true values.
+        notes: Notes on the rows, and on predictors that were left out.
+    """
+
+    split: Split
+    predictors: dict[str, Predictor]
+    targets: tuple[str, ...]
+    notes: list[str]
+
+
+def load_comparison(
+    data: Split,
+    predictors: str | Sequence[str] | Mapping[str, Any] | None = None,
+    targets: str | Sequence[str] | None = None,
+    dataset: str | None = None,
+    image_dir: str | None = None,
+    omit_unusable: bool = True,
+) -> Comparison:
+    """Load the predictors to compare on a split, and choose the targets.
+
+    Args:
+        predictors: As for `load_predictors`.
+        targets: As for `Split.choose_targets`.
+        dataset: The name of the dataset, as in `open_split`.
+        image_dir: As in `open_split`.
+        omit_unusable: Whether default predictors that have none of the targets are left out.
+
+    Raises:
+        PredictorError: A column is missing, or a predictor or target is unknown.
+    """
+    loaded, notes = load_predictors(predictors)
+    n, distinct = len(data.prompts), len(set(data.prompts))
+    if n > 2 * distinct:
+        notes.insert(0, f"{n} rows have {pluralize(distinct, 'prompt')}; intervals are too narrow")
+    predicted = [target for predictor in loaded.values() for target in predictor.targets]
+    chosen = data.choose_targets(targets, predicted)
+    if any(predictor.inputs == "text+images" for predictor in loaded.values()):
+        rows = attach_saved_images(data.rows, dataset or "pqpp", image_dir)
+        data = replace(data, rows=rows)
+    for predictor in loaded.values():
+        predictor.require_columns(data.rows.column_names, data.config)
+    if omit_unusable and not predictors:
+        loaded, left_out = select_predictors(loaded, chosen, not data.is_pqpp)
+        notes += left_out
+    return Comparison(data, loaded, chosen, notes)
+
+
 @limit_blas_threads()
 def bench(
-    predictors: Any = None,
-    targets: Any = None,
+    predictors: str | Sequence[str] | Mapping[str, Any] | None = None,
+    targets: str | Sequence[str] | None = None,
     rows: Any = None,
+    *,
+    subset: str | None = None,
     split: str | None = None,
-    **options: Any,
-) -> Any:
+    data_dir: str | None = None,
+    image_dir: str | None = None,
+    column: str | None = None,
+) -> BenchTable:
     """Evaluate predictors: correlate their predictions with the true values of a benchmark.
-
-    The data may also be the first argument: `bench(dataset, {"mine": function})`.
 
     Args:
         predictors: Names, groups, folders, repositories, `FILE:COLUMN` (predictions in a table with
@@ -289,18 +345,17 @@ def bench(
             of your own names to any of these, to predictors, or to functions that return one
             number per prompt of a list. Default: the shipped predictor and the linguistic features.
         targets: Names of targets, separated by commas; default: all targets in the rows.
-        rows: A dataset or DataFrame with the columns `prompt` and the targets, or a name as in
-            `open_split`. Default: PQPP v1.0.
-        split: As for `open_split`.
-        options: Arguments of `open_split`, such as `dataset` or `data_dir`; not allowed together
-            with `rows`.
+        rows: A dataset or DataFrame with the columns `prompt` and the targets, or the name of a
+            dataset, as in `open_split`. Default: PQPP v1.0.
+        subset: As in `open_split`, like the other arguments; only for the name of a dataset.
 
     Returns:
         A pandas `DataFrame` with one row per predictor and target, which notebooks display with
         bars.
 
     Raises:
-        PredictorError: A column is missing, or a predictor or target is unknown.
+        PredictorError: A column is missing, a predictor or target is unknown, or an option for a
+            named dataset conflicts with `rows`.
 
     Example:
         >>> from pqpp_datasets.load import load_benchmark
@@ -308,37 +363,28 @@ def bench(
         >>> table["n"].tolist(), table["config"].tolist()
         ([80], ['sample'])
         >>> mine = {"mine": lambda prompts: [len(prompt) for prompt in prompts]}
-        >>> bench(mine, "mean_rr", load_benchmark("sample", split="test"))["predictor"].tolist()
+        >>> bench(mine, "mean_rr", "sample", split="test")["predictor"].tolist()
         ['mine']
     """
-    from pqpp_models.bench.tables import BenchTable
-
-    is_table = hasattr(predictors, "column_names") or hasattr(predictors, "iloc")
-    if isinstance(targets, Mapping) or is_table:
-        predictors, targets, rows = targets, rows, predictors  # the data are the first argument
-    if hasattr(rows, "iloc"):  # a pandas DataFrame
-        from datasets import Dataset
-
-        rows = Dataset.from_pandas(rows, preserve_index=False)
-    if rows is None or isinstance(rows, str):
-        source = {"dataset": rows} if rows else {}
-        rows, options = open_split(split=split, **source, **options).rows, {}
-    if options:
+    folders = {"data_dir": data_dir, "image_dir": image_dir}
+    options: dict[str, Any] = {"subset": subset, "split": split, "column": column, **folders}
+    options = {name: value for name, value in options.items() if value is not None}
+    dataset = rows if isinstance(rows, str) else None
+    if rows is None or dataset is not None:
+        opened = open_split(dataset, **options)
+    elif options:
         raise PredictorError(f"`{next(iter(options))}` conflicts with `rows`; remove one of them")
-    data = Split.from_rows(rows)
-    loaded, notes = load_predictors(predictors or None)
-    for predictor in loaded.values():
-        predictor.require_columns(rows.column_names, data.config)
-    predicted = [target for predictor in loaded.values() for target in predictor.targets]
-    chosen = data.choose_targets(targets, predicted)
-    for line in notes:
+    else:
+        if hasattr(rows, "iloc"):  # a pandas DataFrame
+            from datasets import Dataset
+
+            rows = Dataset.from_pandas(rows, preserve_index=False)
+        opened = Split.from_rows(rows)
+    comparison = load_comparison(opened, predictors, targets, dataset, image_dir)
+    run = bench_split(comparison.split, comparison.predictors, comparison.targets)
+    for line in [*comparison.notes, *run.compared.notes]:
         warnings.warn(line, stacklevel=2)
-    if not predictors:
-        loaded, _ = select_predictors(loaded, chosen, not data.is_pqpp)
-    table = bench_split(data, loaded, chosen)
-    for line in table.compared.notes:
-        warnings.warn(line, stacklevel=2)
-    return BenchTable([vars(result) for result in table.results])
+    return BenchTable([result.to_row() for result in run.results])
 
 
 HUMAN = "human judgments"
@@ -392,7 +438,7 @@ def list_metric_columns(
     known = [*targets, *(target for target in TARGETS if target not in targets)]
     pairs |= {name: resolve_targets(t, known)[0] for name, t in target_by_column.items()}
     cells = [
-        protocol.Column(f"{column} [{target}]", target, column)
+        protocol.Column(f"{column} [{target}]", target, column, is_metric=True)
         for column, target in pairs.items()
         if target is not None and target in targets
     ]
@@ -405,9 +451,7 @@ def list_metric_columns(
 
 
 def correlate_metrics(
-    split: Split,
-    predictors: Mapping[str, Predictor],
-    targets: Sequence[str],
+    comparison: Comparison,
     path: str,
     target_by_column: Mapping[str, str],
     baseline: str | None = None,
@@ -416,20 +460,20 @@ def correlate_metrics(
     """Correlate predictions and human ratings with automatic metrics.
 
     Args:
-        targets: Only metrics of these targets.
+        comparison: The predictors; only metrics of its targets are used.
         path: A table with `prompt_id` or `prompt` and one column per metric.
         target_by_column: The target of each column whose name does not identify the target.
         baseline: A predictor to test the others against.
     """
-    table = read_table(path)
+    split, table = comparison.split, read_table(path)
     columns = {name: table.values(name) for name in table.columns}
     kinds = {name: {*map(type, cells)} for name, cells in columns.items() if name not in KEYS}
     numbers = [name for name in kinds if kinds[name] <= {bool, int, float, type(None)}]
-    cells = list_metric_columns(numbers, target_by_column, targets)
+    cells = list_metric_columns(numbers, target_by_column, comparison.targets)
     columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = join_by_prompt(columns, keys, [cell.target for cell in cells])
-    run = correlate_columns(split, predictors, cells, metrics, progress=progress)
+    run = correlate_columns(split, comparison.predictors, cells, metrics, progress=progress)
     if baseline:
         run = run.with_tests(baseline, progress)
     true = split.get_true_values(list(dict.fromkeys(cell.predicted for cell in cells)))

@@ -26,15 +26,11 @@ from pqpp_files.escape import escape_cell, escape_controls
 from pqpp_files.render_page import BarCell, render_table
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
-    COMPARISON_NOTE,
-    MARKS_NOTE,
     Figure,
     PublishedResult,
     Result,
     average_results,
-    format_arrow,
     group_by_key,
-    mark_p_value,
 )
 from pqpp_models.bench.split import ALL_ROWS
 
@@ -75,7 +71,7 @@ class TableRow:
     @property
     def group(self) -> str:
         """The group of the row; tables draw lines between groups."""
-        return "published" if self.key.startswith("[") else self.key
+        return self.key if self.key in ("", FITTED) else "published"
 
 
 @dataclass(frozen=True)
@@ -140,6 +136,28 @@ def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) 
     return Coefficient(text, best, get_interval(figure, name))
 
 
+def mark_p_value(p: float) -> str:
+    """Return the mark of a p-value: ‡ below .001, † below .01, else an empty string.
+
+    Example:
+        >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
+        ['‡', '†', '', '']
+    """
+    return "‡" if p < 0.001 else "†" if p < 0.01 else ""
+
+
+def format_arrow(difference: float, p: float) -> str:
+    """Return ↑ or ↓ for a significant difference from the baseline, else an empty string.
+
+    Example:
+        >>> format_arrow(0.1, 0.01), format_arrow(-0.1, 0.01), format_arrow(0.1, 0.2)
+        ('↑', '↓', '')
+    """
+    if not p < 0.05:
+        return ""
+    return "↑" if difference > 0 else "↓"
+
+
 def format_name(name: str, fitted: int | None) -> str:
     """Return the displayed name of a predictor, with the number of fitted rows.
 
@@ -179,14 +197,14 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
         ('HBPP of GLIDE', 'GLIDE')
     """
     name = (get_model_name if short else format_target)(result.target, described)
-    if result.label == result.target:
+    if isinstance(result, PublishedResult):
         return name
-    if result.label == f"{result.target} ({result.source})":
-        return f"{name} on {result.source}"
-    if "→" in result.label:
-        predicted = getattr(result, "predicted", result.target)
-        return f"{get_model_name(predicted) if short else format_target(predicted)} → {name}"
-    return result.label
+    if result.is_metric:
+        return result.label
+    if result.predicted != result.target:
+        predicted = (get_model_name if short else format_target)(result.predicted)
+        return f"{predicted} → {name}"
+    return f"{name} on {result.source}" if result.source is not None else name
 
 
 def list_headings(results: Sequence[Result]) -> dict[str, str]:
@@ -210,7 +228,7 @@ def list_columns(results: Sequence[Figure], measure: str | None = None) -> list[
 
 
 def _get_measure(result: Figure) -> str:
-    if result.target != getattr(result, "predicted", result.target) and result.label.endswith("]"):
+    if isinstance(result, Result) and result.is_metric:
         return "automatic"
     measure = get_measure(result.target)
     return measure.name if measure else "other"
@@ -247,6 +265,12 @@ def _format_value(value: float, row: Result, name: str, sign: str) -> str:
     first, *rest = (format(number, f"{sign}.3f") for number in values)
     return f"{first} [{', '.join(rest)}]" if rest else first
 
+
+MARKS_NOTE = "† p < .01, ‡ p < .001 (two-sided test of no correlation)"
+COMPARISON_NOTE = (
+    "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test of "
+    "Kendall's tau, p < .05 after Holm's correction over the table"
+)
 
 FEW = 30
 GENERATED_NOTE = (
@@ -319,9 +343,8 @@ def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
     return {name: max(counts) for name, counts in rows.items()}
 
 
-def note_fitted_rows(results: Iterable[Any]) -> list[str]:
+def note_fitted_rows(results: Sequence[Any]) -> list[str]:
     """Return notes on predictors that were fitted to the rows, and on their substitutes."""
-    results = list(results)
     substitutes = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
     lines = [
         f"{build}, fitted on train only, replaces {name}, which was fitted to some of these rows"
@@ -429,13 +452,14 @@ def format_results(
     """
     if style == "latex":
         return format_latex(results, published)
+    rows = [result.to_row() for result in results]
     if style == "json":
         # JSON has no NaN, so an undefined correlation is null.
-        rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
+        rows = [{k: v if v == v else None for k, v in row.items()} for row in rows]
         content = {"rows": rows, "published": [vars(row) for row in published]}
         return json.dumps(content, indent=1, ensure_ascii=False)
     if style == "csv":
-        new_rows = pd.DataFrame([vars(one) | {"published": False, "source": ""} for one in results])
+        new_rows = pd.DataFrame([row | {"published": False, "source": ""} for row in rows])
         published_rows = pd.DataFrame([vars(one) | {"published": True} for one in published])
         table = pd.concat([new_rows, published_rows] if len(published_rows) else [new_rows])
         return table.astype({"fitted_rows": "Int64"} if len(new_rows) else {}).to_csv(index=False)

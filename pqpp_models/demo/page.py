@@ -146,7 +146,7 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
         )
     files = build_predictor_space(name, folder)
     message = f"Upload the page of {name} with pqpp"
-    return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)
+    return pqpp_hub.push_files(files, repo_id, "space", message, **options)
 
 
 def build_predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:

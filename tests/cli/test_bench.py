@@ -14,11 +14,10 @@ from pqpp_models.bench.protocol import (
     Predictions,
     compare_with_baseline,
     evaluate_predictions,
-    mark_p_value,
     read_published,
 )
 from pqpp_models.bench.split import Split
-from pqpp_models.bench.tables import format_results
+from pqpp_models.bench.tables import format_results, mark_p_value
 
 SAMPLE = ("--dataset", "sample", "--split", "test", "--predictors", "static")
 SPLIT = Split(None, "x", "y")

@@ -22,7 +22,7 @@ def page():
     names = ("static", "mean_word_length")
     run = bench_split(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
     assert run.get_published() == []
-    return render_report(run, read_published(), run.project_spaces()[0])
+    return render_report(run.results, read_published(), run, run.project_spaces()[0])
 
 
 TARGETS = ("glide_hbpp", "mean_hbpp", "mean_rr")
@@ -77,7 +77,7 @@ def test_report_of_own_targets_escapes_hostile_names(open_page):
     run = bench_split(
         split, {HOSTILE: Predictor.from_pretrained("mean_word_length")}, split.known_targets
     )
-    tab = open_page(render_report(run))
+    tab = open_page(render_report(run.results, run=run))
     assert tab.locator("img").count() == 0 and "{{ 7*7 }}" in tab.locator("h1").inner_text()
     assert "rating of a-model" in tab.locator("thead").first.inner_text()
     assert "no figure for b-model_rating: n = 1" in tab.locator("ul.note").inner_text()

@@ -10,13 +10,13 @@ from scipy import stats
 from pqpp_models import PredictorError
 from pqpp_models.bench.lookup import join_by_prompt
 from pqpp_models.bench.protocol import (
-    Column,
     Predictions,
     evaluate_predictions,
     list_experiment_columns,
 )
 from pqpp_models.bench.run import list_metric_columns, parse_target
 from pqpp_models.bench.split import Split
+from pqpp_models.bench.tables import format_heading
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_correlates_only_complete_pairs():
     true, metric = generator.normal(size=(2, 30))
     ratings = [None if i % 7 == 0 else x for i, x in enumerate(true)]
     values = [None if i % 5 == 0 else x for i, x in enumerate(metric)]
-    cell = Column("m [mean_hbpp]", "mean_hbpp", "m")
+    (cell,) = list_metric_columns(["a→b"], {"a→b": "mean_hbpp"}, ["mean_hbpp"])
     people = Predictions("people", ("mean_hbpp",), np.array([ratings], float).T)
-    (result,) = evaluate_predictions([people], {"m": values}, Split(None, "x", "y"), [cell])
+    (result,) = evaluate_predictions([people], {"a→b": values}, Split(None, "x", "y"), [cell])
     both = [i for i in range(30) if i % 5 and i % 7]
     expected = stats.pearsonr(true[both], metric[both]).statistic
-    assert result.n == len(both)
+    assert result.n == len(both) and format_heading(result) == "a→b [mean_hbpp]"
     assert result.pearson == pytest.approx(expected, abs=1e-12)
 
 

@@ -4,7 +4,6 @@ import json
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from scipy import stats
@@ -42,12 +41,11 @@ def test_runs_function_of_local_module(rows, tmp_path, monkeypatch, capsys):
         assert f"my_lengths:{name}" in line
 
 
-def test_bench_accepts_data_first(rows):
-    table = pqpp.bench(rows, {"mine": lambda prompts: [len(p) for p in prompts]}, "mean_rr")
-    expected = pqpp.bench({"mine": lambda prompts: [len(p) for p in prompts]}, "mean_rr", rows)
-    pd.testing.assert_frame_equal(table, expected)
-    (row,) = pqpp.bench("sample", {"mine": "n_words"}, "mean_rr", split="test").to_dict("records")
-    assert row["kendall"] == pqpp.bench("n_words", "mean_rr", rows)["kendall"][0]
+def test_bench_loads_rows_by_name(rows):
+    by_name = pqpp.bench({"mine": "n_words"}, "mean_rr", "sample", split="test")
+    assert by_name["kendall"][0] == pqpp.bench("n_words", "mean_rr", rows)["kendall"][0]
+    with pytest.raises(PqppError, match="`split` conflicts with `rows`"):
+        pqpp.bench("n_words", "mean_rr", rows, split="test")
 
 
 def test_rejects_pickles(tmp_path):

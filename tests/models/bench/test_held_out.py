@@ -57,7 +57,7 @@ def run_bench(sample, *names, split="test", **options):
 
 def test_replaces_predictor_fitted_to_rows(sample, shipped):
     result = run_bench(sample, "static", "n_words")
-    assert list(result.predictors) == ["static-train", "n_words"]
+    assert list(result.compared.predictors) == ["static-train", "n_words"]
     facts = [(r.predictor, r.stands_for, r.fitted_rows, r.ranked) for r in result.results]
     assert facts[0] == ("static-train", "static", 0, True)
     assert facts[-1] == ("n_words", None, 0, True)

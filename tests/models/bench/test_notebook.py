@@ -12,7 +12,7 @@ def test_notebook_shows_bars_and_derived_tables_are_plain(cache):
     sample = pqpp.load_benchmark("sample", split="test")
     table = pqpp.bench({"<b>": lambda prompts: [len(text) for text in prompts]}, "mean_rr", sample)
     from_pandas = pqpp.bench(
-        sample.to_pandas(), {"mine": lambda prompts: list(map(len, prompts))}, "mean_rr"
+        {"mine": lambda prompts: list(map(len, prompts))}, "mean_rr", sample.to_pandas()
     )
     assert from_pandas["pearson"].tolist() == table["pearson"].tolist()
     page = table._repr_html_()

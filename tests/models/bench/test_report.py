@@ -101,7 +101,7 @@ def test_easiest_prompts_follow_direction(higher, easiest, note):
     values = np.array([[0.1], [0.9], [0.5], [0.7], [np.nan]])
     predictions = Predictions("p", ("mean_rr",), values, higher)
     true = {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}
-    extremes = list_extremes(predictions, true, list("abcde"), {}, count=2)
+    extremes = list_extremes(predictions, true, list("abcde"), {})
     assert extremes["easiest"] == [easiest] and note in extremes["note"]  # not "d"
     assert len(extremes["hardest"]) == 1 and extremes["hardest"] != extremes["easiest"]
 
@@ -110,14 +110,13 @@ def test_report_shows_differences_from_baseline():
     first, true, rows = make_results(30, "first", noise=0.5)
     other, _, others = make_results(30, "<other>", noise=3.0, seed=1)
     rows = Dataset.from_dict({"prompt": [f"cat {i}" for i in range(30)], **true})
-    run = BenchRun(
-        Split(rows, "own", "test"), {}, others, [first, other], true, ComparedPredictors({}, {}, [])
-    )
-    assert 'id="differences"' not in render_report(run)
-    results = evaluate_predictions([first, other], true, run.split)
-    run = BenchRun(run.split, {}, results, [first, other], true, run.compared)
+    split, compared = Split(rows, "own", "test"), ComparedPredictors({}, {}, [])
+    run = BenchRun(split, others, [first, other], true, compared)
+    assert 'id="differences"' not in render_report(run.results, run=run)
+    results = evaluate_predictions([first, other], true, split)
+    run = BenchRun(split, results, [first, other], true, compared)
     tested = run.with_tests("<other>")
-    page = render_report(tested)
+    page = render_report(tested.results, run=tested)
     (table,) = re.findall(r'id="differences".*?</table>', page, re.DOTALL)
     assert "Difference from &lt;other&gt;" in table and "<other>" not in table
     row = tested.results[0]
