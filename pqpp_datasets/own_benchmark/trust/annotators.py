@@ -359,9 +359,8 @@ def _compute_kappas(
             expected -= 2 * votes.sum_votes(column) * votes.sum_votes(others) / counts**2
         mean = votes.sum_votes(observed) / counts
         expected = np.where(expected > 1e-12, expected, np.nan)
-        return 1 - mean / expected, votes.estimate_errors(
-            observed - mean[votes.annotator]
-        ) / expected
+        errors = votes.estimate_errors(observed - mean[votes.annotator])
+        return 1 - mean / expected, errors / expected
 
 
 def compare_voters(
