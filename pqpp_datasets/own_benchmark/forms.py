@@ -19,6 +19,7 @@ from pqpp_datasets.own_benchmark.formats import (
     WORDS,
     FlatRows,
     FormAnswers,
+    Record,
     find_role_columns,
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, fill_column, make_column
@@ -52,19 +53,26 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
     try:
         source = open_format(Input(path, options.encoding), columns, None, _SUFFIXES)
         cells = source.read(numbers_as_text=True)
-        rows = [*zip(*cells.values(), strict=True)]
-        numbered_rows = zip(source.number_rows(len(rows)), rows, strict=True)
-        records = [{**dict(zip(cells, row, strict=True)), ROW: n} for n, row in numbered_rows]
-        content = FORMATS[options.from_format](records, str(path))
-        if isinstance(content, FormAnswers):
-            content = select_question(content, options, str(path))
-        unread = source.names if source.wanted else ()
-        return replace(content, rows=list(content.rows), path=path, unread_columns=unread)
     except PqppError as error:
         raise BenchmarkError(str(error)) from None
+    rows = [*zip(*cells.values(), strict=True)]
+    numbered_rows = zip(source.number_rows(len(rows)), rows, strict=True)
+    records = [{**dict(zip(cells, row, strict=True)), ROW: n} for n, row in numbered_rows]
+    content = _convert_records(records, path, options.from_format)
+    if isinstance(content, FormAnswers):
+        content = select_question(content, options, str(path))
+    return replace(content, path=path, unread_columns=source.names if source.wanted else ())
+
+
+def _convert_records(records: Sequence[Record], path: Path, tool: str) -> FlatRows | FormAnswers:
+    """Convert records of another tool; any error means that they are not in its format."""
+    try:
+        return FORMATS[tool](records, str(path))
+    except BenchmarkError:
+        raise
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        problem = f"{path} is not in the format {options.from_format} ({reason})"
+        problem = f"{path} is not in the format {tool} ({reason})"
         raise BenchmarkError(f"{problem}; check `from_format`") from None
 
 
@@ -158,7 +166,7 @@ def read_long_table(
             if role in rows and not any(map(str.strip, rows[role].cat.categories)):
                 del rows[role]
         if missing := [table.get_column(r) for r in ("prompt", "model") if r not in rows]:
-            _refuse_missing(table, kind, missing, table.columns, options)
+            _refuse_missing(table, kind, missing, options)
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled_roles):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
             table.report_blanks(role)
@@ -294,14 +302,13 @@ def _read_table(
     roles = [role for role in (*file_kind.needed, *file_kind.optional) if role not in excluded]
     columns = {role: user_columns.get(role, role) for role in (*required, *roles)}
     if foreign:
-        rows = list(foreign.rows)
-        names = list(dict.fromkeys(name for row in rows for name in row if name != ROW))
+        names = list(dict.fromkeys(name for row in foreign.rows for name in row if name != ROW))
         names += [name for name in foreign.unread_columns if name not in names]
         for role, name in columns.items():
             if name not in names:
                 columns[role] = find_column(names, name) or name
         existing = [*filter(names.__contains__, columns.values()), ROW]
-        cells = {name: [row.get(name) for row in rows] for name in existing}
+        cells = {name: [row.get(name) for row in foreign.rows] for name in existing}
     else:
         requested, inner = tuple(columns.values()), columns.get(nested or "")
         try:
@@ -330,15 +337,14 @@ def _read_table(
     table.notes.extend(foreign.notes if foreign else ())
     table.columns = names
     if missing:
-        _refuse_missing(table, kind, missing, names, options)
+        _refuse_missing(table, kind, missing, options)
     return table
 
 
-def _refuse_missing(
-    table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
-) -> None:
+def _refuse_missing(table: LongTable, kind: str, missing: list[str], options: BuildOptions) -> None:
     """Raise one error for the missing columns and any invalid cells of the other columns."""
-    remedy, guesses = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
+    names, remedy = table.columns, "rename the columns, or set `columns` ROLE=COLUMN"
+    guesses = find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
