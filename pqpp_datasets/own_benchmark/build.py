@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.forms import File, read_foreign_file, read_long_table
+from pqpp_datasets.own_benchmark.forms import NamedFile, read_foreign_file, read_long_table
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import (
@@ -211,7 +211,7 @@ def _explain_no_values(generation: Generation | None) -> str:
 def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
-    inputs: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
+    inputs: dict[str, list[NamedFile]] = {k: [*v] for k, v in files.items()}
     has_votes = "judgments" in inputs and "rankings" not in inputs
     if options.from_format is not None:  # another tool's file defines its kind
         if "judgments" not in inputs:

@@ -160,8 +160,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     if "human_preference" in names:
         return FlatRows("preferences", annotator_column, [*_list_pairs(records, path)])
     if "rank" in names:
-        ranked_images = [*_list_ranked_images(records, "rank", path)]
-        return FlatRows("rankings", annotator_column, ranked_images)
+        return FlatRows("rankings", annotator_column, [*_list_ranked_images(records, "rank", path)])
     raise BenchmarkError(f"{path}: expected a column human_preference, rank or path1 (HPD)")
 
 

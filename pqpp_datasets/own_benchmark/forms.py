@@ -127,11 +127,11 @@ def select_question(answers: FormAnswers, options: BuildOptions, path: str) -> F
 
 
 File = Path | FlatRows
+NamedFile = tuple[str | None, File]
+"""The model whose results a file contains, or None, and the file."""
 
 
-def read_long_table(
-    kind: str, files: Sequence[tuple[str | None, File]], options: BuildOptions
-) -> LongTable:
+def read_long_table(kind: str, files: Sequence[NamedFile], options: BuildOptions) -> LongTable:
     """Read files of one kind into a table, and join the tables of images and prompts.
 
     Args:
@@ -144,15 +144,7 @@ def read_long_table(
             a column twice.
     """
     tables = [_read_file(kind, path, model, options) for model, path in files]
-    table = tables[0]
-    if len(tables) > 1:  # columns that a file does not have are empty
-        rows = pd.concat([part.rows for part in tables], ignore_index=True)
-        for role in rows.columns.drop(ROW):
-            rows[role] = make_column(*pd.factorize(rows[role].astype(object).fillna("")))
-        name = " and ".join(part.name for part in tables)
-        notes = [note for part in tables for note in part.notes]
-        faults = [fault for part in tables for fault in part.faults]
-        table = LongTable(rows, name, table.column_names, notes, faults, table.columns)
+    table = tables[0] if len(tables) == 1 else _concat_tables(tables)
     joins = [("image", "images", options.images)] if kind == "judgments" else []
     for role, other, path in (*joins, ("prompt_id", "prompts", options.prompts)):
         if path is not None and role in table.rows:
@@ -170,27 +162,10 @@ def read_long_table(
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled_roles):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
             table.report_blanks(role)
-    if tables[1:] and "annotator" not in rows:
-        keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
-        if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
-            # Files that rate the same images, each image once, are one annotator each.
-            files_of_rows = rows[FILE].cat
-            names = [Path(file).stem for file in files_of_rows.categories]
-            names = names if len({*names}) == len(names) else [*files_of_rows.categories]
-            rows["annotator"] = make_column(files_of_rows.codes, names)
-            note = f"{len(names)} files rate the same images, so each counts as one annotator"
-            table.notes.append(f"annotators: {note}, named like the file")
+    if "annotator" not in rows:
+        _count_files_as_annotators(table)
     if "annotator" in rows:
-        annotators, spellings = rows["annotator"].cat, dict[str, str]()
-        names = [spellings.setdefault(fold_text(name), name) for name in annotators.categories]
-        if merged := len(names) - len(spellings):
-            rows["annotator"] = make_column(annotators.codes, names)
-            note = "merged with others that differ only in capitals, blanks or invisible characters"
-            table.notes.append(f"annotators: {pluralize(merged, 'name')} {note}")
-        counts = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
-        if shared := sum(count > 1 for count in counts):
-            note = f"{shared} of {len(counts)} names occur in several files, as one person each"
-            table.notes.append(f"annotators: {note}; give different people different names")
+        _merge_annotator_names(table)
     if kind == "judgments" and "image" not in rows:
         rows["image"] = fill_column("", len(rows))
         note = "no column, so all votes on a prompt and a model count for one image"
@@ -203,6 +178,43 @@ def read_long_table(
             raise BenchmarkError(f"{table.name}: {problem}; set `columns` {role}=COLUMN")
     rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
     return table
+
+
+def _concat_tables(tables: Sequence[LongTable]) -> LongTable:
+    """Return one table of the rows of all tables; cells of columns that a table lacks are empty."""
+    rows = pd.concat([table.rows for table in tables], ignore_index=True)
+    for role in rows.columns.drop(ROW):
+        rows[role] = make_column(*pd.factorize(rows[role].astype(object).fillna("")))
+    name = " and ".join(table.name for table in tables)
+    notes = [note for table in tables for note in table.notes]
+    faults = [fault for table in tables for fault in table.faults]
+    return LongTable(rows, name, tables[0].column_names, notes, faults, tables[0].columns)
+
+
+def _count_files_as_annotators(table: LongTable) -> None:
+    """Add a column of annotators if the files rate the same images, each image once."""
+    keys = [role for role in table.rows if role.startswith(("prompt", "model", "image"))]
+    if table.rows.duplicated(keys).any() and not table.rows.duplicated([*keys, FILE]).any():
+        files = table.rows[FILE].cat
+        names = [Path(file).stem for file in files.categories]
+        names = names if len({*names}) == len(names) else [*files.categories]
+        table.rows["annotator"] = make_column(files.codes, names)
+        note = f"{len(names)} files rate the same images, so each counts as one annotator"
+        table.notes.append(f"annotators: {note}, named like the file")
+
+
+def _merge_annotator_names(table: LongTable) -> None:
+    """Merge spellings of an annotator's name, and note names that occur in several files."""
+    annotators, spellings = table.rows["annotator"].cat, dict[str, str]()
+    names = [spellings.setdefault(fold_text(name), name) for name in annotators.categories]
+    if merged := len(names) - len(spellings):
+        table.rows["annotator"] = make_column(annotators.codes, names)
+        note = "merged with others that differ only in capitals, blanks or invisible characters"
+        table.notes.append(f"annotators: {pluralize(merged, 'name')} {note}")
+    files = table.rows.groupby("annotator", observed=True)[FILE].nunique()
+    if shared := int((files > 1).sum()):
+        note = f"{shared} of {len(files)} names occur in several files, as one person each"
+        table.notes.append(f"annotators: {note}; give different people different names")
 
 
 def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
