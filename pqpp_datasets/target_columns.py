@@ -379,8 +379,7 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
     descriptions = {name: _read_description(feature) for name, feature in features.items()}
     if any(descriptions.values()):
         return {name: make_target(name, value) for name, value in descriptions.items() if value}
-    numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
-    return {name: make_target(name) for name in numbers}
+    return {n: make_target(n) for n, f in features.items() if is_number(f) and is_target(n)}
 
 
 def is_number(feature: Any) -> bool:
