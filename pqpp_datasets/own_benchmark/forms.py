@@ -264,7 +264,7 @@ def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) 
         table = _read_table(file, kind, required, options, excluded)
     if model is not None:
         if "model" in table.rows:
-            raise BenchmarkError(f"{file} has a column of models; remove `model_name`")
+            raise BenchmarkError(f"{table.name} has a column of models; remove `model_name`")
         table.rows["model"] = fill_column(model, len(table.rows))
     for side in side_suffixes:
         if f"model{side}" not in table.rows or kind == "judgments":

@@ -308,3 +308,6 @@ def test_rejects_invalid_files(tmp_path):
         path.write_text(json.dumps(content))
         with pytest.raises(BenchmarkError, match=expected):
             build(path, from_format=name)
+    path.write_text(json.dumps([make_task("good")]))
+    with pytest.raises(BenchmarkError, match=r"^\S*export\.json has a column of models"):
+        build(path, from_format="label-studio", model="sdxl")
