@@ -74,10 +74,10 @@ class Persona:
             return draw.randrange(levels)
         if self.manner == "constant":
             return levels - 1
-        true = min(int(truth * levels), levels - 1)
+        label = min(int(truth * levels), levels - 1)
         if draw.random() >= self.noise:
-            return true
-        return min(max(true + draw.choice((-1, 1)), 0), levels - 1)
+            return label
+        return min(max(label + draw.choice((-1, 1)), 0), levels - 1)
 
 
 def simulate_answers(
@@ -105,9 +105,9 @@ def simulate_answers(
         >>> store.close()
     """
     with store.begin_read() as db:
-        photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
-    truths = {**dict.fromkeys(photos, 1.0), **(truth or {})}
-    workers = [_answer_items(store, person, truths, seed) for person in people]
+        references = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
+    quality = {**dict.fromkeys(references, 1.0), **(truth or {})}
+    workers = [_answer_items(store, person, quality, seed) for person in people]
     for worker in workers:
         next(worker)  # everybody is added before the first answer
     saved = 0
@@ -120,7 +120,7 @@ def simulate_answers(
 
 
 def _answer_items(
-    store: Store, person: Persona, truth: Mapping[str, float], seed: int
+    store: Store, person: Persona, quality: Mapping[str, float], seed: int
 ) -> Iterator[int]:
     """Add a person and yield 0; then answer items, and yield the number of answers to each."""
     kind = store.study.kind
@@ -129,23 +129,23 @@ def _answer_items(
     save_consent(store, person_id, store.study.consent or "")
     draw = random.Random(f"{seed} {person.name}")
     yield 0
-    while (shown := reserve_item(store, person_id)) is not None:
-        right: dict[int | None, float] = {}
-        for image in sorted(shown.images, key=lambda image: image.id):
-            drawn = random.Random(f"{seed} {shown.prompt} {image.sha256}").random()
-            right[image.id] = truth.get(image.sha256, drawn)
-        if not kind.about_image:  # how much better the first image of a pair is
-            first, *_, last = right.values()
-            right = {None: (1 + first - last) / 2}
-        # Training items are answered carefully by everybody.
-        is_check = shown.purpose == "training"
-        careful = replace(person, manner="honest", noise=0.0) if is_check else person
-        for image_id, value in right.items():
-            answer = labels[careful.draw_label(value, len(labels), draw)]
-            client_id = f"simulated-{person_id}-{shown.assignment}-{image_id or 0}"
+    while (item := reserve_item(store, person_id)) is not None:
+        truth: dict[int | None, float] = {}
+        for image in sorted(item.images, key=lambda image: image.id):
+            default = random.Random(f"{seed} {item.prompt} {image.sha256}").random()
+            truth[image.id] = quality.get(image.sha256, default)
+        if not kind.about_image:  # 1 if only the first image of a pair is good, 0 if only the last
+            first, *_, last = truth.values()
+            truth = {None: (1 + first - last) / 2}
+        rater = person
+        if item.purpose == "training":  # everybody passes the training round
+            rater = replace(person, manner="honest", noise=0.0)
+        for image_id, value in truth.items():
+            answer = labels[rater.draw_label(value, len(labels), draw)]
+            client_id = f"simulated-{person_id}-{item.assignment}-{image_id or 0}"
             seconds = round(draw.lognormvariate(0, 0.4) * person.seconds, 1)
-            save_answer(store, person_id, shown.assignment, image_id, answer, client_id, seconds)
-        yield len(right)
+            save_answer(store, person_id, item.assignment, image_id, answer, client_id, seconds)
+        yield len(truth)
 
 
 def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
@@ -164,17 +164,20 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AnnotationError(f"{folder} is not empty, or is a file; choose another `output`")
-    with atomic_folder(folder, ()) as new:
-        labels = _write_demo_images(new, seed)
-        paths = (new / "study.yaml", new / "prompts.csv", new / "images")
+    with atomic_folder(folder, ()) as temp:
+        labels = _write_demo_images(temp, seed)
+        paths = (temp / "study.yaml", temp / "prompts.csv", temp / "images")
         store = open_store(make_study(*paths, **_STUDY, seed=seed))
         with store.begin_read() as db:
             rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
         truth = {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows}
-        # Each reading of the clock adds 2.5 s, and every twelve minutes of work a day.
-        ends, looks = store.clock(), itertools.count()
-        began = ends - 96 * _HOUR
-        store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
+        end, ticks = store.clock(), itertools.count()
+
+        def read_clock() -> int:  # adds 2.5 s per call, and a day after every 12 minutes of work
+            tick = next(ticks)
+            return min(end - 96 * _HOUR + tick * 2500 + tick // 288 * 24 * _HOUR, end)
+
+        store.clock = read_clock
         # Two control members rate all their items, three annotators only some.
         control = [Persona(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
         simulate_answers(store, control, truth, seed=seed)
@@ -253,28 +256,29 @@ def _write_demo_images(folder: Path, seed: int) -> dict[str, int]:
     scenes = draw.sample(scenes, len(_PURPOSES))
     for number, (purpose, scene) in enumerate(zip(_PURPOSES, scenes, strict=True)):
         count, (color, other) = scene
-        prompt = f"{count} {color} circle{'s' * (count > 1)} and one {other} square"
-        by_model = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
+        prompt = f"{count} {color} circle{'s' if count > 1 else ''} and one {other} square"
+        shapes = [(color, 60)] * count + [(other, 4)]  # circles, and the square
+        by_model = {m: draw.choice(truths) for m, truths in MODELS.items()} | {"reference": 2}
         for index, (model, label) in enumerate(by_model.items()):
             name = f"{number:02}-{index}.png"
-            _draw_demo_image(folder / "images" / name, {color: count, other: 1}, label, draw)
+            _draw_demo_image(folder / "images" / name, shapes, label, draw)
             labels[name] = label
-            flags = ["yes" if purpose == one else "" for one in ("control", "training")]
+            flags = ["yes" if purpose == flag else "" for flag in ("control", "training")]
             expected = label if purpose == "training" else ""
             rows.append((f"p{number:02}", prompt, name, model, *flags, expected))
     pandas.DataFrame(rows, columns=_COLUMNS).to_csv(folder / "prompts.csv", index=False)
     return labels
 
 
-def _draw_demo_image(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
-    """Draw the requested shapes, with faults if the label is below 2, and save the image."""
+def _draw_demo_image(path: Path, shapes: Sequence[tuple], label: int, draw: random.Random) -> None:
+    """Draw the shapes (color, sides), with faults if the label is below 2, and save the image."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (448, 448), draw.choice(("ivory", "aliceblue", "lavender")))
     canvas = ImageDraw.Draw(image)
-    *circles, square = [color for color, count in asked.items() for _ in range(count)]
-    shapes = [(color, 60) for color in circles] + [(square, 4)] * (label != 1)
-    if label == 0:
+    if label == 1:
+        shapes = shapes[:-1]
+    elif label == 0:
         shapes = [(color, 3) for color in draw.sample(_COLORS, 3)]
     cells = draw.sample(list(itertools.product(range(3), repeat=2)), len(shapes))
     for (color, sides), (x, y) in zip(shapes, cells, strict=True):
@@ -283,4 +287,4 @@ def _draw_demo_image(file: Path, asked: Mapping[str, int], label: int, draw: ran
     for _ in range(14 if label == -1 else 0):
         top = draw.randrange(400)
         image.paste(image.crop((0, top, 448, top + 30)), (draw.randrange(-150, 150), top))
-    image.save(file)
+    image.save(path)

@@ -72,11 +72,12 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export_tables(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.begin_read() as db:
-            others = {"answers": _read_answers(db), "survey": _read_survey(db)}
-            others["annotators"] = list_annotators(StudyMonitor(store))
-            rows |= _write_tables(folder, others, format)
+            records = {"answers": _read_answers(db), "survey": _read_survey(db)}
+            records["annotators"] = list_annotators(StudyMonitor(store))
+            rows |= _write_tables(folder, records, format)
             counts = _count_people(db)
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
+        command = _get_build_command(study, output, rows, bool(decided))
         facts = {
             "study": study.name,
             "kind": kind.name,
@@ -87,23 +88,26 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             "last_vote": max((vote.created for vote in votes), default=None),
             "people": counts | {"admitted": admitted},
             "files": rows,
-            "build": (command := _get_build_command(study, output, rows, bool(decided))),
+            "build": command,
         }
-        text = json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
-        (folder / REPORT).write_text(text, "utf-8")
+        (folder / REPORT).write_text(
+            json.dumps(facts, ensure_ascii=False, indent=1) + "\n", "utf-8"
+        )
     lines = [f"{len(votes)} votes, {len(counted)} count; admitted annotators: {admitted}"]
-    lines += [f"build a benchmark: {command}"] if command else []
-    lines += [] if votes else ["no votes yet; export again once there are some"]
+    if command:
+        lines.append(f"build a benchmark: {command}")
+    if not votes:
+        lines.append("no votes yet; export again once there are some")
     return [*lines, f"written: {output}"]
 
 
-def _refuse_other_files(older: Path) -> None:
+def _refuse_other_files(folder: Path) -> None:
     """Refuse to replace a folder that has files that are not of an export."""
-    names = {file.relative_to(older).as_posix() for file in walk_files(older)}
-    with reraise(f"{older / REPORT} is damaged", "choose another folder"):
-        written = {REPORT, *read_json(older / REPORT)["files"]} if REPORT in names else set()
-    if other := names - written:
-        raise FileError(f"{older} contains {min(other)}; remove it, or choose another folder")
+    names = {file.relative_to(folder).as_posix() for file in walk_files(folder)}
+    with reraise(f"{folder / REPORT} is damaged", "choose another folder"):
+        exported = {REPORT, *read_json(folder / REPORT)["files"]} if REPORT in names else set()
+    if other := names - exported:
+        raise FileError(f"{folder} contains {min(other)}; remove it, or choose another folder")
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
@@ -121,11 +125,11 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
 
 def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
     """Yield all answers, including replaced ones, oldest first, with values as JSON."""
-    about = (Item.prompt_id, Item.part, Item.purpose, ItemImage.image, ItemImage.model)
-    who = (Person.name.label("annotator"), Person.role)
-    said = (cast(Answer.value, Text).label("value"), Answer.seconds, Answer.created)
+    value = cast(Answer.value, Text).label("value")
     current = case((Answer.current, "true"), else_="false").label("current")
-    query = select(*about, *who, *said, current, Assignment.state).select_from(Answer)
+    query = select(Item.prompt_id, Item.part, Item.purpose, ItemImage.image, ItemImage.model)
+    query = query.add_columns(Person.name.label("annotator"), Person.role, value, Answer.seconds)
+    query = query.add_columns(Answer.created, current, Assignment.state).select_from(Answer)
     query = query.join(Assignment).join(Item).join(Person)
     query = query.outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
     query = query.where(Person.role != "trial").order_by(Answer.id)
@@ -134,9 +138,9 @@ def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
 
 def _read_survey(db: Transaction) -> Iterator[dict[str, Any]]:
     """Yield the answers to the survey, oldest first."""
-    said = select(Person.name, Event.detail).select_from(Event).join(Person)
-    said = said.where(Event.kind == "surveyed", Person.role != "trial").order_by(Event.id)
-    for name, detail in db.execute(said):
+    query = select(Person.name, Event.detail).select_from(Event).join(Person)
+    query = query.where(Event.kind == "surveyed", Person.role != "trial").order_by(Event.id)
+    for name, detail in db.execute(query):
         for question, answer in detail.items():
             yield {"annotator": name, "question": question, "answer": answer}
 
@@ -168,5 +172,6 @@ def _get_build_command(
         rules = {"scale": scale, "best": study.best}
         rules |= {} if decided else study.admission.to_dict()
         for name, value in rules.items():
-            words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+            if value is not None:
+                words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*words, "--output", f"{study.name}-benchmark"])

@@ -26,8 +26,8 @@ FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 FITTED_ROWS = "fitted_rows.safetensors"
 """Hashes of the rows that a predictor was fitted to."""
-OF_FILES = ("weights_sha256", "fitted_rows")
-"""Keys of hashes of files, which are wrong in a configuration that transformers saves again."""
+FILE_HASH_KEYS = ("weights_sha256", "fitted_rows")
+"""Keys of file hashes, which are no longer valid if transformers saves the configuration again."""
 EXTRA_FILES = (
     FITTED_ROWS,
     "added_tokens.json",
@@ -47,7 +47,7 @@ EXTRA_FILES = (
 FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
 """The only files that are downloaded, pushed or removed."""
 Tensors = dict[str, NDArray[Any]]
-_AGAIN = "save or download the predictor again"
+_REMEDY = "save or download the predictor again"
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -97,15 +97,14 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     if expected is None:
         return {}
     path = folder / WEIGHTS
-    remedy = "use a folder written by save_pretrained"
-    with reraise(f"{path} cannot be read", remedy, ModelError):
+    with reraise(f"{path} cannot be read", "use a folder written by save_pretrained", ModelError):
         content = path.read_bytes()
     if hash_parts([content]) != expected:
-        raise ModelError(f"{path} does not match the SHA-256 in {CONFIG}; {_AGAIN}")
+        raise ModelError(f"{path} does not match the SHA-256 in {CONFIG}; {_REMEDY}")
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
         if not np.isfinite(array).all():
-            raise ModelError(f"{path}: {name!r} contains NaN or infinity; {_AGAIN}")
+            raise ModelError(f"{path}: {name!r} contains NaN or infinity; {_REMEDY}")
     return tensors
 
 
@@ -143,20 +142,19 @@ def write_checkpoint(
             "lower learning rate"
         )
     check = partial(check_checkpoint_folder, predictor_type=config["predictor_type"])
-    with atomic_folder(path, None if overwrite else (), check) as beside:
-        full: dict[str, Any] = {"format_version": FORMAT_VERSION, **config}
+    with atomic_folder(path, None if overwrite else (), check) as temp_folder:
+        full_config: dict[str, Any] = {"format_version": FORMAT_VERSION, **config}
         contents = {**(files or {}), CARD: card.encode()}
         if tensors:
             from safetensors.numpy import save
 
             contents[WEIGHTS] = save({n: np.asarray(a, order="C") for n, a in tensors.items()})
-            full["weights_sha256"] = hash_parts([contents[WEIGHTS]])
-        remedy = "correct the predictor's details"
-        with reraise(f"{CONFIG} cannot be written", remedy, ModelError):
-            text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False)
+            full_config["weights_sha256"] = hash_parts([contents[WEIGHTS]])
+        with reraise(f"{CONFIG} cannot be written", "correct the predictor's details", ModelError):
+            text = json.dumps(full_config, indent=2, sort_keys=True, allow_nan=False)
         contents[CONFIG] = f"{text}\n".encode()
         for name, content in contents.items():
-            (beside / name).write_bytes(content)
+            (temp_folder / name).write_bytes(content)
     return path
 
 
@@ -179,7 +177,7 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], predictor_type: str)
     path = expand(folder)
     check_output_folder(path, FILES)
     is_filled = path.exists() and any(path.iterdir())
-    held = read_text_field(path / CONFIG, "predictor_type") if is_filled else predictor_type
-    if held != predictor_type:
-        what = "other files" if held is None else f"a {held!r} model"
+    existing = read_text_field(path / CONFIG, "predictor_type") if is_filled else predictor_type
+    if existing != predictor_type:
+        what = "other files" if existing is None else f"a {existing!r} model"
         raise ModelError(f"{path} contains {what}; choose an empty folder")

@@ -19,11 +19,11 @@ class ServiceError(ModelError):
 
     def __init__(self, message: str, status: int = 0, reply: str = "") -> None:
         super().__init__(message)
-        self.status, self.said = status, reply
+        self.status, self.reply = status, reply
 
     @property
     def affects_one_request(self) -> bool:
         """Whether only this request's content was refused, or its reply was empty."""
-        said = self.said.casefold()
-        forbids = self.status in (400, 403, 422) and any(word in said for word in _POLICY)
+        message = self.reply.casefold()
+        forbids = self.status in (400, 403, 422) and any(word in message for word in _POLICY)
         return forbids or self.status == 200

@@ -74,20 +74,20 @@ class Registration:
         for name in ("modeling", "processing"):
             pqpp_autoload.call_when_imported(f"transformers.models.auto.{name}_auto", add)
 
-    def _patch_pipeline(self, ours: str, module: Any) -> None:
+    def _patch_pipeline(self, pqpp_task: str, module: Any) -> None:
         """Make `pipeline` load the default and shipped models of a task."""
-        original, named = module.pipeline, self.named.get(ours)
+        original, loader_path = module.pipeline, self.named.get(pqpp_task)
 
         @functools.wraps(original)
         def pipeline(task: Any = None, model: Any = None, *args: Any, **options: Any) -> Any:
-            if task == ours and (model is None or isinstance(model, str)):
-                model = (named and _import(named)(model)) or model
+            if task == pqpp_task and (model is None or isinstance(model, str)):
+                model = (loader_path and _import(loader_path)(model)) or model
             return original(task, model, *args, **options)
 
-        holder: Any
-        for holder in (module, sys.modules["transformers"]):
-            if vars(holder).get("pipeline") is original:
-                holder.pipeline = pipeline
+        namespace: Any
+        for namespace in (module, sys.modules["transformers"]):
+            if vars(namespace).get("pipeline") is original:
+                namespace.pipeline = pipeline
 
 
 class _Deferred(type):

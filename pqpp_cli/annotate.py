@@ -99,8 +99,8 @@ class AnnotateBackup(StudyFile, Command):
         with self.open_study(self.output) as store:
             from pqpp_annotation.store.database import copy_database
 
-            place = copy_database(store, self.output)
-        print(f"written: {place} ({place.stat().st_size:,} bytes; the images are not in it)")
+            copy = copy_database(store, self.output)
+        print(f"written: {copy} ({copy.stat().st_size:,} bytes; the images are not in it)")
 
 
 class AnnotateDemo(Command):
@@ -149,8 +149,8 @@ class AnnotateExport(StudyFile, Command):
 
 
 _OWNER_DAYS, _TRY_DAYS = 365, 1
-_OF_LINK = ("id", "label", "role")
-_OWN_OPTIONS = ("kind", "image_dir", "file", "path")
+_LINK_COLUMNS = ("id", "label", "role")
+_SEPARATE_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
 class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
@@ -183,7 +183,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         """Require exactly one source of prompts; refuse settings that have their own option."""
         super().__post_init__()
         self.require_one_of("file", "dataset")
-        for name in _OWN_OPTIONS:
+        for name in _SEPARATE_OPTIONS:
             if name in (self.set or {}):
                 raise PqppError(f"`set` cannot change {name}; use its own option (see --help)")
 
@@ -231,7 +231,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         return str(write_prompt_table(self.load_rows(), folder, self.image_column)), str(folder)
 
 
-def parse_settings(given: dict[str, str]) -> dict[str, Any]:
+def parse_settings(texts: dict[str, str]) -> dict[str, Any]:
     """Return settings such as `control.count=20` as nested mappings with YAML values.
 
     Raises:
@@ -242,18 +242,18 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
         {'control': {'count': 20, 'every': 4}, 'consent': 'I agree.'}
     """
     settings: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in texts.items():
         *groups, last = name.split(".")
         if not all([*groups, last]):
             raise PqppError(f"`set` is {name}={value}; write NAME=VALUE, such as control.count=20")
-        place = settings
+        group_settings = settings
         for group in groups:
-            if not isinstance(place := place.setdefault(group, {}), dict):
+            if not isinstance(group_settings := group_settings.setdefault(group, {}), dict):
                 raise PqppError(f"`set` gives values for both {group} and {name}; remove one")
         try:
-            place[last] = parse_yaml(value, name)
+            group_settings[last] = parse_yaml(value, name)
         except FileError:
-            place[last] = value
+            group_settings[last] = value
     return settings
 
 
@@ -298,13 +298,13 @@ class AnnotateInvite(StudyFile, ServerAddress, Command):
                     print(f"{link.id:>6}  {link.role:9}  {state:8}  {escape_controls(link.label)}")
             else:
                 count = 1 if self.shared else self.count
-                made = make_links(store, count, self.role, self.label, self.days, self.shared)
-                links = [self.make_link(store, token) for token, _ in made]
+                links = make_links(store, count, self.role, self.label, self.days, self.shared)
+                urls = [self.make_link(store, token) for token, _ in links]
                 if self.output is None:
-                    return print("\n".join(links))
-                ends = [datetime.fromtimestamp(one.expires / 1000, UTC) for _, one in made]
-                columns: dict = {n: [getattr(one, n) for _, one in made] for n in _OF_LINK}
-                columns["link"] = links
+                    return print("\n".join(urls))
+                ends = [datetime.fromtimestamp(link.expires / 1000, UTC) for _, link in links]
+                columns: dict = {n: [getattr(link, n) for _, link in links] for n in _LINK_COLUMNS}
+                columns["link"] = urls
                 columns["expires"] = [end.isoformat(timespec="minutes") for end in ends]
                 emit(format_table("csv", columns), self.output, is_secret=True)
 
@@ -365,11 +365,11 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             from pqpp_annotation.store.items import count_items
             from pqpp_annotation.store.people import get_people
 
-            look = StudyMonitor(store).get_overview()
-            rows = {row.id: row for row in look.people}
+            overview = StudyMonitor(store).get_overview()
+            rows = {row.id: row for row in overview.people}
             with store.begin_read() as db:
                 people = [_make_row(db, person, rows.get(person.id)) for person in get_people(db)]
-            counts = replace(count_items(store), finished=look.progress.complete)
+            counts = replace(count_items(store), finished=overview.progress.complete)
             votes = count_answers(store)
         if style == "json":
             text = json.dumps({"items": vars(counts), "answers": votes, "people": people}, indent=1)
@@ -394,5 +394,5 @@ def _make_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
         state = "stopped"
     values = (person.name, person.role, progress.done, progress.skipped, progress.left_for_me)
     minutes = round(row.hours * 60, 1) if row else 0.0
-    used, reason = (STATE_WORDS[row.state], row.reason or row.flag) if row else ("", "")
-    return dict(zip(_COLUMNS, (*values, minutes, state, used, reason), strict=True))
+    votes, reason = (STATE_WORDS[row.state], row.reason or row.flag) if row else ("", "")
+    return dict(zip(_COLUMNS, (*values, minutes, state, votes, reason), strict=True))

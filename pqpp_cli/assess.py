@@ -47,7 +47,7 @@ With shards, --file is Parquet or CSV and --output is a folder of tables for `pq
 """
 
 
-_NAMED = 3
+_MAX_EXAMPLES = 3
 
 
 class GalleryOptions(Group):
@@ -79,8 +79,8 @@ class GalleryOptions(Group):
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         rows = (row for table in tables for row in read_verdicts(table))
-        how = self.answers, self.embed, threshold
-        emit(render_gallery(rows, self.image_dir or "", page, *how), page)
+        settings = self.answers, self.embed, threshold
+        emit(render_gallery(rows, self.image_dir or "", page, *settings), page)
 
 
 class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions):
@@ -128,20 +128,20 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
 
         if self.evidence:
             rows = rescore(read_verdicts(self.evidence), assessors)
-            if (first := next(rows, None)) is None:
+            if (first_row := next(rows, None)) is None:
                 names = " or ".join(assessor.name for assessor in assessors)
                 raise PqppError(f"{self.evidence} has no verdicts of {names}; name another file")
-            count = write_verdicts(self.output, itertools.chain([first], rows))
+            count = write_verdicts(self.output, itertools.chain([first_row], rows))
             print_notes(f"wrote {count} rescored rows to {self.output}")
         else:
             from pqpp_feedback.assess.run import assess
 
-            how: Any = {"progress": sys.stderr.isatty(), "replace": self.replace}
-            ran = assess(pictures, assessors, self.output, self.batch_size, **how)
-            print_notes(*ran.to_lines())
-            if not ran.rows:
+            options: Any = {"progress": sys.stderr.isatty(), "replace": self.replace}
+            summary = assess(pictures, assessors, self.output, self.batch_size, **options)
+            print_notes(*summary.to_lines())
+            if not summary.rows:
                 return None  # the first process prints the rest
-            print_notes(f"wrote {ran.rows} rows to {self.output}")
+            print_notes(f"wrote {summary.rows} rows to {self.output}")
         rows = (row for row in read_verdicts(self.output) if row["score"] is row["verdict"] is None)
         if empty := Counter(row["reason"] for row in rows):
             ((reason, _),) = empty.most_common(1)
@@ -162,11 +162,11 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         job = AssessmentJob(
             partial(type(self).load, self), self.image_dir or "", self.column, self.batch_size
         )
-        free = Assessor.check_budget
-        if planning := [one for one in job.assessors if type(one).check_budget is not free]:
+        default = Assessor.check_budget
+        if limited := [x for x in job.assessors if type(x).check_budget is not default]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
             pictures = [picture for shard in shards for picture in job.to_pictures(shard.read())]
-            for assessor in planning:
+            for assessor in limited:
                 assessor.check_budget(pictures)
         return job, job.settings, self.output
 
@@ -174,20 +174,20 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         """Return the images and their prompts; note the ones that cannot be assessed."""
         from pqpp_feedback.assess.pictures import find_pictures
 
-        pictures, unseen = find_pictures(self.image_dir or "", self._read_prompts())
-        lacking = [picture for picture in pictures if picture.problem]
-        if len(lacking) == len(pictures):
-            first, source = lacking[0], self.file or self.dataset
-            way = "name the files PROMPT_ID/MODEL_0.png" if source else "give `file` or `dataset`"
+        pictures, unused = find_pictures(self.image_dir or "", self._read_prompts())
+        invalid = [picture for picture in pictures if picture.problem]
+        if len(invalid) == len(pictures):
+            first, source = invalid[0], self.file or self.dataset
+            fix = "name the files PROMPT_ID/MODEL_0.png" if source else "give `file` or `dataset`"
             raise PqppError(
                 f"no image in {self.image_dir} has a usable prompt ({first.image_id} "
-                f"{first.problem}); {way}, or list them with their prompts in metadata.jsonl"
+                f"{first.problem}); {fix}, or list them with their prompts in metadata.jsonl"
             )
-        if unseen:
-            print_notes(f"prompts without an image: {_format_examples(unseen)}")
-        if lacking:
-            named = _format_examples([picture.image_id for picture in lacking])
-            print_notes(f"images that cannot be assessed (see column `reason`): {named}")
+        if unused:
+            print_notes(f"prompts without an image: {_format_examples(unused)}")
+        if invalid:
+            examples = _format_examples([picture.image_id for picture in invalid])
+            print_notes(f"images that cannot be assessed (see column `reason`): {examples}")
         return pictures
 
     def _read_prompts(self) -> Iterator[dict] | None:
@@ -209,16 +209,16 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             print_notes(f"{self.agreement} --people FILE measures it on your images")
             return
         rows = ({**row, "people": self.answers.find(row)} for row in read_verdicts(self.output))
-        judged = [row for row in rows if None not in (row["verdict"], row["people"])]
-        if not judged:
+        rows_with_both = [row for row in rows if None not in (row["verdict"], row["people"])]
+        if not rows_with_both:
             print_notes(f"{self.people} has no answer for any image with a verdict")
-        for measured in group_agreement(judged, ["routine"]):
-            print_notes(f"{measured['routine']}: {describe_agreement(measured)}")
+        for group in group_agreement(rows_with_both, ["routine"]):
+            print_notes(f"{group['routine']}: {describe_agreement(group)}")
 
 
 def _format_examples(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    more = f" and {len(names) - _MAX_EXAMPLES} more" if len(names) > _MAX_EXAMPLES else ""
+    return ", ".join(names[:_MAX_EXAMPLES]) + more
 
 
 class AssessAgree(ReportOptions, Command):

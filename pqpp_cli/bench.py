@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pqpp_models.bench.split import Split
     from pqpp_models.predictor import Predictor
 
-USUAL = "predictors"
+DEFAULT_SUBCOMMAND = "predictors"
 """The default subcommand of `pqpp bench`."""
 
 
@@ -63,8 +63,8 @@ class BenchGimbrr(DataDir, ReportOptions, Command):
 
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
-_OF_TABLE = {"eval_results": "main", "metrics": "automatic-metrics", "metric": "automatic-metrics"}
-"""Options of a single table."""
+_REQUIRED = {"eval_results": "main", "metrics": "automatic-metrics", "metric": "automatic-metrics"}
+"""The table that an option requires."""
 
 
 class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
@@ -95,10 +95,10 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
         n, distinct = len(split.prompts), len(set(split.prompts))
         if n > 2 * distinct:
             print_notes(f"{n} rows have {pluralize(distinct, 'prompt')}; intervals are too narrow")
-        predictors, left_out = load_predictors(self.predictors)
+        predictors, notes = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
-        print_notes(*left_out)
+        print_notes(*notes)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
             rows = attach_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
             split = replace(split, rows=rows)
@@ -168,7 +168,7 @@ class BenchPredictors(ComparisonOptions):
     def __post_init__(self) -> None:
         """Refuse options of other tables, and require those of this table."""
         super().__post_init__()
-        for name, table in _OF_TABLE.items():
+        for name, table in _REQUIRED.items():
             if getattr(self, name) and self.table != table:
                 raise PqppError(f"`{name}` applies only with `table` {table}; remove `{name}`")
         if self.table == "automatic-metrics" and self.metrics is None:
@@ -192,8 +192,8 @@ class BenchPredictors(ComparisonOptions):
         if self.eval_results:
             from pqpp_models.bench.leaderboard import write_results
 
-            named = self.listed_as or self.dataset or ""
-            files, lines = write_results(run, self.eval_results, named, not self.listed_as)
+            dataset = self.listed_as or self.dataset or ""
+            files, lines = write_results(run, self.eval_results, dataset, not self.listed_as)
             print_notes(*lines)
             print(*(f"written: {file}\n" for file in files), sep="", end="", file=sys.stderr)
         if self.report:
@@ -220,12 +220,12 @@ class BenchPredictors(ComparisonOptions):
                 what = f"{name} was fitted to a file named {table.name}"
                 print_notes(f"{what}; if that file has the same rows, its results are too good")
         if self.predictors is None and self.table == "main":
-            predictors, left_out = select_predictors(predictors, targets, not split.is_pqpp)
-            print_notes(*left_out)
+            predictors, notes = select_predictors(predictors, targets, not split.is_pqpp)
+            print_notes(*notes)
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
-            named = (self.metrics or "", self.metric, self.baseline)
-            return correlate_metrics(split, predictors, targets, *named, progress)
+            metric_options = (self.metrics or "", self.metric, self.baseline)
+            return correlate_metrics(split, predictors, targets, *metric_options, progress)
         run = bench_split(split, predictors, targets, self.table, progress)
         if not self.baseline:
             return run
@@ -294,8 +294,8 @@ class BenchRouting(ReportOptions, ComparisonOptions):
         title = f"Routing between {table.weak} and {table.strong}"
         self.write_tables(title, [table.figures], [table.description, *table.notes])
         if self.plot:
-            with atomic_write(self.plot) as beside:
-                plot_routing(table, beside)
+            with atomic_write(self.plot) as temp_path:
+                plot_routing(table, temp_path)
             print(f"written: {self.plot}", file=sys.stderr)
 
 

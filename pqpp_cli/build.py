@@ -179,13 +179,13 @@ class Build(
 
         if self.output:
             check_no_result(Path(self.output), self)
-        keeping = WriteOptions(**self.get_arguments(WriteOptions) | {"images": self.keep_images})
+        writing = WriteOptions(**self.get_arguments(WriteOptions) | {"images": self.keep_images})
         options = BuildOptions(**self.get_arguments(BuildOptions))
-        named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
-        if self.runs and 0 < len(named) < len(self.runs):
+        run_files = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
+        if self.runs and 0 < len(run_files) < len(self.runs):
             raise PqppError(f"`runs` is {' '.join(self.runs)}; write MODEL=FILE for every file")
         kinds = ("judgments", "preferences", "rankings", "relevance")
-        files = {kind: getattr(self, kind) for kind in kinds} | {"runs": named or self.runs}
+        files = {kind: getattr(self, kind) for kind in kinds} | {"runs": run_files or self.runs}
         if self.plan and not any(files.values()):
             if self.output:
                 raise PqppError("no votes to build from; give a file of votes, or remove `output`")
@@ -193,12 +193,10 @@ class Build(
         built = build_benchmark(**files, options=options)
         if not self.language:
             codes = find_language_codes(built.prompts["prompt"].to_pylist())
-            keeping = replace(keeping, language=codes)
-        folder = None
-        if self.output:
-            folder = write_benchmark(built, self.output, self.name, keeping)
+            writing = replace(writing, language=codes)
+        folder = write_benchmark(built, self.output, self.name, writing) if self.output else None
         votes = built.generation and built.generation.table
-        for line in _summarise(built, keeping, bool(self.exclude), self.plan):
+        for line in _summarise(built, writing, bool(self.exclude), self.plan):
             print(escape_controls(replace_option_names(line, Build)))
         for warning in built.warnings:
             print(f"pqpp: warning: {replace_option_names(warning, Build)}", file=sys.stderr)
@@ -212,7 +210,7 @@ class Build(
         print(escape_controls(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
-def _summarise(built: Outcome, keeping: WriteOptions, exclude: bool, plan: bool) -> Iterator[str]:
+def _summarise(built: Outcome, options: WriteOptions, exclude: bool, plan: bool) -> Iterator[str]:
     """Yield the lines that summarise a benchmark on the terminal."""
     from pqpp_files.figures import format_tables
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
@@ -221,8 +219,8 @@ def _summarise(built: Outcome, keeping: WriteOptions, exclude: bool, plan: bool)
     trust = built.generation and built.generation.trust
     if trust and trust.agreement and trust.agreement.figures:
         yield from ("", *format_tables("table", [trust.agreement.summary_table]).splitlines(), "")
-    if plan and trust and (planned := trust.plan_studies(keeping.plan_width)):
-        yield from (*format_tables("table", [planned[0]], [planned[1]]).splitlines(), "")
+    if plan and trust and (plan_tables := trust.plan_studies(options.plan_width)):
+        yield from (*format_tables("table", [plan_tables[0]], [plan_tables[1]]).splitlines(), "")
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
     yield from built.preferences.describe_models() if built.preferences else ()
@@ -234,9 +232,9 @@ def _summarise(built: Outcome, keeping: WriteOptions, exclude: bool, plan: bool)
         count = sum(not annotator.reasons for annotator in annotators)
         yield f"the votes of {count} of {len(annotators)} annotators count"
     for names, people in built.flagged_annotators:
-        shown = dict(zip(names, keeping.get_display_names(names), strict=True))
+        aliases = dict(zip(names, options.get_display_names(names), strict=True))
         for name, reason in people[:20]:
-            number = "" if shown[name] == name else f" ({shown[name]} in the report)"
+            number = "" if aliases[name] == name else f" ({aliases[name]} in the report)"
             yield f"flagged: {name}{number} {reason}"
         if people:
             what = "left out" if exclude else "leave them out with --exclude flagged"

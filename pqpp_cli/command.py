@@ -20,7 +20,7 @@ LIBRARY: Any = MISSING
 _OUTPUTS = ("output", "output file")
 PAGES = (".html", ".htm")
 PICTURES = (".png", ".pdf", ".svg")
-_LISTING = "metadata"  # the table that describes a folder's images
+_IMAGE_LIST = "metadata"  # the table that describes a folder's images
 _FIELDS = "__dataclass_fields__"
 _TYPES = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".xlsx": "ZIP"}
 _METAVARS = {
@@ -36,15 +36,15 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
     module, _, name = target.partition(":")
     function = getattr(importlib.import_module(module), name)
     texts = dict(PARAMETER.findall(inspect.getdoc(function) or ""))
-    made = {field.name: field.default_factory for field in getattr(function, _FIELDS, {}).values()}
+    defaults = {f.name: f.default_factory for f in getattr(function, _FIELDS, {}).values()}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         default = NEEDED if parameter.default is parameter.empty else parameter.default
-        if made.get(parameter.name, MISSING) is not MISSING:
-            default = made[parameter.name]()
-        about = {"default": default, "help_text": get_summary(texts.get(parameter.name))}
+        if defaults.get(parameter.name, MISSING) is not MISSING:
+            default = defaults[parameter.name]()
+        settings = {"default": default, "help_text": get_summary(texts.get(parameter.name))}
         if get_origin(parameter.annotation) is Literal:
-            about["choices"] = tuple(filter(None, get_args(parameter.annotation)))
-        yield parameter.name, about
+            settings["choices"] = tuple(filter(None, get_args(parameter.annotation)))
+        yield parameter.name, settings
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -86,17 +86,17 @@ class Group(Options):
     def fill_options(cls) -> type[Self]:
         """Fill in the options' defaults and help texts from the library, and return the class."""
         if cls._takes:
-            parameters = dict(one for place in cls._takes for one in _read_parameters(place))
+            parameters = dict(item for target in cls._takes for item in _read_parameters(target))
             kinds: dict[str, Any] = {}
             known: dict[str, Any] = {}
             for base in reversed(cls.__mro__):
                 kinds |= inspect.get_annotations(base)
                 known |= getattr(base, _FIELDS, {}) | vars(base)
             for name, kind in kinds.items():
-                about = dict(getattr(known.get(name), "metadata", {}))
-                parameter = parameters.get(about.get("library", name))
-                if parameter and "help" not in about:
-                    setattr(cls, name, option(**{**parameter, **about}))
+                settings = dict(getattr(known.get(name), "metadata", {}))
+                parameter = parameters.get(settings.get("library", name))
+                if parameter and "help" not in settings:
+                    setattr(cls, name, option(**{**parameter, **settings}))
                     cls.__annotations__[name] = kind
             cls._takes = ()
             cls._make_dataclass()
@@ -104,8 +104,8 @@ class Group(Options):
             kind = field.metadata.get("path") or str(field.type).removesuffix(" | None")
             metavar = None if field.metadata.get("word") is True else _METAVARS.get(kind)
             if "choices" not in field.metadata:
-                about = {"metavar": metavar or field.name.upper(), **field.metadata}
-                field.metadata = MappingProxyType(about)
+                settings = {"metavar": metavar or field.name.upper(), **field.metadata}
+                field.metadata = MappingProxyType(settings)
         return cls
 
     def require_one_of(self, *names: str) -> None:
@@ -115,22 +115,22 @@ class Group(Options):
             PqppError: None, or more than one, is set.
         """
         values = {name: getattr(self, name) for name in names}
-        given = [f"`{n}`" for n, value in values.items() if value or isinstance(value, float)]
-        if len(given) != 1:
-            ways = ", ".join(f"`{name}`" for name in names)
-            raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")
+        present = [f"`{n}`" for n, value in values.items() if value or isinstance(value, float)]
+        if len(present) != 1:
+            choices = ", ".join(f"`{name}`" for name in names)
+            raise PqppError(f"give exactly one of {choices}; got {' and '.join(present) or 'none'}")
 
     def get_output_type(self, name: str) -> str:
         """Return the type of the file that an option writes, as in `refuse_other_file_type`."""
         field = next(f for f in get_fields(self) if f.name == name)
-        of_ending = _TYPES.get(Path(getattr(self, name) or "").suffix.lower(), "text")
-        return of_ending if "endings" in field.metadata else field.metadata.get("holds", "text")
+        file_type = _TYPES.get(Path(getattr(self, name) or "").suffix.lower(), "text")
+        return file_type if "endings" in field.metadata else field.metadata.get("holds", "text")
 
     def get_arguments(self, function: Callable) -> dict[str, Any]:
         """Return the keyword arguments of a library function that this command has options for."""
-        own = {f.metadata.get("library", f.name): f.name for f in get_fields(self)}
-        taken = inspect.signature(function).parameters
-        return {name: getattr(self, own[name]) for name in taken if name in own}
+        fields = {f.metadata.get("library", f.name): f.name for f in get_fields(self)}
+        parameters = inspect.signature(function).parameters
+        return {name: getattr(self, fields[name]) for name in parameters if name in fields}
 
     def get_path_role(self, option: str) -> str | None:
         """Return the role of an option's path, or None; see `path` in `option`."""
@@ -175,13 +175,13 @@ def check_outputs(command: Any) -> None:
         PqppError: An output has a wrong ending or type, is an input, or cannot be written.
     """
     roles = {field.name: command.get_path_role(field.name) for field in get_fields(command)}
-    given = {name: value for name in roles if (value := getattr(command, name)) is not None}
-    if not (outputs := {name: value for name, value in given.items() if roles[name] in _OUTPUTS}):
+    values = {name: value for name in roles if (value := getattr(command, name)) is not None}
+    if not (outputs := {name: value for name, value in values.items() if roles[name] in _OUTPUTS}):
         return
-    read = {name: value for name, value in given.items() if roles[name] and name not in outputs}
-    inputs = _find_paths(list(read.values()), Path.is_file)
-    images = _find_paths([v for n, v in read.items() if roles[n] == "images"], Path.is_dir)
-    folders = _find_paths([v for n, v in read.items() if roles[n] != "images"], Path.is_dir)
+    sources = {name: value for name, value in values.items() if roles[name] and name not in outputs}
+    inputs = _find_paths(list(sources.values()), Path.is_file)
+    images = _find_paths([v for n, v in sources.items() if roles[n] == "images"], Path.is_dir)
+    folders = _find_paths([v for n, v in sources.items() if roles[n] != "images"], Path.is_dir)
     for field in get_fields(command):
         if field.name not in outputs:
             continue
@@ -196,33 +196,33 @@ def check_outputs(command: Any) -> None:
             check_output(path, inputs)
             file_type = command.get_output_type(name)
             refuse_other_file_type(path, [file_type])
-            beside_images = endings == PAGES or file_type == "Parquet"
-            is_listing = Path(path).stem.lower() == _LISTING
+            may_join_images = endings == PAGES or file_type == "Parquet"
+            is_listing = Path(path).stem.lower() == _IMAGE_LIST
             _refuse_in_folders(path, folders)
-            _refuse_in_folders(path, images if is_listing or not beside_images else ())
+            _refuse_in_folders(path, images if is_listing or not may_join_images else ())
         except FileError as error:
             raise PqppError(f"`{name}`: {error}") from None
-    twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
-    if twice:
-        raise PqppError(f"{' and '.join(twice)} are the same file; name different files")
+    same = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
+    if same:
+        raise PqppError(f"{' and '.join(same)} are the same file; name different files")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
     """Refuse to overwrite a file in a folder that the command reads."""
-    target, here = expand(path).resolve(), Path.cwd()
+    target, working_folder = expand(path).resolve(), Path.cwd()
     for name in folders if target.is_file() else ():
         folder = expand(name).resolve()
-        if folder in target.parents and folder not in (here, *here.parents):
+        if folder in target.parents and folder not in (working_folder, *working_folder.parents):
             raise FileError(f"{path} is in the input folder {name}; name another file")
 
 
-def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
+def _find_paths(value: Any, exists: Callable[[Path], bool]) -> list[str]:
     """Return the paths in an option's value that pass a test, such as `Path.is_file`."""
-    found = []
+    paths = []
     for text in sorted(set(_yield_paths(value)) - {""}):
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero
-            found += [text] if is_there(expand(text)) else []
-    return found
+            paths += [text] if exists(expand(text)) else []
+    return paths
 
 
 def _yield_paths(value: Any) -> Iterator[str]:

@@ -78,9 +78,9 @@ def iterate_command_classes() -> Iterator[type[Command]]:
 
 def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
     """Return the classes of a command's module with the words that call them, sorted by words."""
-    kinds = [kind for kind in vars(_import_module(name)).values() if isinstance(kind, type)]
-    found = {get_command_words(k): k for k in kinds if k.__module__ == f"pqpp_cli.{name}"}
-    return sorted((words, kind) for words, kind in found.items() if words[:1] == (name,))
+    types = [cls for cls in vars(_import_module(name)).values() if isinstance(cls, type)]
+    classes = {get_command_words(cls): cls for cls in types if cls.__module__ == f"pqpp_cli.{name}"}
+    return sorted((words, cls) for words, cls in classes.items() if words[:1] == (name,))
 
 
 def get_command_words(kind: type) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def _add_commands(
     )
     for name, summary in list_commands(path).items():
         child = actions.add_parser(name, help=summary.replace("%", "%%"))
-        # Options of the default subcommand may precede a subcommand, if only to be refused.
+        # Options of the default subcommand may precede a subcommand, and are then refused.
         if words is None or name in (words if is_optional else words[:1]):
             _fill_parser(child, (*path, name), words and words[1:])
 
@@ -145,31 +145,31 @@ def _fill_parser(parser: Parser, path: tuple[str, ...], words: Sequence[str] | N
     from pqpp_files.options.flags import add_options
 
     module, classes = _import_module(path[0]), dict(_find_classes(path[0]))
-    usual = getattr(module, "USUAL", None) if len(path) == 1 else None
+    default = getattr(module, "DEFAULT_SUBCOMMAND", None) if len(path) == 1 else None
     group = classes.get(path[:1], module)
-    about: Any = classes.get((*path, usual) if usual else path, group)
-    parser.description = about.__doc__
-    if hasattr(about, "run"):
-        add_options(parser, about.fill_options(), strict=words is None or "--config" not in words)
-        parser.set_defaults(_class=about)
+    command: Any = classes.get((*path, default) if default else path, group)
+    parser.description = command.__doc__
+    if hasattr(command, "run"):
+        add_options(parser, command.fill_options(), strict=words is None or "--config" not in words)
+        parser.set_defaults(_class=command)
     else:
-        parser.description = (about.__doc__ or "").partition("\n\n")[2]
-    shared = getattr(about, "EPILOG", "") or getattr(group, "EPILOG", "")
-    own = rf"^  pqpp {' '.join(path)}\b.*(?:\n   .*)*"  # of a group's examples
-    examples = re.findall(own, shared, re.MULTILINE)
-    of_group = "\n".join(["examples:", *examples]) if examples else ""
-    parser.epilog = vars(about).get("EPILOG") or of_group
-    if usual or not hasattr(about, "run"):
-        _add_commands(parser, path, words, is_optional=usual is not None)
+        parser.description = (command.__doc__ or "").partition("\n\n")[2]
+    examples_text = getattr(command, "EPILOG", "") or getattr(group, "EPILOG", "")
+    pattern = rf"^  pqpp {' '.join(path)}\b.*(?:\n   .*)*"  # of a group's examples
+    examples = re.findall(pattern, examples_text, re.MULTILINE)
+    group_epilog = "\n".join(["examples:", *examples]) if examples else ""
+    parser.epilog = vars(command).get("EPILOG") or group_epilog
+    if default or not hasattr(command, "run"):
+        _add_commands(parser, path, words, is_optional=default is not None)
 
 
 def _import_module(name: str) -> ModuleType:
     return importlib.import_module(f"pqpp_cli.{name}")
 
 
-_DATA = ("--judgments", "--input", "--predictions", "--dataset", "--file")
-_MEANT = {"explain": "predict --explain", "verdict": "predict --verdict"}
-_MEANT |= {"score": "assess score", "eval": "bench", "serve": "demo"}
+_DATA_FLAGS = ("--judgments", "--input", "--predictions", "--dataset", "--file")
+_SYNONYMS = {"explain": "predict --explain", "verdict": "predict --verdict"}
+_SYNONYMS |= {"score": "assess score", "eval": "bench", "serve": "demo"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -203,43 +203,44 @@ class Parser(argparse.ArgumentParser):
         if first.startswith("-") and first not in self._option_string_actions:
             self.error(self._describe_unknown(first))  # before errors of the command
         try:
-            given, left = super().parse_known_args(args, namespace)
+            parsed, unknown = super().parse_known_args(args, namespace)
         except ValueError as error:  # from an option's own check
             from pqpp_files.options.flags import replace_option_names
 
             self.error(replace_option_names(str(error), self.get_default("_class")))
-        if left and "_ARGCOMPLETE" not in os.environ:
-            self.error(self._describe_unknown(left[0]))
-        return given, left
+        if unknown and "_ARGCOMPLETE" not in os.environ:
+            self.error(self._describe_unknown(unknown[0]))
+        return parsed, unknown
 
     def _describe_unknown(self, word: str) -> str:
         """Return the error for an unknown word, with the option that was probably meant."""
-        wrong = word.partition("=")[0]
-        value = f",{wrong.lstrip('-')},"
-        shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
-        known = [name for action in shown for name in action.option_strings]
-        of = [one for one in shown if value in re.sub("[{}]", ",", str(one.metavar))]
-        hint = f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else ""
+        name = word.partition("=")[0]
+        choice = f",{name.lstrip('-')},"
+        visible = [action for action in self._actions if action.help is not argparse.SUPPRESS]
+        known = [name for action in visible for name in action.option_strings]
+        matches = [a for a in visible if choice in re.sub("[{}]", ",", str(a.metavar))]
+        hint = f"write {matches[0].option_strings[-1]} {choice[1:-1]}" if matches else ""
         if "=" in word and not word.startswith("-"):
-            wrong, hint = word, "separate several values with commas, without spaces"
-        for action in (one for one in shown if not one.option_strings):
-            if action.dest.startswith(wrong.lstrip("-") or " "):
+            name, hint = word, "separate several values with commas, without spaces"
+        for action in (action for action in visible if not action.option_strings):
+            if action.dest.startswith(name.lstrip("-") or " "):
                 hint = f"write {action.metavar or action.dest} without a flag"
             elif action.choices and set(known) <= {"-h", "--help"}:
                 hint = f"name an {action.metavar} first: {', '.join(action.choices)}"
-        return f"unknown argument {wrong}; {hint or self._suggest(wrong, known)}"
+        return f"unknown argument {name}; {hint or self._suggest(name, known)}"
 
     def _suggest(self, word: str, known: list[str]) -> str:
         """Return a suggestion of up to three options or commands for an unknown word."""
         from pqpp_files.names import did_you_mean
 
-        near = [flag for flag in known if flag.startswith(f"-{word}")]  # -o
-        for flag in filter(self._option_string_actions.get, _DATA):
-            near = [flag] if word in _DATA else near
-            near = [f"{flag} {word}"] if Path(word).exists() else near
-        near = [f"pqpp {_MEANT[word]}"] if word in _MEANT and self.prog == "pqpp" else near
-        if near:
-            return f"did you mean {' or '.join(near[:3])}?"
+        hints = [flag for flag in known if flag.startswith(f"-{word}")]  # -o
+        for flag in filter(self._option_string_actions.get, _DATA_FLAGS):
+            hints = [flag] if word in _DATA_FLAGS else hints
+            hints = [f"{flag} {word}"] if Path(word).exists() else hints
+        if word in _SYNONYMS and self.prog == "pqpp":
+            hints = [f"pqpp {_SYNONYMS[word]}"]
+        if hints:
+            return f"did you mean {' or '.join(hints[:3])}?"
         return did_you_mean(word, known, "no option is similar" * known[0].startswith("-"))
 
     def format_help(self) -> str:
@@ -260,11 +261,11 @@ class Parser(argparse.ArgumentParser):
             argument, value, known = match.groups()
             names = [name.strip("'") for name in known.split(", ")]
             message = f"unknown {argument.lower()} {value!r}; {self._suggest(value, names)}"
-            unknown = [one for one, after in pairwise(words) if one in unknown and after == value]
+            unknown = [a for a, b in pairwise(words) if a in unknown and b == value]
         message = re.sub(r"(--[\w-]+)(/--[\w-]+)+", r"\1", message)  # without aliases
         if missing := message.partition("arguments are required: ")[2]:
-            found = re.search(r"^  (pqpp.*?[^\\\n])(?:  +#.*)?$", self.epilog or "", re.MULTILINE)
-            message = f"missing {missing}" + (f"; example: {found[1]}" if found else "")
+            example = re.search(r"^  (pqpp.*?[^\\\n])(?:  +#.*)?$", self.epilog or "", re.MULTILINE)
+            message = f"missing {missing}" + (f"; example: {example[1]}" if example else "")
         message = self._describe_unknown(unknown[0]) if unknown else message
         message = f"{message};".replace("?;", "?")
         self.exit(2, f"{self.prog}: error: {escape_controls(message)} see {self.prog} --help\n")

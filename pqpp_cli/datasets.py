@@ -57,8 +57,8 @@ class DatasetsExport(Command):
         from pqpp_datasets.export.export import export
 
         check_no_result(Path(self.output), self)
-        loading = self.data_dir, self.load_option or {}
-        rows = export(list(self.subset), self.output, *loading, self.overwrite)
+        source_options = self.data_dir, self.load_option or {}
+        rows = export(list(self.subset), self.output, *source_options, self.overwrite)
         for (config, split), count in rows.items():
             print(f"{config} {split}: {count} rows")
         print(f"written: {escape_controls(self.output)}")
@@ -141,27 +141,27 @@ class DatasetsSelect(Dataset, Command):
         from pqpp_models.text.saved_encoder import SentenceEncoder
 
         select.require_faiss()  # before minutes of embedding
-        read: Any = read_texts(self.file, self.column) if self.file else self.load_rows()["prompt"]
-        captions = list(read)
-        written = [row for row, text in enumerate(captions) if text.strip()]
-        if blank := len(captions) - len(written):
-            print_notes(f"skipped {pluralize(blank, 'blank caption')}")
-        select.check_selection(len(written), self.count, self.seed)
+        texts: Any = read_texts(self.file, self.column) if self.file else self.load_rows()["prompt"]
+        captions = list(texts)
+        filled = [row for row, text in enumerate(captions) if text.strip()]
+        if n_blank := len(captions) - len(filled):
+            print_notes(f"skipped {pluralize(n_blank, 'blank caption')}")
+        select.check_selection(len(filled), self.count, self.seed)
         if self.embeddings:
-            embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
+            embeddings = select.read_embeddings(self.embeddings, len(captions))[filled]
         else:
             encoder = SentenceEncoder.load(self.encoder or "")
-            embeddings = encoder.embed([captions[row] for row in written], sys.stderr.isatty())
+            embeddings = encoder.embed([captions[row] for row in filled], sys.stderr.isatty())
         rows = select.select_captions(embeddings, self.count, self.seed)
-        chosen = [captions[written[row]] for row in rows]
+        chosen = [captions[filled[row]] for row in rows]
         if self.format == "json":
-            columns = {"row": [written[row] for row in rows], "prompt": chosen}
+            columns = {"row": [filled[row] for row in rows], "prompt": chosen}
             return emit_columns(columns, self.format, self.output)
         # Captions may contain line breaks; the output has one per line.
         emit("\n".join(" ".join(text.split()) for text in chosen), self.output, self.format)
 
 
-_PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
+_TABLE_OPTIONS: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
 
 
 class DatasetsShow(Command):
@@ -194,9 +194,9 @@ class DatasetsShow(Command):
             (split, f"{benchmark.rows[split]:,}" if split in benchmark.rows else "not known")
             for split in benchmark.splits
         ]
-        print("\n" + tabulate(rows, ("split", "rows"), **_PLAIN))
-        columns = [(name, _describe_type(one)) for name, one in benchmark.features({}).items()]
-        print("\n" + tabulate(columns, ("column", "type"), **_PLAIN))
+        print("\n" + tabulate(rows, ("split", "rows"), **_TABLE_OPTIONS))
+        columns = [(name, _describe_type(type_)) for name, type_ in benchmark.features({}).items()]
+        print("\n" + tabulate(columns, ("column", "type"), **_TABLE_OPTIONS))
 
 
 def _describe_type(feature: Any) -> str:

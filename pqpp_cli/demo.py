@@ -20,9 +20,9 @@ _PROMPTS = (
 )
 _REPORT, _FIGURES = "report.html", "figures.csv"
 _TARGETS = ("mean_hbpp", "mean_p10", "mean_rr")
-_SHOWN = ("alignment", "mean_hbpp", "mean_p10")
+_SHOWN_TARGETS = ("alignment", "mean_hbpp", "mean_p10")
 _CONFIG = "pqpp-v1.0"
-_BUILD = "static-train"
+_STATIC = "static-train"
 """The compared predictor; `static` was also fitted to validation."""
 _GENERATED = (
     "No one rated these generated prompts, so the figures say nothing about real prompts.\n\n"
@@ -87,21 +87,21 @@ class Demo(WebPageOptions, Command):
             return serve_demo(self.predictor or DEFAULT_PREDICTOR, self.host or "127.0.0.1", port)
         started = time.perf_counter()
         folder = Path(self.output or "pqpp-demo")
-        is_ours = (folder / _FIGURES).is_file()  # of an earlier demo
-        check_output_folder(folder, (_REPORT, _FIGURES) if is_ours else ())
+        is_demo = (folder / _FIGURES).is_file()  # of an earlier demo
+        check_output_folder(folder, (_REPORT, _FIGURES) if is_demo else ())
         print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
         rows = predictor.read_rows(_PROMPTS)
-        columns = predict_columns(predictor, rows, _SHOWN, uncertainty=True)
+        columns = predict_columns(predictor, rows, _SHOWN_TARGETS, uncertainty=True)
         print(format_predictions("table", columns, predictor.domain_note, get_output_width(None)))
-        rows, told = _load_validation_rows()
+        rows, detail = _load_validation_rows()
         if rows is None:
-            print(f"\nPQPP's validation prompts are not available: {told}")
+            print(f"\nPQPP's validation prompts are not available: {detail}")
             print("\n2. The paper's protocol, on the test split of a generated sample\n")
             _compare_predictors(load_benchmark("sample", split="test"), folder)
             print(f"\n{_GENERATED}")
         else:
-            print(f"\n2. The paper's protocol, on PQPP's validation prompts: {told}\n")
+            print(f"\n2. The paper's protocol, on PQPP's validation prompts: {detail}\n")
             _compare_predictors(rows, folder)
         print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
         print(f"done in {time.perf_counter() - started:.1f} s")
@@ -139,12 +139,12 @@ def _compare_predictors(rows: Any, folder: Path) -> None:
     from pqpp_models.bench.split import Split
     from pqpp_models.bench.tables import format_results
 
-    predictors = {name: Predictor.from_pretrained(name) for name in (_BUILD, "mean_word_length")}
+    predictors = {name: Predictor.from_pretrained(name) for name in (_STATIC, "mean_word_length")}
     predictors |= load_named_predictors({"word_count": lambda ts: [len(t.split()) for t in ts]})
     run = bench_split(Split.from_rows(rows), predictors, _TARGETS)
     published = run.get_published()
     print(format_results("table", run.results, published))
-    with atomic_folder(folder, (_REPORT, _FIGURES)) as new:
+    with atomic_folder(folder, (_REPORT, _FIGURES)) as temp_folder:
         figures = format_results("csv", run.results, published)
-        (new / _FIGURES).write_text(figures, "utf-8", newline="")
-        (new / _REPORT).write_text(render_report(run, published), "utf-8")
+        (temp_folder / _FIGURES).write_text(figures, "utf-8", newline="")
+        (temp_folder / _REPORT).write_text(render_report(run, published), "utf-8")

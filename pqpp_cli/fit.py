@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LEGEND = "low, high: Spearman's 95% interval; covered: true values within 90% intervals"
 _KNOWN = "{known} of these {prompts} prompts are training data of {network}; the results omit them"
-_FAR = (
+_LANGUAGE_NOTE = (
     "{out_of_domain} of {prompts} prompts are not plain English; the fit learns from their words "
     "and word pieces. A multilingual encoder may do better; it needs pqpp[models]:\n"
     "  --encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
@@ -85,24 +85,24 @@ class Fit(Dataset, Targets, ChatOptions, Command):
 
         check_checkpoint_folder(self.output, "llm" if self.chat_model else "ridge")
         check_no_result(Path(self.output), self)
-        part = self.subset, self.split, self.data_dir, self.column
-        data = read_score_table(self.dataset, self.targets, *part)
+        source = self.subset, self.split, self.data_dir, self.column
+        data = read_score_table(self.dataset, self.targets, *source)
         values = list(zip(*data.columns.values(), strict=True))
-        given = data.prompts, values, list(data.columns), data.name
-        told: dict[str, Any] = {"limits": data.limits, "progress": sys.stderr.isatty()}
+        arguments = data.prompts, values, list(data.columns), data.name
+        options: dict[str, Any] = {"limits": data.limits, "progress": sys.stderr.isatty()}
         if self.chat_model:
             chat = self.open_chat(self.chat_model, self.make_budget())
-            fitted: Any = LlmPredictor.fit(chat, *given, **told)
+            fitted: Any = LlmPredictor.fit(chat, *arguments, **options)
         else:
-            told |= {"folds": self.folds, "ids": data.ids}
-            fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
+            options |= {"folds": self.folds, "ids": data.ids}
+            fitted = fit(*arguments, encoder=self.encoder, base=self.base, **options)
         fitted.details = {**fitted.details, "dataset": data.dataset}
         # Before printing, which a closed pipe ends.
         folder = fitted.save_pretrained(self.output, self.overwrite)
         training = fitted.details["training"]
         if self.chat_model:
-            for name, found in training["cross_validation"].items():
-                print(f"{name}: Spearman {found['spearman']:.3f} on {found['prompts']} prompts")
+            for name, result in training["cross_validation"].items():
+                print(f"{name}: Spearman {result['spearman']:.3f} on {result['prompts']} prompts")
             print_notes(chat.budget.describe_spending())
         else:
             print(format_cross_validation(fitted))
@@ -111,7 +111,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
             if training["known"]:
                 print(_KNOWN.format_map(training))
             if fitted.reads_any_language:
-                print(_FAR.format_map(training))
+                print(_LANGUAGE_NOTE.format_map(training))
         print(f"saved to {folder}; use it with pqpp predict --predictor {folder}")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pqpp_engines.generate.run import GenerationJob
     from pqpp_files.shards import Shard
 
-_CUT = (".parquet", ".csv", ".tsv", ".gz")
+_SHARD_ENDINGS = (".parquet", ".csv", ".tsv", ".gz")
 
 
 class PipelineOptions(Group):
@@ -117,9 +117,9 @@ class Generate(
         """Require exactly one source of images, and the options that it needs."""
         super().__post_init__()
         self.require_one_of("model", "command", "images_url")
-        for way, name in (("command", "model_name"), ("images_url", "images_model")):
-            if getattr(self, way) and not getattr(self, name):
-                raise PqppError(f"`{way}` needs the name of the model; add `{name}`")
+        for source, name in (("command", "model_name"), ("images_url", "images_model")):
+            if getattr(self, source) and not getattr(self, name):
+                raise PqppError(f"`{source}` needs the name of the model; add `{name}`")
         if self.max_cost is not None and self.price_per_image is None:
             raise PqppError("`max_cost` needs the price of an image; add `price_per_image`")
         if self.has_many_workers and (self.max_calls or self.max_cost):
@@ -140,9 +140,9 @@ class Generate(
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         if self.in_shards or get_process_share(os.environ):
-            is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
-            held = None if is_cut else self._cut_prompts
-            self.run_in_shards(self.file, self.output, self.make_job, ("prompt_id",), held)
+            is_cut = self.in_shards or Path(self.file).suffix.lower() in _SHARD_ENDINGS
+            cut_prompts = None if is_cut else self._cut_prompts
+            self.run_in_shards(self.file, self.output, self.make_job, ("prompt_id",), cut_prompts)
             if not self.shard:
                 write_metadata(ShardStore(self.output))
             return
@@ -200,10 +200,10 @@ class Generate(
             size = (self.height, self.width)
             model = self.images_model or ""
             return generate.EndpointGenerator(self.images_url, model, name, *size, budget)
-        given = self.get_arguments(generate.DiffusersGenerator) | {"name": name}
-        given["more"] = {name: parse_json_or_text(text) for name, text in self.set.items()}
+        arguments = self.get_arguments(generate.DiffusersGenerator) | {"name": name}
+        arguments["more"] = {name: parse_json_or_text(text) for name, text in self.set.items()}
         if self.device is None and "LOCAL_RANK" in os.environ:  # one of a launcher's processes
             from pqpp_backbones.pretrained import get_device
 
-            given["device"] = get_device()
-        return generate.DiffusersGenerator(**given)
+            arguments["device"] = get_device()
+        return generate.DiffusersGenerator(**arguments)

@@ -161,8 +161,8 @@ class PromptOptions(ColumnOptions):
                 raise PqppError(f"prompt {prompt!r} is not UTF-8; give a UTF-8 file with `file`")
             if is_file_name(prompt):
                 raise PqppError(f"{prompt!r} is a file name, not a prompt; write `file` {prompt}")
-        is_little = not _LITTLE_WORDS.isdisjoint(map(str.lower, self.prompts))
-        if len(self.prompts) > 1 and (is_little or not any(" " in one for one in self.prompts)):
+        has_function_word = not _FUNCTION_WORDS.isdisjoint(map(str.lower, self.prompts))
+        if len(self.prompts) > 1 and (has_function_word or not any(" " in p for p in self.prompts)):
             command = " ".join(["pqpp", *get_command_words(type(self))])
             line = f"""{command} "{" ".join(self.prompts).replace('"', "'")}\""""
             raise PqppError(f"these words look like one prompt; write {line}, or use `file`")
@@ -184,7 +184,7 @@ class PromptOptions(ColumnOptions):
 # "a sign that says "X Y"", without its quotes
 _ENDS_IN_TEXT = re.compile(r" (?:says?|saying|reads?|reading) \S+$", re.IGNORECASE)
 # No prompt consists of one of these alone.
-_LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
+_FUNCTION_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
 _STYLES = dict(zip(TABLE_ENDINGS, TABLE_STYLES, strict=True))
 _STYLES |= {".md": "markdown", ".tex": "latex", ".html": "html", ".txt": "table", "": "table"}
@@ -216,9 +216,9 @@ class ResultOptions(Group):
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         style = self.format or _STYLES.get(Path(self.output or "").suffix.lower(), "")
         if style not in formats:
-            known = [ending for ending, of in _STYLES.items() if of in formats and ending]
-            endings = f"use one of the endings {', '.join(known)}, or set `format`"
-            raise PqppError(f"`output` is {self.output}; {endings}")
+            endings = [ending for ending, name in _STYLES.items() if name in formats and ending]
+            hint = f"use one of the endings {', '.join(endings)}, or set `format`"
+            raise PqppError(f"`output` is {self.output}; {hint}")
         if style in BINARY_STYLES and self.output is None:
             raise PqppError(f"`format` {style} needs a file; name the file with `output`")
         if style == "xlsx":  # before hours of work
@@ -280,10 +280,10 @@ class ShardOptions(Group):
     @property
     def in_shards(self) -> bool:
         """Whether an option of this group is set, or the input is a folder or a pattern."""
-        given = (self.shard_size, self.shard, self.workers, self.engine)
+        settings = (self.shard_size, self.shard, self.workers, self.engine)
         file = getattr(self, "file", None) or "-"
         is_many = not is_input(file) and (any(map(file.count, "*?[")) or expand(file).is_dir())
-        return is_many or any(option is not None for option in given)
+        return is_many or any(option is not None for option in settings)
 
     @property
     def has_many_workers(self) -> bool:
@@ -339,12 +339,12 @@ class ShardOptions(Group):
         cut.select_share((), share)  # checks it before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)
-        job, settings, place = make_job()
+        job, settings, folder = make_job()
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
-        done = cut.run_shards(
+        summary = cut.run_shards(
             job,
             shards,
-            place,
+            folder,
             settings,
             share,
             self.workers,
@@ -352,9 +352,9 @@ class ShardOptions(Group):
             engine=self.engine or "local",
             ray=cut.RayOptions(cpus, self.num_gpus or 0.0),
         )
-        text = f"wrote {done.shards} of {len(shards)} shards ({done.rows} rows) to {output}"
-        text += f", {done.skipped} already existed" if done.skipped else ""
-        text += f"; rows with an error (column `error`): {done.errors}" if done.errors else ""
+        text = f"wrote {summary.shards} of {len(shards)} shards ({summary.rows} rows) to {output}"
+        text += f", {summary.skipped} already existed" if summary.skipped else ""
+        text += f"; rows with an error (column `error`): {summary.errors}" if summary.errors else ""
         print(f"pqpp: {text}", file=sys.stderr)
 
 
@@ -367,5 +367,5 @@ class PushOptions(Group):
 
     def push(self, push_function: Callable, source: str, repository: str) -> None:
         """Call `push_function(source, repository, ...)` with the options, and print its report."""
-        how = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
-        print("\n".join(push_function(source, repository, **how).to_lines()), flush=True)
+        options = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
+        print("\n".join(push_function(source, repository, **options).to_lines()), flush=True)

@@ -41,22 +41,22 @@ class InterruptGuard:
 
     def __init__(self) -> None:
         self.is_interrupted = False
-        self._before: dict[int, object] = {}
+        self._old_handlers: dict[int, object] = {}
 
     def __enter__(self) -> "InterruptGuard":
-        for number, raised in ((_NUMBER, self._interrupt), (_signal.SIGTERM, self._terminate)):
-            before = _signal.getsignal(number)
-            if before in (_exit_at_once, _signal.default_int_handler, _signal.SIG_DFL):
+        for number, new_handler in ((_NUMBER, self._interrupt), (_signal.SIGTERM, self._terminate)):
+            old_handler = _signal.getsignal(number)
+            if old_handler in (_exit_at_once, _signal.default_int_handler, _signal.SIG_DFL):
                 try:
-                    _signal.signal(number, raised)
-                    self._before[number] = before
+                    _signal.signal(number, new_handler)
+                    self._old_handlers[number] = old_handler
                 except ValueError:  # not the main thread
                     pass
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            _signal.signal(number, before)
+        for number, old_handler in self._old_handlers.items():
+            _signal.signal(number, old_handler)
 
     def _interrupt(self, *_: object) -> None:
         self.is_interrupted = True

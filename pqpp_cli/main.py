@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = "PQPP_MAX_BYTES"
 _MODEL_LIBRARIES = ("torch", "transformers", "diffusers")
-_FIRST = """\
+_WELCOME = """\
 pqpp predict "a dog on a beach"           how well a prompt will do, and why
 pqpp demo --serve                         the same on a web page
 pqpp bench --dataset sample --split test  compare predictors
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ...       "--format", "json"])  # doctest: +SKIP
     """
     streams = sys.stdout, sys.stderr
-    bound = os.environ.get(MAX_BYTES)
+    max_bytes = os.environ.get(MAX_BYTES)
     try:
         with InterruptGuard() as work:
             return _run(arguments, work)
@@ -51,19 +51,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         sys.stdout, sys.stderr = streams
         os.environ.pop(MAX_BYTES, None)
-        os.environ |= {} if bound is None else {MAX_BYTES: bound}
+        os.environ |= {} if max_bytes is None else {MAX_BYTES: max_bytes}
 
 
 def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     """Run the command line and return its exit status; raise KeyboardInterrupt if interrupted."""
     kind: type | None = None
-    try:  # includes our imports
+    try:  # imports are inside, since they can fail too
         from pqpp_cli.safe_stream import SafeStream
 
         if not (epoch := os.environ.get("SOURCE_DATE_EPOCH", "0")).isdecimal() or len(epoch) > 11:
             del os.environ["SOURCE_DATE_EPOCH"]  # which would end the import of numpy
         for stream in filter(None, (sys.stdout, sys.stderr)):
-            if hasattr(stream, "reconfigure"):  # so that a terminal without † is no error
+            if hasattr(stream, "reconfigure"):  # a terminal may lack characters such as †
                 stream.reconfigure(errors="replace")
         sys.stdout = SafeStream(sys.stdout or _ClosedOutput())
         sys.stderr = SafeStream(sys.stderr or io.StringIO(), is_needed=False)
@@ -80,7 +80,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         if not words or words[0] in ("version", "--version"):
             from importlib.metadata import version
 
-            print(f"pqpp {version('pqpp')}" if words else _FIRST, flush=True)
+            print(f"pqpp {version('pqpp')}" if words else _WELCOME, flush=True)
             return 0
         words = [*words[1:], "--help"] if words[0] == "help" else words
         try:
@@ -99,8 +99,8 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has stopped
         sys.stdout.discard_output()
         return 0
-    except SystemExit as left:  # from the parser, or on SIGTERM
-        return int(left.code or 0)
+    except SystemExit as exit_request:  # from the parser, or on SIGTERM
+        return int(exit_request.code or 0)
     except BaseException as error:  # Rust's panics, too
         if work.is_interrupted or isinstance(error, KeyboardInterrupt):  # numpy's import hides it
             raise KeyboardInterrupt from None
@@ -111,13 +111,13 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         from pqpp_files.escape import escape_controls
 
         frames = (frame for frame, _ in walk_tb(error.__traceback__))
-        places = [(f.f_globals.get("__name__", ""), f.f_code.co_name) for f in frames]
-        names = [name.partition(".")[0] for name, _ in places]
-        imported = ["pqpp", *(name for name, code in places if code == "<module>")]
-        ran = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
+        locations = [(f.f_globals.get("__name__", ""), f.f_code.co_name) for f in frames]
+        names = [name.partition(".")[0] for name, _ in locations]
+        imported = ["pqpp", *(name for name, code in locations if code == "<module>")]
+        owners = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
         error.__traceback__ = None  # frees what filled the memory
-        ran_in = "import" if not imported[-1].startswith("pqpp") else ran[-1]
-        status, lines = _describe(error, kind, ran_in)
+        owner = "import" if not imported[-1].startswith("pqpp") else owners[-1]
+        status, lines = _describe(error, kind, owner)
         try:
             sys.stdout.flush()
         except OSError:
@@ -134,7 +134,7 @@ class _ClosedOutput(io.TextIOBase):
         raise OSError(errno.EBADF, "closed; redirect it to a file", "standard output")
 
 
-def _describe(error: BaseException, kind: type | None, ran_in: str) -> tuple[int, list[str]]:
+def _describe(error: BaseException, kind: type | None, owner: str) -> tuple[int, list[str]]:
     """Return the exit status of an error, and the lines to print."""
     from pqpp_files.errors import PqppError, describe, is_out_of_memory
 
@@ -157,12 +157,12 @@ def _describe(error: BaseException, kind: type | None, ran_in: str) -> tuple[int
     if isinstance(error, OSError | PqppError):
         lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
         return 2, [replace_option_names(line, kind) if kind else line for line in lines]
-    line, more = describe(error), "(PQPP_TRACEBACK=1 prints the traceback)"
-    if ran_in == "import":
-        return 2, [f"a library cannot start: {line}; check your environment variables {more}"]
-    if ran_in in _MODEL_LIBRARIES:
-        return 2, [f"the model failed: {line}; download it again, or use another model {more}"]
-    return 1, [f"internal error: {line}; please report the error and the command {more}"]
+    line, hint = describe(error), "(PQPP_TRACEBACK=1 prints the traceback)"
+    if owner == "import":
+        return 2, [f"a library cannot start: {line}; check your environment variables {hint}"]
+    if owner in _MODEL_LIBRARIES:
+        return 2, [f"the model failed: {line}; download it again, or use another model {hint}"]
+    return 1, [f"internal error: {line}; please report the error and the command {hint}"]
 
 
 if __name__ == "__main__":

@@ -114,8 +114,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         """Require `run` and `qrels` together, without other inputs."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels):
-            given, missing = ("run", "qrels") if self.runs else ("qrels", "run")
-            raise PqppError(f"`{given}` needs `{missing}`; add `{missing}`")
+            present, missing = ("run", "qrels") if self.runs else ("qrels", "run")
+            raise PqppError(f"`{present}` needs `{missing}`; add `{missing}`")
         others = [n for n in ("predictions", "references", "input") if getattr(self, n)]
         if self.runs and others:
             raise PqppError(f"`run` cannot be combined with `{others[0]}`; remove `{others[0]}`")
@@ -135,22 +135,22 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         from pqpp_metrics.tables import Reading
 
         style = self.style
-        chosen = {name: parse_json_or_text(text) for name, text in (self.option or {}).items()}
-        how = Reading(**self.get_arguments(Reading), header=not self.no_header)
+        options = {name: parse_json_or_text(text) for name, text in (self.option or {}).items()}
+        reading = Reading(**self.get_arguments(Reading), header=not self.no_header)
         if self.runs:
-            result, said = compute_runs(self.metric, self.runs, self.qrels or "", chosen, how)
+            result, note = compute_runs(self.metric, self.runs, self.qrels or "", options, reading)
         else:
             files = {"predictions": self.predictions, "references": self.references}
-            given = {name: file for name, file in (files | (self.input or {})).items() if file}
-            result, said = compute_files(self.metric, given, chosen, how)
-        if said:
-            print(said, file=sys.stderr)
+            inputs = {name: file for name, file in (files | (self.input or {})).items() if file}
+            result, note = compute_files(self.metric, inputs, options, reading)
+        if note:
+            print(note, file=sys.stderr)
         if self.by_query:
-            style_of_file = Path(self.by_query).suffix[1:].lower()
-            emit_columns(_get_values_by_query(result), style_of_file, self.by_query)
+            file_style = Path(self.by_query).suffix[1:].lower()
+            emit_columns(_get_values_by_query(result), file_style, self.by_query)
         if style == "json":  # null for undefined values
-            known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
-            emit(json.dumps(known, indent=1), self.output, style)
+            plain = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
+            emit(json.dumps(plain, indent=1), self.output, style)
         elif style == "csv":
             rows = _list_means(result) if self.runs else [_drop_lists(result)]
             columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -170,51 +170,51 @@ def _get_values_by_query(result: Mapping[str, Any]) -> dict[str, list]:
 
 
 # Lists of up to this length are shown, one row per value.
-_SHOWN = 50
+_MAX_ROWS = 50
 
 
 def _list_values(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values by name; other fields follow the value: `smare`, then `smare.n`."""
     return {
-        key if name == key else f"{key}.{name}": own
+        key if name == key else f"{key}.{name}": cell
         for key, value in result.items()
-        for name, own in (value if isinstance(value, dict) else {key: value}).items()
+        for name, cell in (value if isinstance(value, dict) else {key: value}).items()
     }
 
 
 def _drop_lists(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the results that are not lists; a note names the others."""
     values = _list_values(result)
-    lists = [name for name, own in values.items() if isinstance(own, list)]
+    lists = [name for name, cell in values.items() if isinstance(cell, list)]
     if lists:
         print_notes(f"not in CSV: {', '.join(lists)}; --format json shows them")
-    return {name: own for name, own in values.items() if name not in lists}
+    return {name: cell for name, cell in values.items() if name not in lists}
 
 
 def _format_table(result: Mapping[str, Any]) -> str:
     columns: dict[int, dict[str, list]] = {}
     counts = ""
-    for name, own in _list_values(result).items():
-        cells = own if isinstance(own, list) else [own]
-        if len(cells) <= _SHOWN and not any(isinstance(cell, list) for cell in cells):
+    for name, cell in _list_values(result).items():
+        cells = cell if isinstance(cell, list) else [cell]
+        if len(cells) <= _MAX_ROWS and not any(isinstance(cell, list) for cell in cells):
             columns.setdefault(len(cells), {})[name] = cells
         else:
             counts += f"\n{name}: {len(cells)} values (--format json shows them)"
     single = {name: cells[0] for name, cells in columns.pop(1, {}).items() if cells[0] != ""}
     # tabulate rounds no number in a column with text.
-    values = (f"{own:.6g}" if isinstance(own, float) else own for own in single.values())
+    values = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in single.values())
     parts = [tabulate(zip(single, values, strict=True), ("result", "value"), floatfmt=".6g")]
     parts += [tabulate(lists, "keys", floatfmt=".6g") for lists in columns.values()]
     return "\n\n".join(parts) + counts
 
 
-_HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
+_HEADINGS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
 
 
 def _format_runs(result: Mapping[str, Any]) -> str:
     """Return a table of means with intervals and, for several runs, a table of comparisons."""
     comparisons = [
-        {_HEADS.get(key, key): row[key] for key in row if key not in ("n", "largest_share")}
+        {_HEADINGS.get(key, key): row[key] for key in row if key not in ("n", "largest_share")}
         for row in result.get("comparisons", ())
     ]
     tables = filter(None, (_list_means(result), comparisons))
@@ -224,9 +224,9 @@ def _format_runs(result: Mapping[str, Any]) -> str:
 def _list_means(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return one row per run and measure: the mean and its interval."""
     return [
-        ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
+        ({"run": name} if "runs" in result else {}) | {"measure": measure} | interval
         for name, table in result.get("runs", {"": result}).items()
-        for measure, own in table["means"].items()
+        for measure, interval in table["means"].items()
     ]
 
 
@@ -274,8 +274,8 @@ class MetricsPush(PushOptions, Command):
         if slash and len(names) > 1:
             raise PqppError(f"several metrics need several Spaces; give only the owner, {owner}")
         for name in names:
-            plain = name.removeprefix("pqpp/")
-            self.push(push_metric, plain, self.repository if slash else f"{owner}/{plain}")
+            metric = name.removeprefix("pqpp/")
+            self.push(push_metric, metric, self.repository if slash else f"{owner}/{metric}")
 
 
 class MetricsShow(OneMetric, Command):

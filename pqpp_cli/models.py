@@ -69,14 +69,14 @@ class ModelsList(Command):
 
         from pqpp_models import registry
 
-        head = ("predictor", "what it is", "needs besides a prompt", "size")
-        rows = [(one, *registry.NOTES[one], _get_size(one)) for one in registry.list_predictors()]
+        header = ("predictor", "what it is", "needs besides a prompt", "size")
+        rows = [(n, *registry.NOTES[n], _get_size(n)) for n in registry.list_predictors()]
         widths = [None, 46, 46, None]
         print(f"Shipped or untrained, by name; {registry.DEFAULT_PREDICTOR} is the default.\n")
-        print(tabulate(rows, head, tablefmt="simple", maxcolwidths=widths))
+        print(tabulate(rows, header, tablefmt="simple", maxcolwidths=widths))
         print("\nTrained, from a folder or a Hub repository.\n")
         saved = [(name, *registry.NOTES[name]) for name in sorted(registry.UNSHIPPED)]
-        print(tabulate(saved, head[:3], tablefmt="simple", maxcolwidths=widths[:3]))
+        print(tabulate(saved, header[:3], tablefmt="simple", maxcolwidths=widths[:3]))
 
 
 def _get_size(name: str) -> str:
@@ -184,5 +184,5 @@ class ModelsSubmit(Command):
         print_notes(*lines)
         if self.dry_run:
             print(text)
-        done = submit_results(self.predictor, self.benchmark, text, self.dry_run)
-        print("\n".join(done.to_lines()), flush=True)
+        report = submit_results(self.predictor, self.benchmark, text, self.dry_run)
+        print("\n".join(report.to_lines()), flush=True)

@@ -11,12 +11,12 @@ from pqpp_files.escape import escape_controls
 from pqpp_files.write_table import BINARY_STYLES, TABLE_STYLES, encode_table, format_table
 
 TABLE_ENDINGS = tuple(f".{style}" for style in TABLE_STYLES)
-_QUIET = dict.fromkeys(("TRANSFORMERS", "DIFFUSERS", "HF_HUB"), "error") | {"DATASETS": "critical"}
-_QUIET = {f"{name}_VERBOSITY": level for name, level in _QUIET.items()}
-_PIPED = 100
+_LEVEL = dict.fromkeys(("TRANSFORMERS", "DIFFUSERS", "HF_HUB"), "error") | {"DATASETS": "critical"}
+_VERBOSITY = {f"{name}_VERBOSITY": level for name, level in _LEVEL.items()}
+_PIPE_WIDTH = 100
 """Default width of a table in a pipe."""
-_DATA = (*TABLE_STYLES, "text")
-_BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+_RAW = (*TABLE_STYLES, "text")
+_NO_BARS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
 def silence_libraries() -> None:
@@ -28,20 +28,20 @@ def silence_libraries() -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(handler, _NoteHandler) for handler in logger.handlers):
             logger.addHandler(_NoteHandler(logging.WARNING))
-    is_watched = sys.stderr.isatty()
-    for name, value in (_QUIET if is_watched else {**_QUIET, **_BARLESS}).items():
+    is_terminal = sys.stderr.isatty()
+    for name, value in (_VERBOSITY if is_terminal else {**_VERBOSITY, **_NO_BARS}).items():
         os.environ.setdefault(name, value)
     if hub := sys.modules.get("huggingface_hub"):
         hub.logging.set_verbosity_error()
     if datasets := sys.modules.get("datasets"):
         datasets.logging.set_verbosity(datasets.logging.CRITICAL)
-        if not is_watched:
+        if not is_terminal:
             datasets.disable_progress_bars()
     if diffusers := sys.modules.get("diffusers"):
         diffusers.utils.logging.set_verbosity_error()
     if transformers := sys.modules.get("transformers"):
         transformers.logging.set_verbosity_error()
-        if not is_watched:
+        if not is_terminal:
             transformers.logging.disable_progress_bar()
 
 
@@ -65,12 +65,12 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
     """
     text = text if isinstance(text, bytes) or text.endswith("\n") else text + "\n"
     if output is None:
-        is_data = style in _DATA and not sys.stdout.isatty()
+        is_data = style in _RAW and not sys.stdout.isatty()
         (getattr(sys.stdout, "stream", sys.stdout) if is_data else sys.stdout).write(text)
         return
     from pqpp_files.atomic_write import write_file
 
-    write_file(output, text if style in _DATA else escape_controls(text, "\n\r\t"), is_secret)
+    write_file(output, text if style in _RAW else escape_controls(text, "\n\r\t"), is_secret)
     print(f"written: {escape_controls(output)}", file=sys.stderr)
 
 
@@ -88,21 +88,21 @@ def print_notes(*lines: str) -> None:
 def get_output_width(output: str | None) -> int | None:
     """Return the width of the terminal, 100 for a pipe, or None for a file."""
     if output is None and (sys.stdout.isatty() or Path("/dev/fd/1").is_fifo()):
-        return shutil.get_terminal_size((_PIPED, 0)).columns
+        return shutil.get_terminal_size((_PIPE_WIDTH, 0)).columns
     return None
 
 
 def emit_merged(
-    given: dict, added: dict, style: str, output: str | None, end: str = "predicted"
+    existing: dict, added: dict, style: str, output: str | None, suffix: str = "predicted"
 ) -> None:
-    """Print or write the input columns and the new ones, which get an ending if names clash.
+    """Print or write the input columns and the new ones, which get a suffix if names clash.
 
     Args:
-        end: The ending, without its underscore.
+        suffix: The suffix, without its underscore.
     """
     added = {name: cells for name, cells in added.items() if name != "prompt"}
-    while taken := sorted(set(added) & set(given)):
-        names = ", ".join(taken)
-        print_notes(f"the input already has {names}; new columns of this name end in _{end}")
-        added = {name + f"_{end}" * (name in given): added[name] for name in added}
-    emit_columns({**given, **added}, style, output)
+    while clashes := sorted(set(added) & set(existing)):
+        names = ", ".join(clashes)
+        print_notes(f"the input already has {names}; new columns of this name end in _{suffix}")
+        added = {name + f"_{suffix}" * (name in existing): added[name] for name in added}
+    emit_columns({**existing, **added}, style, output)

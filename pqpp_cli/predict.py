@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pqpp_models.prompt_rows import PromptSource
     from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts
 
-_FEW = 100
+_MANY = 100
 
 
 class Predict(
@@ -96,9 +96,9 @@ class Predict(
         super().__post_init__()
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "explain", "format")
-        given = [f"`{name}`" for name in ("prompts", "file", "dataset") if getattr(self, name)]
-        if len(given) > 1:
-            raise PqppError(f"give only one of {' and '.join(given)}")
+        sources = [f"`{name}`" for name in ("prompts", "file", "dataset") if getattr(self, name)]
+        if len(sources) > 1:
+            raise PqppError(f"give only one of {' and '.join(sources)}")
 
     def run(self) -> None:
         """Print or write the predictions."""
@@ -122,7 +122,7 @@ class Predict(
 
     def _explain(self, predictor: Predictor, prompts: list[Any]) -> list[Any]:
         target = predictor.list_columns(None if predictor.is_scalar else self.targets)[0]
-        is_shown = len(prompts) > _FEW and sys.stderr.isatty()
+        is_shown = len(prompts) > _MANY and sys.stderr.isatty()
         return predictor.explain(prompts, target, progress=is_shown)
 
     def _make_job(self) -> tuple[ShardPredictor, dict, str]:
@@ -159,7 +159,7 @@ class Predict(
         predictor: Predictor,
         targets: tuple[str, ...],
         typed: bool,
-        judged: bool,
+        with_verdicts: bool,
     ) -> tuple[dict[str, list], dict[str, list], PromptVerdicts, list[Explanation]]:
         """Return the input's columns, the predictions, and the verdicts and explanations if any."""
         from tqdm import tqdm
@@ -170,36 +170,36 @@ class Predict(
         from pqpp_models.targets import ALIGNMENT
         from pqpp_models.verdict.verdict import PromptVerdicts, predict_verdicts
 
-        given: dict[str, list] = {}
+        inputs: dict[str, list] = {}
         predicted: dict[str, list] = {}
         verdicts: list[PromptVerdict] = []
         prompts: list[Any] = []
         unreliable = 0
-        is_quiet = len(source.texts) <= _FEW or not sys.stderr.isatty()
-        look: Any = {"unit": "prompt", "delay": 1, "leave": None, "disable": is_quiet}
-        with tqdm(total=len(source.texts), **look) as bar:
+        is_quiet = len(source.texts) <= _MANY or not sys.stderr.isatty()
+        bar_options: Any = {"unit": "prompt", "delay": 1, "leave": None, "disable": is_quiet}
+        with tqdm(total=len(source.texts), **bar_options) as bar:
             for part, rows in source.read_batches(typed):
                 read = predictor.read_rows(rows)
-                asked = (predictor, read, targets, self.uncertainty)
-                if judged:
-                    columns, found = predict_verdicts(*asked, self.unread)
-                    verdicts += found
+                arguments = (predictor, read, targets, self.uncertainty)
+                if with_verdicts:
+                    columns, new_verdicts = predict_verdicts(*arguments, self.unread)
+                    verdicts += new_verdicts
                 else:
-                    columns = predict_columns(*asked, unread=self.unread)
+                    columns = predict_columns(*arguments, unread=self.unread)
                     if ALIGNMENT in columns and REFERENCE in predictor.details:
                         cells = zip(columns[ALIGNMENT], parse_prompts(read), strict=True)
-                        whys = [value and explain_unreliable(predictor, p) for value, p in cells]
-                        unreliable += sum(map(bool, whys))
-                for whole, some in ((given, part), (predicted, columns)):
-                    for name, values in some.items():
-                        whole.setdefault(name, []).extend(values)
+                        reasons = [value and explain_unreliable(predictor, p) for value, p in cells]
+                        unreliable += sum(map(bool, reasons))
+                for table, batch in ((inputs, part), (predicted, columns)):
+                    for name, values in batch.items():
+                        table.setdefault(name, []).extend(values)
                 prompts += read if self.explain else []
                 bar.update(len(rows))
         if unreliable:
             why = "tag lists, more than 30 words, or several unknown words; --verdict names them"
             print_notes(f"{ALIGNMENT} of {pluralize(unreliable, 'prompt')} is not reliable: {why}")
         explained = self._explain(predictor, prompts) if self.explain else []
-        return given, predicted, PromptVerdicts(verdicts), explained
+        return inputs, predicted, PromptVerdicts(verdicts), explained
 
     def _print_tables(self, source: PromptSource, predictor: Predictor) -> None:
         """Print or write predictions as tables, with verdicts and explanations if requested."""
@@ -209,16 +209,16 @@ class Predict(
 
         targets = self.targets or choose_main_targets(predictor)
         is_plain = self.style == "table" and self.targets is None and len(self.prompts) == 1
-        is_a_question = is_plain and REFERENCE in predictor.details
-        judged = self.verdict or is_a_question
-        found = self._predict(source, predictor, targets, False, judged)
-        _, columns, verdicts, explained = found
+        is_single = is_plain and REFERENCE in predictor.details
+        with_verdicts = self.verdict or is_single
+        results = self._predict(source, predictor, targets, False, with_verdicts)
+        _, columns, verdicts, explained = results
         domain_note, width = predictor.domain_note, get_output_width(self.output)
-        if is_a_question and not self.uncertainty:
+        if is_single and not self.uncertainty:
             text = answers.format_single_verdict(verdicts[0], columns, domain_note)
         else:
             text = answers.format_predictions(self.style, columns, domain_note, width)
-            if judged:
+            if with_verdicts:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.list_columns(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} targets of single models are not shown; list them with --target"
@@ -233,10 +233,10 @@ class Predict(
 
         targets = order_targets(predictor, self.targets)
         typed = self.style not in ("csv", "tsv")
-        found = self._predict(source, predictor, targets, typed, self.verdict)
-        given, predicted, verdicts, explained = found
+        results = self._predict(source, predictor, targets, typed, self.verdict)
+        inputs, predicted, verdicts, explained = results
         if self.verdict:
             predicted |= verdicts.as_columns()
         if self.explain:
             predicted["explanation"] = [x.as_record() if x.changes else None for x in explained]
-        emit_merged(given, predicted, self.style, self.output)
+        emit_merged(inputs, predicted, self.style, self.output)

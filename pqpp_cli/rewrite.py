@@ -108,11 +108,11 @@ class Rewrite(
         from pqpp_files.atomic_write import write_file
 
         style = self.style
-        given, prompts = self.read_prompts(style not in ("csv", "tsv"))
-        ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
+        inputs, prompts = self.read_prompts(style not in ("csv", "tsv"))
+        ids = [str(id_) for id_ in inputs.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
-            twice = Counter(ids).most_common(1)[0][0]
-            raise PqppError(f"{self.file}: duplicate prompt_id {twice}; give `study` unique ids")
+            value = Counter(ids).most_common(1)[0][0]
+            raise PqppError(f"{self.file}: duplicate prompt_id {value}; give `study` unique ids")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
         rewritten = rewrite_prompts(prompts, write, judge, progress=sys.stderr.isatty())
@@ -125,7 +125,7 @@ class Rewrite(
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
-            emit_merged(given, rewritten.columns, style, self.output, "rewrite")
+            emit_merged(inputs, rewritten.columns, style, self.output, "rewrite")
         if self.study:
             texts = (rewritten.columns["prompt"], rewritten.columns["best"])
             pairs = self.images_per_prompt or 1
@@ -151,12 +151,12 @@ class Rewrite(
 
 def _summarise(columns: dict[str, list], verdicts: list[dict]) -> str:
     """Return one line on the number of rewrites and the reasons why others are not accepted."""
-    better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
+    better = sum(a != b for a, b in zip(columns["best"], columns["prompt"], strict=True))
     text = f"{sum(columns['changed'])} of {len(columns['prompt'])} rewritten; "
     text += f"{better} with a better candidate; {pluralize(len(verdicts), 'candidate')}"
     reasons = Counter(v["reason"].partition(":")[0] for v in verdicts if v["reason"])
-    told = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
-    return f"{text}. Not accepted: {told}" if told else text
+    summary = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
+    return f"{text}. Not accepted: {summary}" if summary else text
 
 
 def _format_table(columns: dict[str, list]) -> str:
@@ -164,9 +164,9 @@ def _format_table(columns: dict[str, list]) -> str:
 
     rows = []
     for text, _, changed, best, chance, *gains in zip(*columns.values(), strict=True):
-        told = ["yes" if changed else "no", "–" if chance is None else f"{chance:.0%}"]
-        told += [f"{gain:+.3f}" for gain in gains]
-        changed = ["(unchanged)"] if best == text else [escape_controls(best), *told]
+        cells = ["yes" if changed else "no", "–" if chance is None else f"{chance:.0%}"]
+        cells += [f"{gain:+.3f}" for gain in gains]
+        changed = ["(unchanged)"] if best == text else [escape_controls(best), *cells]
         rows.append([escape_controls(" ".join(text.split())), *changed])
     names = [name.replace("_gain", " gain") for name in list(columns)[5:]]
     heads = ["prompt", "best", "accepted", "probably better", *names]

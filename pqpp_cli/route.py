@@ -91,13 +91,13 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         folder = router.save_pretrained(self.output, self.overwrite)
         shares = [router.shares[route.name] for route in routes]
         errors = [(2 * p * (1 - p) / router.prompts) ** 0.5 for p in shares]
-        told = [f"{p:.1%} ± {error:.1%}" for p, error in zip(shares, errors, strict=True)]
-        rows = zip(names, self.targets, self.cost, told, strict=True)
+        share_texts = [f"{p:.1%} ± {error:.1%}" for p, error in zip(shares, errors, strict=True)]
+        rows = zip(names, self.targets, self.cost, share_texts, strict=True)
         if router.prompts < _FEW:
-            off = f"a share may be off by {2 * max(errors):.0%} on other prompts"
-            print_notes(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
-        if missed := sum(one.reason.startswith("no route") for one in router.decide(prompts)):
-            print_notes(f"no route reaches {self.floor:g} for {missed} of {len(prompts)} prompts")
+            note = f"a share may be off by {2 * max(errors):.0%} on other prompts"
+            print_notes(f"with {router.prompts} calibration prompts, {note}; use {_FEW} or more")
+        if n_missed := sum(d.reason.startswith("no route") for d in router.decide(prompts)):
+            print_notes(f"no route reaches {self.floor:g} for {n_missed} of {len(prompts)} prompts")
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
         print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
 
@@ -121,21 +121,21 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         from pqpp_engines.route import Account, Router
 
         style = self.style
-        given, prompts = self.read_prompts(style not in ("csv", "tsv"))
+        inputs, prompts = self.read_prompts(style not in ("csv", "tsv"))
         router = Router.from_pretrained(self.router, self.revision)
-        found = router.decide(prompts, Account() if self.file else None)
+        decisions = router.decide(prompts, Account() if self.file else None)
         columns: dict[str, list] = {"prompt": prompts}
         names = ("route", "cost", "out_of_domain", "reason")
-        columns |= {name: [getattr(one, name) for one in found] for name in names}
-        columns |= {f"value_{r.name}": [d.value[r.name] for d in found] for r in router.routes}
+        columns |= {name: [getattr(decision, name) for decision in decisions] for name in names}
+        columns |= {f"value_{r.name}": [d.value[r.name] for d in decisions] for r in router.routes}
         if style == "table":
             return emit(_format_table(columns, get_output_width(self.output)), self.output)
-        return emit_merged(given, columns, style, self.output, "route")
+        return emit_merged(inputs, columns, style, self.output, "route")
 
 
 def _format_table(columns: dict[str, list], width: int | None) -> str:
-    shown = {name: columns[name] for name in ("route", "reason", "prompt")}
-    cells = zip(*shown.values(), strict=True)
+    visible = {name: columns[name] for name in ("route", "reason", "prompt")}
+    cells = zip(*visible.values(), strict=True)
     rows = [[escape_controls(" ".join(cell.split())) for cell in row] for row in cells]
     widths = width and [None, *[max(width // 2 - 12, 12)] * 2]  # a route's name is shorter
-    return tabulate(rows, list(shown), disable_numparse=True, maxcolwidths=widths)
+    return tabulate(rows, list(visible), disable_numparse=True, maxcolwidths=widths)

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 from pqpp_files.escape import escape_controls
 
 # Progress bars move the cursor a line up.
-_OF_BARS = "\x1b[A"
+_CURSOR_UP = "\x1b[A"
 
 
 class SafeStream:
@@ -32,10 +32,10 @@ class SafeStream:
 
     def write(self, text: str) -> None:
         """Write text; after an error, discard further output."""
-        is_a_bars = not text.strip("\n\r").replace(_OF_BARS, "")
+        is_progress_bar = not text.strip("\n\r").replace(_CURSOR_UP, "")
         try:
-            kept = "\n\t" if self._is_needed else "\n\r\t"  # bars move to the start of a line
-            self.stream.write(text if is_a_bars else escape_controls(text, kept))
+            keep = "\n\t" if self._is_needed else "\n\r\t"  # bars move to the start of a line
+            self.stream.write(text if is_progress_bar else escape_controls(text, keep))
         except OSError:
             self.discard_output()
             if self._is_needed:

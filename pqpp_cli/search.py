@@ -115,9 +115,9 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
                 raise PqppError(f"{self.source} sets `model`, `revision` and `ids`; remove them")
-            vectors, ids, model, revision, left_out = embed.read_embedding_shards(self.source)
-            if left_out:
-                print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
+            vectors, ids, model, revision, n_missing = embed.read_embedding_shards(self.source)
+            if n_missing:
+                print(f"pqpp: {n_missing} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
                 raise PqppError("`model` is missing; name a model such as CLIP")
@@ -210,9 +210,9 @@ class SearchCandidates(
             self.refined_from,
         )
         query = relevance.query.tolist()
-        rows = {"prompt": [texts[place] for place in query], "image": relevance.image}
+        rows = {"prompt": [texts[index] for index in query], "image": relevance.image}
         if "prompt_id" in prompts:
-            rows = {"prompt_id": [prompts["prompt_id"][place] for place in query], **rows}
+            rows = {"prompt_id": [prompts["prompt_id"][index] for index in query], **rows}
         rows["score"] = [round(float(score), 6) for score in relevance.score]
         emit_columns(rows, style, self.output)
         print_notes(f"{len(query)} images to rate, for {len(set(query))} of {len(texts)} prompts")
@@ -274,8 +274,8 @@ class SearchRetrieve(
         texts, ids = read_prompts_and_ids(self.file, self.column, retrieve.QUERY_IDS)
         retrieve.check_run_names(self.output, retriever.loaded_index.ids, ids, retriever.run_name)
         vectors = load_query_embeddings(self.queries, len(texts)) if self.queries else None
-        shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
-        results = retriever.retrieve(ids, texts, vectors, shown)
+        progress = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
+        results = retriever.retrieve(ids, texts, vectors, progress)
         ending = Path(self.output).suffix.lower()
         if ending in retrieve.TREC_ENDINGS:
             write_file(self.output, retrieve.format_trec(results))

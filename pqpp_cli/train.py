@@ -52,10 +52,10 @@ class Train(Command):
 
         name = f"pqpp_training.train_{self.name}"
         script = Path(getattr(importlib.util.find_spec(name), "origin", None) or "")
-        about = ast.get_docstring(ast.parse(script.read_text("utf-8")))
+        description = ast.get_docstring(ast.parse(script.read_text("utf-8")))
 
         def train(recipe: Any) -> None:
             importlib.import_module(name).train(recipe)
 
         kind = pkgutil.resolve_name(TRAINERS[self.name])
-        run_script(train, kind, about, self.words, f"pqpp train {self.name}")
+        run_script(train, kind, description, self.words, f"pqpp train {self.name}")

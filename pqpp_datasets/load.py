@@ -106,8 +106,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
             entries = read_json(file)[_LISTS[file.name]] if file.name in _LISTS else ()
             for entry in entries:
                 join_inside(file.parent, entry["filename"] if isinstance(entry, dict) else entry)
-        saved = datasets.load_from_disk(path)
-        images.refuse_outside_images(saved, Path(path))
+        saved = images.refuse_outside_images(datasets.load_from_disk(path), Path(path))
     if split is None:
         return saved
     splits = list(saved) if isinstance(saved, dict) else []

@@ -6,7 +6,6 @@ looks it up at each call, so earlier imports of `load_dataset` also work.
 
 import functools
 import sys
-import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,7 +17,6 @@ BUILDER_MODULE = "pqpp_datasets.builder"
 
 # Modules of `datasets` that hold a copy of the function under the same name.
 _MODULES_WITH_COPIES = ("datasets.inspect", "datasets.commands.test")
-_lock = threading.Lock()
 
 
 def register() -> None:
@@ -32,10 +30,9 @@ def register() -> None:
 
 def patch_library(load_module: ModuleType) -> None:
     """Wrap `dataset_module_factory` of the module `datasets.load`; idempotent."""
-    with _lock:
-        original = load_module.dataset_module_factory
-        if getattr(original, "_resolves_pqpp", False):
-            return
+    original = load_module.dataset_module_factory
+    if getattr(original, "_resolves_pqpp", False):
+        return
 
     @functools.wraps(original)
     def dataset_module_factory(path, *args, **kwargs):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pqpp_feedback.assess.assessor import Assessor
 
 
+#: By name: repository, licence, size, training data, the paper's agreement with people, the model's
+#: text for a prompt `{}`, and the repository of the processor if not that of the weights.
 KNOWN_SCORES: dict[str, dict[str, str]] = read_json(Path(__file__).with_name("scores.json"))
-"""By name: repository, licence, size, training data, the paper's agreement with people, the model's
-text for a prompt `{}`, and the repository of the processor if not that of the weights."""
 SCORES = tuple(KNOWN_SCORES)
 
 
@@ -81,9 +81,9 @@ class GimbrrOptions(AssessorOptions):
         with require_extra("pqpp assess gimbrr", "assess"):
             from pqpp_feedback.assess.detector import Detector
 
-        place = self.device, self.dtype
-        eyes = ClipScorer(self.clip, *place), Detector(self.detector, *place)
-        return [GimbrrAssessor(routine, *eyes)]
+        options = self.device, self.dtype
+        models = ClipScorer(self.clip, *options), Detector(self.detector, *options)
+        return [GimbrrAssessor(routine, *models)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,17 +200,17 @@ class ScoreOptions(ChatOptions, AssessorOptions):
 
     def load(self) -> Sequence[Assessor]:
         """Load the models or connect to the endpoint, unless stored evidence is used."""
-        opened: list[Assessor] = []
+        assessors: list[Assessor] = []
         for name in self.with_ or SCORES[:1]:
             if name == "vqa_score":
                 from pqpp_feedback.vqa import QUESTION, VqaAssessor
 
-                place = self.chat_model or "", self.make_budget(), self.device, self.dtype
-                chat = None if self.evidence else self.open_chat(*place, images=True)
-                opened.append(VqaAssessor(chat, self.question or QUESTION))
+                options = self.chat_model or "", self.make_budget(), self.device, self.dtype
+                chat = None if self.evidence else self.open_chat(*options, images=True)
+                assessors.append(VqaAssessor(chat, self.question or QUESTION))
                 continue
             with require_extra("pqpp assess score", "assess"):
                 from pqpp_feedback.scores import PublishedScore, load_scorer
-            how = name, self.weights.get(name), self.device, self.dtype, self.confirm
-            opened.append(PublishedScore(name, None if self.evidence else load_scorer(*how)))
-        return opened
+            model = name, self.weights.get(name), self.device, self.dtype, self.confirm
+            assessors.append(PublishedScore(name, None if self.evidence else load_scorer(*model)))
+        return assessors

@@ -68,7 +68,7 @@ class PublishedScore(Assessor):
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return each image's raw score for its prompt: the cosine or the model's output."""
-        texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
+        texts = [KNOWN_SCORES[self.name]["text"].replace("{}", p.prompt) for p in pictures]
         values = _run_model(self.name, self._loaded, images, texts)
         return [{"value": float(value)} for value in values]
 
@@ -86,20 +86,21 @@ class PublishedScore(Assessor):
 
 def _run_model(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequence[str]) -> Any:
     """Return each image's cosine to its text, or the output of the score's own model."""
-    model, processor, at_once = loaded.model, loaded.processor, loaded.max_batch or 64
+    model, processor, batch_size = loaded.model, loaded.processor, loaded.max_batch or 64
     if name == "image_reward":
         rewards = [_get_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
         return [(reward - _REWARD_MEAN) / _REWARD_DEVIATION for reward in rewards]
     if name == "hps_v2":
         images = [pad_to_square(image, model.config.vision_config.image_size) for image in images]
     clip = model["clip"] if name == "aesthetic" else model
-    seen = to_unit(embedding.embed_images(clip, processor, images, at_once))
+    image_vectors = to_unit(embedding.embed_images(clip, processor, images, batch_size))
     if name == "aesthetic":
         with torch.inference_mode():
-            vectors = torch.from_numpy(seen).to(loaded.device, clip.dtype)
+            vectors = torch.from_numpy(image_vectors).to(loaded.device, clip.dtype)
             return model["head"](vectors)[:, 0].tolist()
-    read = embedding.embed_prompts(model, processor, texts, 1)  # else padding is read
-    values = (seen * to_unit(read)).sum(axis=1)
+    # One text at a time, because these models would also read padding.
+    text_vectors = embedding.embed_prompts(model, processor, texts, 1)
+    values = (image_vectors * to_unit(text_vectors)).sum(axis=1)
     if name in ("clip_score", "hps_v2"):
         return values
     bias = getattr(model, "logit_bias", None)
@@ -108,19 +109,19 @@ def _run_model(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Seq
 
 def _get_reward(loaded: LoadedModel, image: Any, text: str) -> float:
     model, processor = loaded.model, loaded.processor
-    told = processor.tokenizer(text, truncation=True, max_length=35, return_tensors="pt")
-    tokens = {one: told[one].to(loaded.device) for one in ("input_ids", "attention_mask")}
+    encoded = processor.tokenizer(text, truncation=True, max_length=35, return_tensors="pt")
+    tokens = {name: encoded[name].to(loaded.device) for name in ("input_ids", "attention_mask")}
     pixels = embedding.to_pixels(processor, [image])
     pixels = pixels.to(loaded.device, getattr(torch, loaded.dtype))
     with torch.inference_mode():
-        seen = model["vision_model"](pixels).last_hidden_state
-        told = {"encoder_hidden_states": seen, "is_decoder": False, "use_cache": False}
-        read = model["text_encoder"](**tokens, **told).last_hidden_state
-        return model["head"](read[:, 0]).item()
+        states = model["vision_model"](pixels).last_hidden_state
+        options = {"encoder_hidden_states": states, "is_decoder": False, "use_cache": False}
+        outputs = model["text_encoder"](**tokens, **options).last_hidden_state
+        return model["head"](outputs[:, 0]).item()
 
 
+# ImageReward's mean and standard deviation over its authors' images, to standardise it.
 _REWARD_MEAN, _REWARD_DEVIATION = 0.16717362830052426, 1.0333394966054072
-"""ImageReward's moments over its authors' images, by which it is standardised."""
 
 
 def pad_to_square(image: Any, side: int) -> Any:
@@ -130,9 +131,9 @@ def pad_to_square(image: Any, side: int) -> Any:
         >>> pad_to_square(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
         (0, 0, 0)
     """
-    small = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
+    resized = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
     square = Image.new("RGB", (side, side))
-    square.paste(small, [(side - length) // 2 for length in small.size])
+    square.paste(resized, [(side - length) // 2 for length in resized.size])
     return square
 
 
@@ -170,10 +171,12 @@ def score_images(
     for row in rows:
         if row["score"] is None:
             warnings.warn(f"{row['image']} has no {row['routine']}: {row['reason']}", stacklevel=2)
-    values = [[row["score"] for row in rows[n :: len(names)]] for n in range(len(names))]
-    known = [[value for value in column if value is not None] for column in values]
-    means = [float(np.mean(column)) if column else math.nan for column in known]
-    return {**dict(zip(names, means, strict=True)), "scores": dict(zip(names, values, strict=True))}
+    values = {name: [row["score"] for row in rows[n :: len(names)]] for n, name in enumerate(names)}
+    means = {}
+    for name, column in values.items():
+        known = [value for value in column if value is not None]
+        means[name] = float(np.mean(known)) if known else math.nan
+    return {**means, "scores": values}
 
 
 def load_scorer(
@@ -195,14 +198,15 @@ def load_scorer(
     Raises:
         ModelError: The model is not available.
     """
-    known, device = KNOWN_SCORES[name], device or get_device()
+    info, device = KNOWN_SCORES[name], device or get_device()
     if name in PICKLED:
         path, base = find_pickle(name, model)
         tensors, digest = read_pickle(path, confirmed)
-        filled, processor = load_weights(path, base, name, tensors)
-        told, filled = ModelId(path.name, f"sha256:{digest}"), filled.to(getattr(torch, dtype))
-        return LoadedModel(move_model(filled.eval(), device), processor, told, device, dtype)
-    folder, told = fetch_model(model or known["model"], name)
-    backbone = embedding.load_backbone(str(folder)).eval().to(getattr(torch, dtype))
-    beside = str(folder) if model else known.get("processor", str(folder))
-    return LoadedModel(move_model(backbone, device), load_processor(beside), told, device, dtype)
+        network, processor = load_weights(path, base, name, tensors)
+        network = move_model(network.to(getattr(torch, dtype)).eval(), device)
+        identity = ModelId(path.name, f"sha256:{digest}")
+        return LoadedModel(network, processor, identity, device, dtype)
+    folder, identity = fetch_model(model or info["model"], name)
+    network = embedding.load_backbone(str(folder)).eval().to(getattr(torch, dtype))
+    processor = load_processor(str(folder) if model else info.get("processor", str(folder)))
+    return LoadedModel(move_model(network, device), processor, identity, device, dtype)

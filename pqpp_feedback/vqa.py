@@ -10,7 +10,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture, open_pictures
 
 ANSWERS = ("yes", "no")
-# VQAScore's (Lin et al., ECCV 2024, arXiv 2404.01291).
+# The question of VQAScore (Lin et al., ECCV 2024, arXiv 2404.01291).
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 
 
@@ -57,7 +57,7 @@ class VqaAssessor(Assessor):
         """Ask the question about each image."""
         assert self._chat is not None
         replies = map(self._chat.ask, map(self._make_request, images, pictures))
-        return [{"said": one.text.strip()[:200], **(one.probs or {})} for one in replies]
+        return [{"said": reply.text.strip()[:200], **(reply.probs or {})} for reply in replies]
 
     def _make_request(self, image: Any, picture: Picture) -> Request:
         text = self._question.replace("{}", picture.prompt)
@@ -65,15 +65,15 @@ class VqaAssessor(Assessor):
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return whether "yes" is more likely than "no", and the probability of "yes"."""
-        said = f'"{evidence["said"]}"'
+        answer = f'"{evidence["said"]}"'
         yes, no = (float(evidence.get(name, 0.0)) for name in ANSWERS)
         if yes or no:
-            return Verdict(yes > no, yes, f"{said}; yes {yes:.3f}, no {no:.3f}")
+            return Verdict(yes > no, yes, f"{answer}; yes {yes:.3f}, no {no:.3f}")
         word = evidence["said"].strip(" .!\"'*").casefold()
         verdict = word.startswith("yes") if word.startswith(ANSWERS) else None
-        why = "neither yes nor no"
+        reason = "neither yes nor no"
         if evidence["said"].startswith("<think>"):
-            why = "its reasoning was cut off; use a model or template without reasoning"
+            reason = "its reasoning was cut off; use a model or template without reasoning"
         elif verdict is not None:
-            why = "the model gives no probabilities of yes and no"
-        return Verdict(verdict, None, f"{said}; {why}")
+            reason = "the model gives no probabilities of yes and no"
+        return Verdict(verdict, None, f"{answer}; {reason}")

@@ -20,7 +20,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.paths import check_output_folder, expand, resolve_links, walk_files
 
 _MARK = "pqpp"
-_TIDIED: set[Path] = set()
+_CLEANED_FOLDERS: set[Path] = set()
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 
@@ -36,8 +36,8 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     Example:
         >>> import pathlib, tempfile
         >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-        >>> with atomic_write(target) as beside:
-        ...     _ = beside.write_text("whole")
+        >>> with atomic_write(target) as temp_path:
+        ...     _ = temp_path.write_text("whole")
         >>> target.read_text()
         'whole'
     """
@@ -47,20 +47,20 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.parent not in _TIDIED:
+        if target.parent not in _CLEANED_FOLDERS:
             remove_temporary_files(target.parent)
         temp_path = _make_temporary_path(target, target.suffix)
-        kept = stat.S_IMODE(target.stat().st_mode) if target.exists() and not is_secret else None
-        temp_path.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() and not is_secret else None
+        temp_path.touch(0o600 if is_secret or mode is not None else 0o666, exist_ok=False)
     except OSError as error:  # name the requested file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with convert_write_errors(path):
             yield temp_path
             _flush_to_disk(temp_path)
-        if kept is not None:
+        if mode is not None:
             with contextlib.suppress(OSError):  # a file system without modes
-                temp_path.chmod(kept)  # last, since it may make the file read-only
+                temp_path.chmod(mode)  # last, since it may make the file read-only
         temp_path.replace(target)
     finally:
         temp_path.unlink(missing_ok=True)
@@ -102,10 +102,10 @@ def atomic_folder(
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "mine"
-        >>> with atomic_folder(folder) as beside:
-        ...     _ = (beside / "a.txt").write_text("a cat")
-        ...     before = folder.exists()
-        >>> before, [one.name for one in folder.iterdir()]
+        >>> with atomic_folder(folder) as temp_folder:
+        ...     _ = (temp_folder / "a.txt").write_text("a cat")
+        ...     exists_early = folder.exists()
+        >>> exists_early, [path.name for path in folder.iterdir()]
         (False, ['a.txt'])
     """
     target = resolve_links(expand(folder).absolute())
@@ -188,21 +188,21 @@ def _make_temporary_path(path: Path, suffix: str = "") -> Path:
 def remove_temporary_files(folder: Path) -> None:
     """Remove the temporary files of killed processes of this machine; restore replaced folders."""
     temporary_name = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
-    _TIDIED.add(folder)
-    for left in [*folder.glob(f".*.{_MARK}-{_MACHINE}-*")]:
-        match = temporary_name.fullmatch(left.name)
+    _CLEANED_FOLDERS.add(folder)
+    for path in [*folder.glob(f".*.{_MARK}-{_MACHINE}-*")]:
+        match = temporary_name.fullmatch(path.name)
         if not match or _is_alive(int(match[2])):
             continue
         with contextlib.suppress(OSError):
-            _restore_old_folder(left, folder / match[1])
-        shutil.rmtree(left, ignore_errors=True)
+            _restore_old_folder(path, folder / match[1])
+        shutil.rmtree(path, ignore_errors=True)
         with contextlib.suppress(OSError):  # a file
-            left.unlink()
+            path.unlink()
 
 
 def _is_alive(process: int) -> bool:
     try:
-        if os.name != "nt":  # where the call would end it
+        if os.name != "nt":  # on Windows, os.kill would end the process
             os.kill(process, 0)
     except OSError as error:  # PermissionError: it belongs to another user
         return not isinstance(error, ProcessLookupError)
@@ -235,14 +235,14 @@ def convert_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start])
-        raise FileError(f"{path}: the text has a lone surrogate, {half}; remove it") from None
+        surrogate = ascii(error.object[error.start])
+        raise FileError(f"{path}: the text has a lone surrogate, {surrogate}; remove it") from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
         if is_named or not (number := find_full_disk_errno(error)):
             raise
-        large = {errno.EFBIG: "the file exceeds the size limit; raise the limit with ulimit -f"}
-        remedy = large.get(number, "no space left on the disk; free space, or name another path")
+        remedies = {errno.EFBIG: "the file exceeds the size limit; raise the limit with ulimit -f"}
+        remedy = remedies.get(number, "no space left on the disk; free space, or name another path")
         raise OSError(number, remedy, str(path)) from error
 
 
@@ -257,9 +257,9 @@ def find_full_disk_errno(error: BaseException | None) -> int:
         >>> find_full_disk_errno(OSError("else"))
         0
     """
-    seen: list[BaseException] = []  # causes may form a cycle
-    while error is not None and error not in seen:
-        seen.append(error)
+    visited: list[BaseException] = []  # causes may form a cycle
+    while error is not None and error not in visited:
+        visited.append(error)
         is_sqlite = getattr(error, "sqlite_errorcode", None) == 13  # SQLITE_FULL
         number = errno.ENOSPC if is_sqlite else getattr(error, "errno", 0)
         if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

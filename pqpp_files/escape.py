@@ -4,9 +4,9 @@ import re
 
 # Control characters, marks that change the writing direction, and lone surrogates.
 _MARKS = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-_UNSEEN = re.compile(f"[\x00-\x1f\x7f-\x9f{_MARKS}\ud800-\udfff]")
-# Also the backslashes before it, which would undo the one that escapes it.
-_MARK = re.compile(r"(\\*)([|<*`~]|(?<=])\(|(?<![^\W_])_|_(?![^\W_]))")
+_CONTROLS = re.compile(f"[\x00-\x1f\x7f-\x9f{_MARKS}\ud800-\udfff]")
+# Backslashes before a mark are doubled, or else they would cancel the one that escapes it.
+_MARKDOWN = re.compile(r"(\\*)([|<*`~]|(?<=])\(|(?<![^\W_])_|_(?![^\W_]))")
 
 
 def escape_controls(text: str, keep: str = "") -> str:
@@ -19,7 +19,7 @@ def escape_controls(text: str, keep: str = "") -> str:
         >>> escape_controls("a \x1b[31mred cat\n")
         'a \\x1b[31mred cat\\n'
     """
-    return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
+    return _CONTROLS.sub(lambda m: m[0] if m[0] in keep else ascii(m[0])[1:-1], text)
 
 
 def escape_cell(text: str) -> str:
@@ -31,4 +31,4 @@ def escape_cell(text: str) -> str:
         >>> print(escape_cell(r"**a** \| `b` \<b>"), escape_cell("![](http://a.b)"))
         \*\*a\*\* \\\| \`b\` \\\<b> ![]\(http://a.b)
     """
-    return _MARK.sub(r"\1\1\\\2", escape_controls(text))
+    return _MARKDOWN.sub(r"\1\1\\\2", escape_controls(text))

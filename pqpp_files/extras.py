@@ -18,7 +18,7 @@ def find_extra(package: str) -> str | None:
         >>> find_extra("torch"), find_extra("numpy")
         ('models', None)
     """
-    return next((extra for extra, brought in _EXTRAS.items() if package in brought), None)
+    return next((extra for extra, packages in _EXTRAS.items() if package in packages), None)
 
 
 def install_command(extra: str) -> str:
@@ -32,11 +32,11 @@ def install_command(extra: str) -> str:
         True
     """
     origin = _read_direct_url()
-    if not (where := "+".join(filter(None, (origin.get("vcs"), origin.get("url"))))):
+    if not (url := "+".join(filter(None, (origin.get("vcs"), origin.get("url"))))):
         return f"pip install 'pqpp[{extra}]'"
-    if where.startswith("file:"):
+    if url.startswith("file:"):
         return f"pip install '.[{extra}]' in the folder that pqpp was installed from"
-    return f"pip install 'pqpp[{extra}] @ {where}'"
+    return f"pip install 'pqpp[{extra}] @ {url}'"
 
 
 def list_pins(*extras: str) -> list[str]:
@@ -56,16 +56,16 @@ def list_pins(*extras: str) -> list[str]:
 
     from packaging.requirements import Requirement
 
-    own = metadata.distribution("pqpp")
-    wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
+    package = metadata.distribution("pqpp")
+    name = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
     origin = _read_direct_url()
-    place = "{vcs}+{url}@{commit_id}".format(**origin) if "commit_id" in origin else ""
-    pinned = [f"{wanted} @ {place}" if place else f"{wanted}=={own.version}"]
-    for needed in map(Requirement, own.requires or []):
-        if not needed.marker or any(needed.marker.evaluate({"extra": one}) for one in extras):
+    url = "{vcs}+{url}@{commit_id}".format(**origin) if "commit_id" in origin else ""
+    pins = [f"{name} @ {url}" if url else f"{name}=={package.version}"]
+    for req in map(Requirement, package.requires or []):
+        if not req.marker or any(req.marker.evaluate({"extra": extra}) for extra in extras):
             with contextlib.suppress(metadata.PackageNotFoundError):
-                pinned.append(f"{needed.name}=={metadata.version(needed.name)}")
-    return list(dict.fromkeys(pinned))
+                pins.append(f"{req.name}=={metadata.version(req.name)}")
+    return list(dict.fromkeys(pins))
 
 
 @contextlib.contextmanager

@@ -48,8 +48,8 @@ def format_tables(style: str, tables: Sequence[ResultTable], notes: Sequence[str
         | Counting | .500 [.400, .600] |
     """
     if style == "json":
-        shown = {table.name: {"title": table.title, "rows": list(table.rows)} for table in tables}
-        return json.dumps({"tables": shown, "notes": list(notes)}, indent=1, ensure_ascii=False)
+        content = {table.name: {"title": table.title, "rows": list(table.rows)} for table in tables}
+        return json.dumps({"tables": content, "notes": list(notes)}, indent=1, ensure_ascii=False)
     if style == "csv":
         flat = [{"table": table.name, **row} for table in tables for row in table.rows]
         names = dict.fromkeys(name for row in flat for name in row)
@@ -57,18 +57,18 @@ def format_tables(style: str, tables: Sequence[ResultTable], notes: Sequence[str
     from tabulate import tabulate
 
     form, heading = _FORMS[style]
-    readable = escape_cell if form == "github" else escape_controls
+    escape = escape_cell if form == "github" else escape_controls
     blocks = []
     for table in tables:
         rows = [
-            [readable(format_cell(row.get(n), table.digits)) for n in table.columns]
+            [escape(format_cell(row.get(n), table.digits)) for n in table.columns]
             for row in table.rows
         ]
-        text = tabulate(rows, [*map(readable, table.columns)], form, disable_numparse=True)
+        text = tabulate(rows, [*map(escape, table.columns)], form, disable_numparse=True)
         if form == "latex":  # after the end of a row, these would be its options
             text = text.replace("\n [", "\n {}[").replace("\n *", "\n {}*")
-        blocks.append(f"{heading.format(readable(table.title))}\n{text}")
-    return "\n\n".join([*blocks, *("% " * (form == "latex") + readable(line) for line in notes)])
+        blocks.append(f"{heading.format(escape(table.title))}\n{text}")
+    return "\n\n".join([*blocks, *("% " * (form == "latex") + escape(line) for line in notes)])
 
 
 def render_tables(title: str, tables: Sequence[ResultTable], notes: Sequence[str] = ()) -> str:
@@ -84,12 +84,12 @@ def render_tables(title: str, tables: Sequence[ResultTable], notes: Sequence[str
         >>> "[.400, .600]" in render_tables("G", [table])
         True
     """
-    facts = []
+    sections = []
     for table in filter(lambda table: table.rows, tables):
         rows = zip(*(_to_cells(table, name) for name in table.columns), strict=True)
         html = render_table(table.columns, rows)
-        facts.append({"head": (table.name, table.title), "html": html})
-    return render_page(PARTS / "figures.html", title=title, tables=facts, notes=notes)
+        sections.append({"head": (table.name, table.title), "html": html})
+    return render_page(PARTS / "figures.html", title=title, tables=sections, notes=notes)
 
 
 def _to_cells(table: ResultTable, column: str) -> list[str | BarCell]:

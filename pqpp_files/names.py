@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-# Any script and most signs are allowed, but nothing that leads out of a folder.
+# Letters of any script and most signs are allowed, but no path that leads out of a folder.
 _FOLDER = re.compile(r"(?!\.)[^/\\\x00-\x1f:]{1,200}")
 _FLAG = re.compile(r"--\w[\w-]*(?==|$)")
 
@@ -54,8 +54,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
         'choose one of sdxl_hbpp, mean_rr'
     """
     names = list(known)
-    if close := find_close_names(name, names):
-        return f"did you mean {' or '.join(map(repr, close))}?"
+    if similar := find_close_names(name, names):
+        return f"did you mean {' or '.join(map(repr, similar))}?"
     return otherwise or f"choose one of {', '.join(names)}"
 
 
@@ -69,10 +69,10 @@ def find_close_names(name: str, known: Iterable[str]) -> list[str]:
     """
     import difflib
 
-    names = {other.lstrip("-"): other for other in known}  # hyphens do not make flags alike
-    short = name[:80].lstrip("-")  # the search takes time that grows with the square of the length
-    near = difflib.get_close_matches(short, names) or [n for n in names if short in n and short[2:]]
-    return [names[other] for other in near[:3]]
+    names = {other.lstrip("-"): other for other in known}  # all flags share their hyphens
+    short = name[:80].lstrip("-")  # the search time grows with the square of the length
+    hits = difflib.get_close_matches(short, names) or [n for n in names if short in n and short[2:]]
+    return [names[other] for other in hits[:3]]
 
 
 def is_repository_id(name: str) -> bool:

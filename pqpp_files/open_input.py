@@ -14,12 +14,12 @@ from pqpp_files.errors import FileError, reraise
 from pqpp_files.foreign.packed import check_size, read_limited
 from pqpp_files.paths import refuse_pipe
 
-_PACKED = b"\x1f\x8b"
+_GZIP_MAGIC = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order marks of UTF-16."""
-_MOST, _LITTLE, _RATIO = 1 << 30, 1 << 26, 100
+_MAX_UNPACKED, _MIN_LIMIT, _RATIO = 1 << 30, 1 << 26, 100
 _BINARY = (".parquet", ".xlsx", ".dta")
-_STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
+_STDIN = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
 def is_input(path: str | Path) -> bool:
@@ -29,7 +29,7 @@ def is_input(path: str | Path) -> bool:
         >>> is_input("-.csv"), is_input("nowhere.csv")
         (True, False)
     """
-    return bool(_STANDARD.fullmatch(str(path))) or (Path(path).exists() and not Path(path).is_dir())
+    return bool(_STDIN.fullmatch(str(path))) or (Path(path).exists() and not Path(path).is_dir())
 
 
 class Input:
@@ -62,15 +62,15 @@ class Input:
     def __init__(
         self, path: str | Path, encoding: str | None = None, standard: BinaryIO | None = None
     ) -> None:
-        self.is_standard = _STANDARD.fullmatch(str(path)) is not None
+        self.is_standard = _STDIN.fullmatch(str(path)) is not None
         self.name = "standard input" if self.is_standard else str(path)
         # "-.csv" has the suffix of a CSV file.
-        last = Path("x" + str(path)[1:] if self.is_standard else path).name.lower()
-        self.suffix = Path(last.removesuffix(".gz")).suffix
+        file_name = Path("x" + str(path)[1:] if self.is_standard else path).name.lower()
+        self.suffix = Path(file_name.removesuffix(".gz")).suffix
         self._path, self._encoding = Path(path), encoding
-        by_name = "set its encoding; for files from Excel, `encoding` cp1252"
-        once = "save it as UTF-8 (in Excel: CSV UTF-8), or run: iconv -f cp1252 -t utf-8 FILE"
-        self.remedy = by_name if encoding else once
+        set_encoding = "set its encoding; for files from Excel, `encoding` cp1252"
+        convert = "save it as UTF-8 (in Excel: CSV UTF-8), or run: iconv -f cp1252 -t utf-8 FILE"
+        self.remedy = set_encoding if encoding else convert
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
             raise FileError(f"{self.name} is closed; name a file")
@@ -100,29 +100,29 @@ class Input:
     def _data(self) -> bytes | None:
         """The bytes of a pipe, a gzip file or text in another encoding; None for other files."""
 
-        def bounded(file: Any, most: int) -> bytes:
-            content = read_limited(file, most)
-            check_size(len(content), self.name, most)
+        def read_bounded(file: Any, limit: int) -> bytes:
+            content = read_limited(file, limit)
+            check_size(len(content), self.name, limit)
             return content
 
         data = None
         if self.is_standard:
-            data = bounded(self._standard, get_max_bytes(_MOST))
+            data = read_bounded(self._standard, get_max_bytes(_MAX_UNPACKED))
         elif not self._path.is_file():
             with self._path.open("rb") as pipe:
-                data = bounded(pipe, get_max_bytes(_MOST))
+                data = read_bounded(pipe, get_max_bytes(_MAX_UNPACKED))
         with self._path.open("rb") if data is None else io.BytesIO(data) as file:
-            first, size = file.read(2), file.seek(0, 2)
+            magic, size = file.read(2), file.seek(0, 2)
             file.seek(0)
-            if first == _PACKED:
+            if magic == _GZIP_MAGIC:
                 with reraise(f"{self.name} is a damaged gzip file", "copy the file again"):
-                    data = bounded(gzip.GzipFile(fileobj=file), most := get_max_bytes(size))
-                if self.suffix.startswith(".json"):  # empty lists need more than two bytes
-                    check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, most)
-                first = data[:2]
-        encoding = "utf-16" if first in UTF_16 else self._encoding or "utf-8"
+                    data = read_bounded(gzip.GzipFile(fileobj=file), limit := get_max_bytes(size))
+                if self.suffix.startswith(".json"):  # "[]," is 3 bytes, but a list takes over 32
+                    check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, limit)
+                magic = data[:2]
+        encoding = "utf-16" if magic in UTF_16 else self._encoding or "utf-8"
         is_utf_8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
-        if self.suffix in _BINARY or (is_utf_8 and b"\0" not in first):
+        if self.suffix in _BINARY or (is_utf_8 and b"\0" not in magic):
             return data
         if is_utf_8:
             raise FileError(f"{self.name} is probably UTF-16; save it as UTF-8")
@@ -153,7 +153,7 @@ def get_max_bytes(packed: int) -> int:
         >>> get_max_bytes(10), get_max_bytes(10**6), get_max_bytes(10**9)
         (67108864, 100000000, 1073741824)
     """
-    given = os.environ.get("PQPP_MAX_BYTES", "")
-    if given and not given.isdecimal():
-        raise FileError(f"PQPP_MAX_BYTES is {given!r:.60}; it must be a number of bytes")
-    return int(given or max(packed, min(_MOST, max(_LITTLE, _RATIO * packed))))
+    value = os.environ.get("PQPP_MAX_BYTES", "")
+    if value and not value.isdecimal():
+        raise FileError(f"PQPP_MAX_BYTES is {value!r:.60}; it must be a number of bytes")
+    return int(value or max(packed, min(_MAX_UNPACKED, max(_MIN_LIMIT, _RATIO * packed))))

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pqpp_files.errors import FileError, PqppError, reraise
 
-_SIGNS = {b"PAR1": "Parquet", b"\x89PNG": "PNG", b"%PDF": "PDF", b"PK\x03\x04": "ZIP"}
-_SIGNS |= {b"\x1f\x8b": "gzip", b"SQLite format 3": "SQLite"}
+_SIGNATURES = {b"PAR1": "Parquet", b"\x89PNG": "PNG", b"%PDF": "PDF", b"PK\x03\x04": "ZIP"}
+_SIGNATURES |= {b"\x1f\x8b": "gzip", b"SQLite format 3": "SQLite"}
 """The types of binary files, by their first bytes."""
-_FILES = "txt csv tsv jsonl? parquet xlsx? od[st] dta docx? pdf md rtf html? ya?ml zip png jpe?g"
-_TABLE = re.compile(rf".*\.(?:{_FILES.replace(' ', '|')})(?:\.gz)?", re.I)
+_ENDINGS = "txt csv tsv jsonl? parquet xlsx? od[st] dta docx? pdf md rtf html? ya?ml zip png jpe?g"
+_FILE_NAME = re.compile(rf".*\.(?:{_ENDINGS.replace(' ', '|')})(?:\.gz)?", re.I)
 
 
 def expand(path: str | os.PathLike[str]) -> Path:
@@ -46,7 +46,7 @@ def is_file_name(text: str) -> bool:
         >>> is_file_name("prompts.csv"), is_file_name("a sign that says notes.txt")
         (True, False)
     """
-    if _TABLE.fullmatch(text):
+    if _FILE_NAME.fullmatch(text):
         with contextlib.suppress(FileError, OSError):
             return len(text.split()) == 1 or expand(text).is_file()
     return False
@@ -63,7 +63,8 @@ def resolve(path: str | os.PathLike[str]) -> Path:
         True
     """
     with contextlib.suppress(OSError, RuntimeError):
-        if not (target := expand(path).resolve()).is_symlink():
+        target = expand(path).resolve()
+        if not any(part.is_symlink() for part in (target, *target.parents)):
             return target
     raise FileError(f"{path}: circular symbolic link; remove the link")
 
@@ -89,9 +90,9 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
         pqpp_files.errors.FileError: ../secret.png is outside images; copy the file into this folder
     """
     path = expand(root) / name
-    own = [resolve(root)]
-    own += [p.parent / "blobs" for p in own[0].parents if p.match("*--*/snapshots")]
-    if not any(map(resolve(path).is_relative_to, own)):
+    roots = [resolve(root)]
+    roots += [p.parent / "blobs" for p in roots[0].parents if p.match("*--*/snapshots")]
+    if not any(map(resolve(path).is_relative_to, roots)):
         raise FileError(f"{name} is outside {root}; copy the file into this folder")
     return path
 
@@ -120,10 +121,10 @@ def walk_files(folder: Path) -> list[Path]:
         >>> walk_files(Path(tempfile.mkdtemp()))
         []
     """
-    folders, files = [Path(folder)] * folder.is_dir(), list[Path]()
-    for one in folders:  # grows; recursion would end at a depth of a thousand
-        with reraise(f"{one} cannot be read", "allow access, or choose another folder"):
-            paths = list(one.iterdir())
+    folders, files = [folder] if folder.is_dir() else [], list[Path]()
+    for subfolder in folders:  # grows in the loop; recursion would fail at a depth of a thousand
+        with reraise(f"{subfolder} cannot be read", "allow access, or choose another folder"):
+            paths = list(subfolder.iterdir())
         for path in paths:
             if path.is_dir() and not path.is_symlink():
                 folders.append(path)
@@ -157,10 +158,10 @@ def check_output(
         raise FileError(f"{path} is a folder; name a file")
     if target.exists() and not target.is_file():
         return
-    for path_in in inputs:
-        given = expand(path_in)
-        if target.exists() and given.exists() and given.samefile(target):
-            raise FileError(f"{path} is the input {path_in}; name another file")
+    for name in inputs:
+        source = expand(name)
+        if target.exists() and source.exists() and source.samefile(target):
+            raise FileError(f"{path} is the input {name}; name another file")
     check_output_folder(resolve_links(target).parent)
 
 
@@ -184,8 +185,8 @@ def refuse_other_file_type(path: str | os.PathLike[str], allowed_types: Sequence
     if target.is_file():
         with contextlib.suppress(OSError), target.open("rb") as file:
             head = file.read(4096)
-    plain = "binary" if b"\0" in head else "text"
-    kind = next((kind for sign, kind in _SIGNS.items() if head.startswith(sign)), plain)
+    default = "binary" if b"\0" in head else "text"
+    kind = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), default)
     if head and kind not in allowed_types:
         raise FileError(f"{path} is a {kind} file and would be overwritten; name another file")
 
@@ -217,15 +218,15 @@ def check_output_folder(
         raise FileError(f"{nearest} is a file; name a folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise FileError(f"no permission to write to {nearest}; choose another folder")
-    for named in inputs:
-        if resolve(target) in (given := resolve(named), *given.parents):
-            raise FileError(f"{folder} contains the input {named}; choose another folder")
+    for name in inputs:
+        if resolve(target) in (source := resolve(name), *source.parents):
+            raise FileError(f"{folder} contains the input {name}; choose another folder")
     if patterns is None or not target.exists():
         return
-    names = sorted(p.name + " (a pipe)" * p.is_fifo() for p in target.iterdir())
-    if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
-        some = ", ".join(foreign[:3])
-        raise FileError(f"{folder} contains other files ({some}); choose another folder")
+    names = sorted(f"{p.name} (a pipe)" if p.is_fifo() else p.name for p in target.iterdir())
+    if foreign := [n for n in names if not any(fnmatchcase(n, pattern) for pattern in patterns)]:
+        examples = ", ".join(foreign[:3])
+        raise FileError(f"{folder} contains other files ({examples}); choose another folder")
 
 
 def resolve_links(path: Path) -> Path:

@@ -28,7 +28,7 @@ from pqpp_files.table_formats import (
 
 INDEX = "the index"  # the name of an unnamed pandas index
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64 bits
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64 bits
 
 
 class Table:
@@ -66,19 +66,19 @@ class Table:
         Raises:
             FileError: The column does not exist.
         """
-        usual, source = name, self._source
+        column, source = name, self._source
         if name not in self.columns:
-            firsts = {n: next(filter(None, cells), None) for n, cells in self.columns.items()}
-            objects = {n: one for n, one in firsts.items() if isinstance(one, dict)}
-            names = [*self.columns, *(f"{n}.{key}" for n, one in objects.items() for key in one)]
-            usual = find_column(names, name) or name
-            if usual not in names:
+            examples = {n: next(filter(None, cells), None) for n, cells in self.columns.items()}
+            objects = {n: cell for n, cell in examples.items() if isinstance(cell, dict)}
+            names = [*self.columns, *(f"{n}.{key}" for n, cell in objects.items() for key in cell)]
+            column = find_column(names, name) or name
+            if column not in names:
                 raise _make_column_error(source, [name], self._remedy)
-            self.columns |= get_inner_columns(self.columns, [usual])
-            source.assumed |= {f"column {usual} for {name}": None} if usual != name else {}
-        log_assumptions(self.path, *source.assumed)
-        source.assumed.clear()
-        return usual
+            self.columns |= get_inner_columns(self.columns, [column])
+            source.assumptions |= {f"column {column} for {name}": None} if column != name else {}
+        log_assumptions(self.path, *source.assumptions)
+        source.assumptions.clear()
+        return column
 
     def locate(self, row: int) -> str:
         """Return the file and line of the row at a 0-based index, such as `votes.csv, line 12`."""
@@ -91,8 +91,8 @@ class Table:
             FileError: The column does not exist, or a cell is not text.
         """
         cells = ["" if cell is None else cell for cell in self[name]]
-        if odd := [n for n, cell in enumerate(cells) if not isinstance(cell, str)]:
-            raise self._make_cell_error(name, odd[0], "text")
+        if invalid := [n for n, cell in enumerate(cells) if not isinstance(cell, str)]:
+            raise self._make_cell_error(name, invalid[0], "text")
         return cells
 
     def values(self, name: str) -> list:
@@ -105,7 +105,7 @@ class Table:
         if not self.is_text:
             return cells
         filled = set(cells) - _MISSING
-        others = [cell for cell in filled if not _WHOLE.fullmatch(cell)]
+        others = [cell for cell in filled if not _INTEGER.fullmatch(cell)]
         try:
             if any(cell.lstrip("+-").isdigit() for cell in others):
                 raise ValueError
@@ -128,16 +128,16 @@ class Table:
             raise self._make_cell_error(name, len(numbers), "a number") from None
         return numbers
 
-    def _make_cell_error(self, name: str, row: int, needed: str) -> FileError:
-        fault = f"column {name!r} is {self[name][row]!r:.60}, expected {needed}"
+    def _make_cell_error(self, name: str, row: int, expected: str) -> FileError:
+        fault = f"column {name!r} is {self[name][row]!r:.60}, expected {expected}"
         return FileError(f"{self.locate(row)}: {fault}; correct the cell")
 
 
 @functools.cache
-def log_assumptions(path: str, *assumed: str) -> None:
+def log_assumptions(path: str, *assumptions: str) -> None:
     """Log assumptions about a file on one line, once per process."""
-    if assumed:
-        logging.getLogger(__name__).warning("%s: assumed %s", path, ", ".join(assumed))
+    if assumptions:
+        logging.getLogger(__name__).warning("%s: assumed %s", path, ", ".join(assumptions))
 
 
 def read_table(
@@ -193,7 +193,7 @@ def read_table(
         levels = [cells[name] for name in index]
         name = ",".join(INDEX if n.startswith(UNNAMED) else n for n in index)
         table.index = name, levels[0] if len(levels) == 1 else list(zip(*levels, strict=True))
-    table.columns = {name: one for name, one in cells.items() if not name.startswith(UNNAMED)}
+    table.columns = {name: column for name, column in cells.items() if not name.startswith(UNNAMED)}
     return table
 
 
@@ -222,11 +222,11 @@ def read_columns(
     Raises:
         FileError: See `read_table`, or a cell is a list or an object.
     """
-    outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
-    source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
-    cells = {source.read_as.get(n, n): one for n, one in source.read(numbers_as_text=True).items()}
-    log_assumptions(source.path, *source.assumed)
-    cells = get_inner_columns(cells, columns) if outer else cells
+    parents = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
+    source = open_format(Input(path, encoding), (*columns, *parents), None, kinds)
+    cells = {source.read_as.get(n, n): c for n, c in source.read(numbers_as_text=True).items()}
+    log_assumptions(source.path, *source.assumptions)
+    cells = get_inner_columns(cells, columns) if parents else cells
     cells[ROW] = source.number_rows(len(next(iter(cells.values()), ())))
     cells = cells if nested is None else flatten_column(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}

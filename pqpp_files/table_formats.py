@@ -45,36 +45,36 @@ class Format(ABC):
 
     Args:
         source: The file.
-        wanted: The columns to read; None for all.
+        requested: The columns to read; None for all.
         plain: The column of records that are not objects (None refuses them), or of lines of text.
 
     Attributes:
         is_text: Whether all cells are texts, as in CSV.
-        above: Number of header lines.
+        header_rows: Number of header rows.
         skipped: Numbers of blank lines and rows, and of titles.
-        held: Size in memory of the lines read so far; a caller that drops them resets it to 0.
-        most: Maximum value of `held`, in bytes.
+        used_bytes: Size in memory of the lines read so far; a caller that drops them resets it.
+        max_bytes: Maximum value of `used_bytes`.
         has_header: Whether the first line of CSV contains the column names; otherwise they are 1,
             2, ... None if the caller has no option `no_header`.
         index: The index columns of a Parquet file, or the range of a numeric index.
         read_as: The requested name of each column that is spelled differently in the file.
-        assumed: Guesses about the file, to report to the user.
+        assumptions: Guesses about the file, to report to the user.
     """
 
     row_is = "row"
     is_text = False
-    above = 0
-    held = 0
-    most = sys.maxsize
+    header_rows = 0
+    used_bytes = 0
+    max_bytes = sys.maxsize
     has_header: bool | None = None
     index: Sequence[str] | range = ()
 
-    def __init__(self, source: Input, wanted: Sequence[str] | None, plain: str | None) -> None:
-        self.source, self.wanted, self.plain = source, wanted, plain
+    def __init__(self, source: Input, requested: Sequence[str] | None, plain: str | None) -> None:
+        self.source, self.requested, self.plain = source, requested, plain
         self.path = source.name
         self.names: list[str] = []
         self.skipped: set[int] = set()
-        self.assumed: dict[str, None] = {}
+        self.assumptions: dict[str, None] = {}
         self.read_as: dict[str, str] = {}
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Format(ABC):
     def number_rows(self, count: int) -> list[int]:
         """Return the numbers of the first rows, as a spreadsheet or an editor shows them."""
         filled = filterfalse(self.skipped.__contains__, itertools.count(1))
-        return [*itertools.islice(filled, self.above, self.above + count)]
+        return [*itertools.islice(filled, self.header_rows, self.header_rows + count)]
 
     def locate(self, row: int) -> str:
         """Return the file, and the line or row number, of the row at an index, for errors."""
@@ -98,31 +98,31 @@ class Format(ABC):
         """Set `names`, and return the names of the columns to read, in the file's spelling."""
         if not names:
             raise FileError(f"{self.path} has no columns; give a table with named columns")
-        wanted = set(names if self.wanted is None else self.wanted)
-        taken = [name for name in names if name in wanted]
-        for name in sorted(wanted.difference(names)):
-            other = find_column(names, name)
-            if other and other not in taken:
-                self.read_as[other] = name
-                self.assumed[f"column {other} for {name}"] = None
-                taken.append(other)
-        if len(set(taken)) < len(taken):
-            twice = Counter(taken).most_common(1)[0][0]
-            raise FileError(f"{self.path}: duplicate column {twice!r}; rename or remove one")
+        requested = set(names if self.requested is None else self.requested)
+        selected = [name for name in names if name in requested]
+        for name in sorted(requested.difference(names)):
+            similar = find_column(names, name)
+            if similar and similar not in selected:
+                self.read_as[similar] = name
+                self.assumptions[f"column {similar} for {name}"] = None
+                selected.append(similar)
+        if len(set(selected)) < len(selected):
+            duplicate = Counter(selected).most_common(1)[0][0]
+            raise FileError(f"{self.path}: duplicate column {duplicate!r}; rename or remove one")
         self.names = list(names)
-        return taken
+        return selected
 
     def _read_lines(self) -> Iterator[str]:
         encoding = "utf-8-sig"
         with self.source.open() as file:
-            for number, line in enumerate(iter(partial(file.readline, self.most), b""), 1):
-                self.held += sys.getsizeof(line)
-                check_size(self.held, self.path, self.most)
+            for number, line in enumerate(iter(partial(file.readline, self.max_bytes), b""), 1):
+                self.used_bytes += sys.getsizeof(line)
+                check_size(self.used_bytes, self.path, self.max_bytes)
                 try:
                     text = line.decode(encoding)
                 except UnicodeDecodeError:
-                    fix = self.source.remedy if line[:2] != b"PK" else "name Excel files .xlsx"
-                    raise FileError(f"{self.path}, line {number}: not UTF-8; {fix}") from None
+                    remedy = self.source.remedy if line[:2] != b"PK" else "name Excel files .xlsx"
+                    raise FileError(f"{self.path}, line {number}: not UTF-8; {remedy}") from None
                 encoding = "utf-8"
                 yield text
 
@@ -152,19 +152,19 @@ class SeparatedValues(Format):
     """
 
     is_text = True
-    above = 1
+    header_rows = 1
 
     def read(self, numbers_as_text: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         header, records = self.read_header_and_rows()
-        taken = {*self._select(header)}
+        selected = {*self._select(header)}
         columns = [*zip(*records, strict=True)] or [()] * len(header)
-        cells = {n: [*one] for n, one in zip(header, columns, strict=True) if n in taken}
+        cells = {n: [*one] for n, one in zip(header, columns, strict=True) if n in selected}
         if self._dialect[0] == ";":
             for name, column in cells.items():
                 if "," in "".join(column) and all(map(_COMMA_DECIMAL.fullmatch, column)):
                     cells[name] = [cell.replace(",", ".") for cell in column]
-                    self.assumed["decimal commas"] = None
+                    self.assumptions["decimal commas"] = None
         return cells
 
     def read_header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
@@ -175,11 +175,10 @@ class SeparatedValues(Format):
                 than the header.
         """
         records = (record for _, record in self._iterate_lines())
-        header = next(records, None)
-        if header is None:
+        if (header := next(records, None)) is None:
             raise FileError(f"{self.path} has only one line; add a header and rows")
         if self.has_header is False:
-            self.above, names = 0, list(map(str, range(1, len(header) + 1)))
+            self.header_rows, names = 0, list(map(str, range(1, len(header) + 1)))
             return names, chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
@@ -188,19 +187,19 @@ class SeparatedValues(Format):
             raise FileError(f"{self.path}, line 1: {fault}{otherwise}")
 
         def rows() -> Iterator[list[str]]:
-            further = list(itertools.islice(records, 2))
-            if len(further) == 2 and all(cell.startswith('{"ImportId"') for cell in further[1]):
-                self.assumed["Qualtrics with three header lines"] = None
-                self.above = 3
+            top_rows = list(itertools.islice(records, 2))
+            if len(top_rows) == 2 and all(cell.startswith('{"ImportId"') for cell in top_rows[1]):
+                self.assumptions["Qualtrics with three header lines"] = None
+                self.header_rows = 3
             else:
-                yield from further
+                yield from top_rows
             yield from records
 
         return header, rows()
 
     def locate(self, row: int) -> str:
         """Return the file and the first line of the row at an index, for errors."""
-        lines = itertools.islice(self._iterate_lines(), row + self.above, None)
+        lines = itertools.islice(self._iterate_lines(), row + self.header_rows, None)
         return f"{self.path}, line {next(lines)[0]}"
 
     def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
@@ -212,27 +211,27 @@ class SeparatedValues(Format):
             for text in itertools.islice(self._read_lines(), line - 1, None)
             for part in (io.StringIO(text, newline="") if "\r" in text else (text,))
         )
-        reader, width, above = _read_csv(parts, separator, quoting), 0, line - 1
-        waiting: list[tuple[int, list[str]]] = []  # blank lines, rows if another follows
+        reader, width, skipped_lines = _read_csv(parts, separator, quoting), 0, line - 1
+        blank_rows: list[tuple[int, list[str]]] = []  # blank lines, rows if another follows
         try:
             for row, record in enumerate(reader, 1):
                 if not width:
                     width = len(record)
                 elif record and len(record) != width:
                     fault = f"expected {width} cell{'s' * (width > 1)}, got {len(record)}"
-                    quoted = f"put cells that contain a {SEPARATORS[separator]} in quotes"
-                    remedy = quoted if len(record) > width else "complete the row"
+                    hint = f"put cells that contain a {SEPARATORS[separator]} in quotes"
+                    remedy = hint if len(record) > width else "complete the row"
                     raise FileError(f"{self.path}, line {line}: {fault}; {remedy}")
                 elif not any(record):
                     is_cell = record or width == 1
-                    waiting += [(line, record or [""])] if is_cell else []
+                    blank_rows += [(line, record or [""])] if is_cell else []
                     self.skipped |= set() if is_cell or len(self.skipped) > _BLANKS else {row}
-                    line = reader.line_num + above + 1
+                    line = reader.line_num + skipped_lines + 1
                     continue
-                yield from waiting
-                waiting.clear()
+                yield from blank_rows
+                blank_rows.clear()
                 yield line, record
-                line = reader.line_num + above + 1
+                line = reader.line_num + skipped_lines + 1
         except csv.Error as error:
             reason = "unclosed quote" if "end of data" in str(error) else error
             raise FileError(f"{self.path}, line {line}: {reason}; correct this line") from None
@@ -246,8 +245,8 @@ class SeparatedValues(Format):
         lines: list[str] = []
         quotes = 0
         for line in self._read_lines():
-            if not lines and (named := re.fullmatch("sep=(.)", line.strip("\r\n"), re.IGNORECASE)):
-                return named[1] if named[1] in SEPARATORS else ",", csv.QUOTE_MINIMAL, 2
+            if not lines and (match := re.fullmatch("sep=(.)", line.strip("\r\n"), re.IGNORECASE)):
+                return match[1] if match[1] in SEPARATORS else ",", csv.QUOTE_MINIMAL, 2
             lines.append(line)
             quotes += line.count('"')
             if quotes % 2 == 0:
@@ -262,15 +261,15 @@ class SeparatedValues(Format):
         def rate_separator(separator: str) -> tuple[bool, int, int]:
             names = {*headers[separator]}
             is_tab = separator == "\t" and self.source.suffix == ".tsv"
-            return is_tab, len(names.intersection(self.wanted or ())), len(names)
+            return is_tab, len(names.intersection(self.requested or ())), len(names)
 
         separator = max(headers, key=rate_separator, default=",")
         if separator != ("\t" if self.source.suffix == ".tsv" else ","):
-            self.assumed[f"{SEPARATORS[separator]}-separated"] = None
-        fits = separator != "\t" or self._is_table(csv.QUOTE_MINIMAL)
-        if fits or not self._is_table(csv.QUOTE_NONE):
+            self.assumptions[f"{SEPARATORS[separator]}-separated"] = None
+        is_quoted = separator != "\t" or self._is_table(csv.QUOTE_MINIMAL)
+        if is_quoted or not self._is_table(csv.QUOTE_NONE):
             return separator, csv.QUOTE_MINIMAL, 1
-        self.assumed["unquoted"] = None
+        self.assumptions["unquoted"] = None
         return separator, csv.QUOTE_NONE, 1
 
     def _is_table(self, quoting: int) -> bool:
@@ -278,7 +277,7 @@ class SeparatedValues(Format):
         widths = set()
         try:
             for record in _read_csv(self._read_lines(), "\t", quoting):
-                self.held = 0
+                self.used_bytes = 0
                 widths.add(len(record))
         except csv.Error:
             return False
@@ -319,9 +318,9 @@ class JsonLines(Format):
                 if self.plain is None:
                     raise FileError(f"{self.locate(row)}: not a JSON object; correct it")
                 records[row] = {self.plain: record}
-        taken = self._select(list(dict.fromkeys(name for record in records for name in record)))
-        check_size(8 * len(taken) * len(records), self.path, self.source.get_limit())
-        return {name: [record.get(name) for record in records] for name in taken}
+        selected = self._select(list(dict.fromkeys(name for record in records for name in record)))
+        check_size(8 * len(selected) * len(records), self.path, self.source.get_limit())
+        return {name: [record.get(name) for record in records] for name in selected}
 
 
 class Json(JsonLines):
@@ -349,7 +348,7 @@ class Json(JsonLines):
             if all(isinstance(record, dict) for record in records.values()):
                 records = [{"key": key, **record} for key, record in records.items()]
             elif len(lists) == 1 and not (set(records) - set(lists)).intersection(PROMPT_NAMES):
-                self.assumed[f"the list {lists[0]!r}"] = None
+                self.assumptions[f"the list {lists[0]!r}"] = None
                 records = records[lists[0]]
             else:
                 records = [records]
@@ -366,17 +365,19 @@ class Parquet(Format):
         import pyarrow.parquet
 
         what = f"{self.path} is not a Parquet file"
-        with reraise(what, "copy the file again"), self.source.open() as opened:
-            file = pyarrow.parquet.ParquetFile(opened)
+        with reraise(what, "copy the file again"), self.source.open() as stream:
+            file = pyarrow.parquet.ParquetFile(stream)
             names = file.schema_arrow.names
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
             if len(levels) == 1 and isinstance(levels[0], dict):
                 self.index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
             else:
                 self.index = [level for level in levels if level in names]
-            taken = self._select([n for n in names if not (self.wanted and n.startswith(UNNAMED))])
-            check_parquet(opened, taken, self.path, self.source.get_limit())
-            return file.read(columns=taken).select(taken).to_pydict()
+            if self.requested:
+                names = [name for name in names if not name.startswith(UNNAMED)]
+            selected = self._select(names)
+            check_parquet(stream, selected, self.path, self.source.get_limit())
+            return file.read(columns=selected).select(selected).to_pydict()
 
 
 class _SheetRow(list[Any]):
@@ -400,9 +401,9 @@ class Excel(Format):
 
             from openpyxl import load_workbook, utils
         with reraise(f"{self.path} is not an Excel file", "save the table as CSV"):
-            content, most = self.source.read(), self.source.get_limit()
+            content, limit = self.source.read(), self.source.get_limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
-                check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
+                check_size(sum(part.file_size for part in parts.infolist()), self.path, limit)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
             def iterate_rows(sheet: Any) -> Iterator[_SheetRow]:
@@ -410,38 +411,38 @@ class Excel(Format):
                     (int(row), utils.column_index_from_string(str(column, "ascii"))): int(end)
                     for column, row, end in _MERGED.findall(sheet._get_source().read())
                 }
-                down: dict[int, tuple[int, Any]] = {}
+                merged: dict[int, tuple[int, Any]] = {}
                 for number, cells in enumerate(sheet.values, 1):
-                    check_size((32 + 8 * len(cells)) * number, self.path, most)
+                    check_size((32 + 8 * len(cells)) * number, self.path, limit)
                     if not {*cells} - {None}:
                         continue  # blank rows would fill the memory
                     row = _SheetRow(cells)
                     row.number = number
                     for column, cell in enumerate(cells, 1) if ends else ():
                         if (number, column) in ends:
-                            down[column] = ends[number, column], cell
-                        elif number <= down.get(column, (0,))[0]:
-                            row.is_continued, row[column - 1] = True, down[column][1]
+                            merged[column] = ends[number, column], cell
+                        elif number <= merged.get(column, (0,))[0]:
+                            row.is_continued, row[column - 1] = True, merged[column][1]
                     yield row
 
             tables = {one.title: skip_title_rows(iterate_rows(one)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path} has only empty sheets; add a header and rows")
-        named = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
-        sheet = next(named, next(iter(sheets)))
-        self.assumed |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
+        with_prompts = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
+        sheet = next(with_prompts, next(iter(sheets)))
+        self.assumptions |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
         header, *rows = sheets[sheet]
         if rows and rows[0].is_continued:
             pairs = [*zip(header, rows[0], strict=False)]
             if any(b and not a for a, b in pairs) or all(b in (a, None) for a, b in pairs):
                 names, rows = [str(b or a) for a, b in pairs], rows[1:]
-                top: list[str] = [*itertools.accumulate(header, lambda left, name: name or left)]
+                top: list[str] = [*itertools.accumulate(header, lambda a, b: b or a)]
                 header = [f"{top[n]} {b}" if names.count(b) > 1 else b for n, b in enumerate(names)]
         self.skipped = {*range(1, rows[-1].number if rows else 1)} - {row.number for row in rows}
-        at = {name: n for n, name in enumerate(header)}
-        taken = self._select([*filter(None, header)])
-        return {name: [row[at[name]] for row in rows] for name in taken}
+        positions = {name: n for n, name in enumerate(header)}
+        selected = self._select([*filter(None, header)])
+        return {name: [row[positions[name]] for row in rows] for name in selected}
 
 
 def skip_title_rows(table: Iterable[Any]) -> list[Any]:
@@ -452,8 +453,8 @@ def skip_title_rows(table: Iterable[Any]) -> list[Any]:
         [['prompt', '7'], ('a cat', 1)]
     """
     filled = [(row, sum(cell is not None for cell in row)) for row in table]
-    least = min(2, max((number for _, number in filled), default=0))
-    rows = [row for row, number in dropwhile(lambda one: one[1] < least, filled) if number]
+    width = min(2, max((count for _, count in filled), default=0))
+    rows = [row for row, count in dropwhile(lambda item: item[1] < width, filled) if count]
     return [["" if name is None else str(name) for name in row] for row in rows[:1]] + rows[1:]
 
 
@@ -488,7 +489,7 @@ def locate_row(path: str, row: int) -> str:
 
 def open_format(
     source: str | Path | Input,
-    wanted: Sequence[str] | None,
+    requested: Sequence[str] | None,
     plain: str | None,
     kinds: Sequence[str] | None = None,
 ) -> Format:
@@ -504,14 +505,14 @@ def open_format(
     source = source if isinstance(source, Input) else Input(source)
     suffix = source.suffix
     if not suffix or (suffix == ".txt" and ".txt" not in kinds):
-        found = _guess_suffix(source.read())
-        suffix = found if found in kinds else ".csv"
+        guess = _guess_suffix(source.read())
+        suffix = guess if guess in kinds else ".csv"
     if suffix not in kinds:
         known = ", ".join(filter(None, kinds))
         raise FileError(f"{source.name}: {suffix!r} is not supported; use one of {known}")
-    form = FORMATS[suffix](source, wanted, plain)
+    form = FORMATS[suffix](source, requested, plain)
     if not (source.suffix or source.is_standard or suffix == ""):
-        form.assumed[suffix] = None
+        form.assumptions[suffix] = None
     return form
 
 
@@ -551,10 +552,10 @@ def find_column(names: Iterable[str], name: str) -> str | None:
         >>> find_column(["text", "query"], "prompt"), find_column(["meta.prompt"], "prompt")
         (None, 'meta.prompt')
     """
-    known = PROMPT_NAMES if name == "prompt" else (normalize_column_name(name) or None,)
-    like = [other for other in names if normalize_column_name(other) in known]
-    like = like or [n for n in names if normalize_column_name(n.rpartition(".")[2]) in known]
-    return like[0] if len(like) == 1 else None
+    accepted = PROMPT_NAMES if name == "prompt" else (normalize_column_name(name) or None,)
+    hits = [n for n in names if normalize_column_name(n) in accepted]
+    hits = hits or [n for n in names if normalize_column_name(n.rpartition(".")[2]) in accepted]
+    return hits[0] if len(hits) == 1 else None
 
 
 def normalize_column_name(name: str) -> str:
@@ -574,12 +575,12 @@ def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
         >>> [len(batch) for batch in cut_batches(range(5), 2)]
         [2, 2, 1]
     """
-    left = iter(items)
-    while batch := list(itertools.islice(left, size)):
+    iterator = iter(items)
+    while batch := list(itertools.islice(iterator, size)):
         yield batch
 
 
-def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
+def get_inner_columns(columns: Columns, requested: Sequence[str]) -> Columns:
     """Return the requested columns; a dotted name refers to a field of a column's objects.
 
     A column with exactly this name takes precedence. In a list, a number is an index from 0; any
@@ -591,7 +592,7 @@ def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
         {'data.text': ['a cat', None], 'data.votes.by': [[7], None], 'data.votes.0.by': [7, None]}
     """
     flat: Columns = {}
-    for name in wanted:
+    for name in requested:
         first, *path = name.split(".")
         if name in columns:
             flat[name] = columns[name]
@@ -615,7 +616,7 @@ def _get_inner(cell: Any, path: Sequence[str]) -> Any:
     return cell
 
 
-def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
+def flatten_column(columns: Columns, name: str, requested: Sequence[str]) -> Columns:
     """Return a table with one row per value in the lists and objects of a column.
 
     The other cells of the row are repeated. The columns `PLACE` (index in the list) and `KEY` (of
@@ -625,7 +626,7 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
 
     Args:
         columns: The columns of a format.
-        wanted: The columns that objects in a list may have.
+        requested: The columns that objects in a list may have.
 
     Example:
         >>> columns = flatten_column({"id": ["i"], "label": [{"flux": [1, 0]}]}, "label", ())
@@ -633,19 +634,19 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
         (['i', 'i'], [1, 0], ['flux', 'flux'], [0, 1])
     """
     column = columns.get(name)
-    if column and all(isinstance(one, str) and one.lstrip().startswith("[") for one in column):
+    if column and all(isinstance(cell, str) and cell.lstrip().startswith("[") for cell in column):
         columns = {**columns, name: [parse_json(cell, name) for cell in column]}
     if not any(isinstance(cell, list | dict) for cell in columns.get(name, ())):
         return columns
     records: list[dict[str, Any]] = []
     for cells in zip(*columns.values(), strict=True):
-        beside = dict(zip(columns, cells, strict=True))
-        cell = beside[name]
+        others = dict(zip(columns, cells, strict=True))
+        cell = others[name]
         for key, inner in cell.items() if isinstance(cell, dict) else [(None, cell)]:
             values = enumerate(inner) if isinstance(inner, list) else [(None, inner)]
-            for place, value in values:
-                held = {name: None, **value} if isinstance(value, dict) else {name: value}
-                records.append({**beside, **held, KEY: key, PLACE: place})
-    inner_names = {key for record in records for key in record}.intersection(wanted)
+            for index, value in values:
+                fields = {name: None, **value} if isinstance(value, dict) else {name: value}
+                records.append({**others, **fields, KEY: key, PLACE: index})
+    inner_names = {key for record in records for key in record}.intersection(requested)
     names = dict.fromkeys([*columns, *sorted(inner_names), name, *ADDED])
     return {column: [record.get(column) for record in records] for column in names}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 _LOCK = threading.Lock()
-_WITHIN: list[Any] = []  # an entry for each block in progress; the first one can end the limit
+_LIMITS: list[Any] = []  # an entry for each block in progress; the first one can end the limit
 
 
 @contextlib.contextmanager
@@ -24,15 +24,15 @@ def limit_blas_threads() -> Iterator[None]:
         3
     """
     with _LOCK:
-        limit = bool(_WITHIN) or _find_blas(len(sys.modules)).limit(limits=1, user_api="blas")
-        _WITHIN.append(limit)
+        limit = bool(_LIMITS) or _find_blas(len(sys.modules)).limit(limits=1, user_api="blas")
+        _LIMITS.append(limit)
     try:
         yield
     finally:
         with _LOCK:
-            if len(_WITHIN) == 1:
-                _WITHIN[0].restore_original_limits()
-            _WITHIN.pop()
+            if len(_LIMITS) == 1:
+                _LIMITS[0].restore_original_limits()
+            _LIMITS.pop()
 
 
 @lru_cache(1)

@@ -18,7 +18,7 @@ from pqpp_files.extras import require_extra
 BINARY_STYLES = {"parquet": "Parquet", "xlsx": "ZIP"}
 """The formats that are not text, each with its type as in `refuse_other_file_type`."""
 TABLE_STYLES = ("csv", "tsv", "json", "jsonl", *BINARY_STYLES)
-_MOST_ROWS, _MOST_LETTERS, _LARGEST = 1_048_576, 32_767, 10**15
+_MAX_ROWS, _MAX_CHARACTERS, _MAX_NUMBER = 1_048_576, 32_767, 10**15
 """Limits of an Excel sheet: rows, characters of a cell, and exact numbers."""
 
 
@@ -37,10 +37,10 @@ def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
     """
     rows = zip(*columns.values(), strict=True)
     if style in ("csv", "tsv"):
-        # A cell with any part of the line end is quoted: with "\r\n" that is each kind of break.
+        # Cells with a character of the line terminator are quoted, so "\r\n" covers every break.
         lines: list[str] = []
-        mark, file = "\t" if style == "tsv" else ",", SimpleNamespace(write=lines.append)
-        writer = csv.writer(file, lineterminator="\r\n", delimiter=mark)
+        delimiter, file = "\t" if style == "tsv" else ",", SimpleNamespace(write=lines.append)
+        writer = csv.writer(file, lineterminator="\r\n", delimiter=delimiter)
         writer.writerow(columns)
         writer.writerows(map(_flatten, row) for row in rows)
         return "".join(line[:-2] + "\n" for line in lines)
@@ -86,8 +86,8 @@ def encode_table(style: str, columns: Mapping[str, Sequence[Any]]) -> bytes:
     with reraise("the table cannot be written as Excel", "write a .csv file"):
         for row in [tuple(columns), *zip(*columns.values(), strict=True)]:
             sheet.append([*map(_to_excel, row)])
-        if sheet.max_row > _MOST_ROWS:
-            raise ValueError(f"it has over {_MOST_ROWS:,} rows")
+        if sheet.max_row > _MAX_ROWS:
+            raise ValueError(f"it has over {_MAX_ROWS:,} rows")
         for cell in chain.from_iterable(sheet):
             cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
     book.save(file)
@@ -102,8 +102,8 @@ def _flatten(cell: Any) -> Any:
 def _to_excel(cell: Any) -> Any:
     """Return a cell as in CSV, but NaN as None, and a number that Excel would round as text."""
     cell = _flatten(cell)
-    if isinstance(cell, str) and len(cell.encode("utf-16-le")) > 2 * _MOST_LETTERS:
-        raise ValueError(f"a cell has over {_MOST_LETTERS:,} characters")
-    if isinstance(cell, int | float) and not abs(cell) < _LARGEST:
+    if isinstance(cell, str) and len(cell.encode("utf-16-le")) > 2 * _MAX_CHARACTERS:
+        raise ValueError(f"a cell has over {_MAX_CHARACTERS:,} characters")
+    if isinstance(cell, int | float) and not abs(cell) < _MAX_NUMBER:
         return None if cell != cell else str(cell)
     return cell

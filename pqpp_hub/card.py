@@ -34,10 +34,10 @@ def render_card(name: str, /, **facts: Any) -> str:
 def _make_environment() -> Any:
     import jinja2
 
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     environment = jinja2.Environment(
         # At the top of a checkout, or next to this module in an installed package.
-        loader=jinja2.FileSystemLoader([here.parent / "hub_cards", here / "cards"]),
+        loader=jinja2.FileSystemLoader([folder.parent / "hub_cards", folder / "cards"]),
         undefined=jinja2.StrictUndefined,
         autoescape=True,  # the output of a macro is marked as safe
         trim_blocks=True,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 BENCHMARK = "eval.yaml"
 RESULTS = ".eval_results"
 _FRAMEWORK = "pqpp"
-_DEFAULT = "default"  # what `datasets` calls the configuration of a folder that names none
-_APART = "--"  # no name of a target has it
+_DEFAULT = "default"  # the name that `datasets` gives to an unnamed configuration
+_SEPARATOR = "--"  # not part of any target's name
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class BenchmarkTask:
         'pqpp--test--mean_hbpp'
         """
         config = None if self.config == _DEFAULT else self.config
-        return _APART.join(part for part in (config, self.split, self.target) if part)
+        return _SEPARATOR.join(part for part in (config, self.split, self.target) if part)
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
@@ -62,7 +62,7 @@ class BenchmarkTask:
         >>> BenchmarkTask.parse("test--mean_hbpp"), BenchmarkTask.parse("gpqa_diamond")
         (BenchmarkTask(config=None, split='test', target='mean_hbpp'), None)
         """
-        parts = name.split(_APART)
+        parts = name.split(_SEPARATOR)
         if len(parts) not in (2, 3):
             return None
         return cls(parts[0] if len(parts) == 3 else None, *parts[-2:])
@@ -81,12 +81,12 @@ def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]
     >>> "\u202e" in render_benchmark("a \u202e cat", "Prompts.", [])
     False
     """
-    listed = []
+    task_entries = []
     for task in tasks:
         config = {} if task.config in (None, _DEFAULT) else {"config": task.config}
-        listed.append({"id": task.id, **config, "split": task.split})
-    about = {"name": name, "description": description, "evaluation_framework": _FRAMEWORK}
-    return _to_yaml({**about, "tasks": listed})
+        task_entries.append({"id": task.id, **config, "split": task.split})
+    header = {"name": name, "description": description, "evaluation_framework": _FRAMEWORK}
+    return _to_yaml({**header, "tasks": task_entries})
 
 
 def load_tasks(dataset: str) -> list[BenchmarkTask]:
@@ -103,9 +103,9 @@ def load_tasks(dataset: str) -> list[BenchmarkTask]:
         require_repository_id(dataset)
         folder = pull_files(dataset, [BENCHMARK, ".gitattributes"], error=HubError, kind="dataset")
     path = folder / BENCHMARK
-    listed = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
-    listed = listed if isinstance(listed, list) else []
-    names = [str(entry.get("id")) for entry in listed if isinstance(entry, dict)]
+    entries = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
+    entries = entries if isinstance(entries, list) else []
+    names = [str(entry.get("id")) for entry in entries if isinstance(entry, dict)]
     tasks = [task for name in names if (task := BenchmarkTask.parse(name))]
     if not tasks:
         raise HubError(
@@ -130,7 +130,7 @@ def get_results_path(dataset: str) -> str:
     >>> get_results_path("owner/toy")
     '.eval_results/owner--toy.yaml'
     """
-    return f"{RESULTS}/{dataset.replace('/', _APART)}.yaml"
+    return f"{RESULTS}/{dataset.replace('/', _SEPARATOR)}.yaml"
 
 
 def render_results(entries: Sequence[EvalResultEntry]) -> str:
@@ -155,9 +155,9 @@ def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) 
 def _import_client() -> Any:
     import huggingface_hub
 
-    if Version(huggingface_hub.__version__) < Version("1.22"):  # whose leaderboards name all models
-        have = f"eval results need huggingface_hub 1.22 or newer, got {huggingface_hub.__version__}"
-        raise HubError(f"{have}; run: pip install -U huggingface_hub")
+    if Version(huggingface_hub.__version__) < Version("1.22"):  # 1.22 lists all models
+        need = f"eval results need huggingface_hub 1.22 or newer, got {huggingface_hub.__version__}"
+        raise HubError(f"{need}; run: pip install -U huggingface_hub")
     return huggingface_hub
 
 
@@ -189,8 +189,8 @@ def read_results(folder: Path) -> tuple[list[ListedResult], list[str]]:
     Args:
         folder: A folder with one folder per model; files that are links out of it are ignored.
     """
-    found = (f for f in walk_files(folder) if f.match(f"{RESULTS}/*.yaml") and f.is_file())
-    files = [file for file in found if folder.resolve() in file.resolve().parents]
+    candidates = (f for f in walk_files(folder) if f.match(f"{RESULTS}/*.yaml") and f.is_file())
+    files = [file for file in candidates if folder.resolve() in file.resolve().parents]
     return _parse_files((f.parents[1].relative_to(folder).as_posix(), None, f) for f in files)
 
 
@@ -213,26 +213,26 @@ def pull_results(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedR
 
     require_repository_id(dataset)
     patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
-    found = [] if models else _list_leaderboard_models(dataset)
+    sources = [] if models else _list_leaderboard_models(dataset)
     for model in models:
         require_repository_id(model)
-        which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
+        filters: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
         try:
-            listed = HfApi(library_name="pqpp").get_repo_discussions(model, **which)
-            numbers = sorted(discussion.num for discussion in listed)
+            requests = HfApi(library_name="pqpp").get_repo_discussions(model, **filters)
+            numbers = sorted(discussion.num for discussion in requests)
         except Exception as refusal:
             raise HubError(f"the Hub model {model!r} {describe_error(refusal, 'read')}") from None
-        found += [(model, None), *((model, number) for number in numbers)]
-    places = []
-    for model, number in found:
-        at = None if number is None else f"refs/pr/{number}"
-        folder = pull_files(model, patterns, at, error=HubError)
-        places += [(model, number, file) for file in sorted(folder.glob(f"{RESULTS}/*.yaml"))]
-    listings, lines = _parse_files(places)
-    listings = [listed for listed in listings if listed.entry.dataset_id == dataset]
+        sources += [(model, None), *((model, number) for number in numbers)]
+    files = []
+    for model, number in sources:
+        revision = None if number is None else f"refs/pr/{number}"
+        folder = pull_files(model, patterns, revision, error=HubError)
+        files += [(model, number, file) for file in sorted(folder.glob(f"{RESULTS}/*.yaml"))]
+    listings, lines = _parse_files(files)
+    listings = [o for o in listings if o.entry.dataset_id == dataset]
     merged = {(o.model, o.entry.task_id) for o in listings if o.pull_request is None}
-    again = [o for o in listings if o.pull_request and (o.model, o.entry.task_id) in merged]
-    return [listed for listed in listings if listed not in again], lines
+    duplicates = [o for o in listings if o.pull_request and (o.model, o.entry.task_id) in merged]
+    return [o for o in listings if o not in duplicates], lines
 
 
 def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
@@ -266,8 +266,8 @@ def _parse_files(
                 if not all(isinstance(text, str) for text in texts):
                     raise TypeError
                 entry.value = float(entry.value)
-                is_ours = BenchmarkTask.parse(entry.task_id) is not None
-                if is_ours and not -1 <= entry.value <= 1:  # Kendall's tau
+                is_pqpp = BenchmarkTask.parse(entry.task_id) is not None
+                if is_pqpp and not -1 <= entry.value <= 1:  # Kendall's tau
                     raise ValueError
             valid += [ListedResult(model, entry, number) for entry in entries]
         except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):

@@ -58,13 +58,13 @@ class PushReport:
             >>> PushReport("a/b", "main", "", True, True, added=["x"]).to_lines()
             ['would create the repository a/b', 'would add x', 'dry run: nothing was written']
         """
-        made, files = ("would create", "would {}") if self.dry_run else ("created", "{}ed")
-        lines = [f"{made} the repository {self.repo_id}"] if self.new_repository else []
-        lines += [f"{made} the branch {self.revision}"] if self.new_branch else []
+        created, pattern = ("would create", "would {}") if self.dry_run else ("created", "{}ed")
+        lines = [f"{created} the repository {self.repo_id}"] if self.new_repository else []
+        lines += [f"{created} the branch {self.revision}"] if self.new_branch else []
         verbs = {"push" if self.not_compared else "add": self.added}
         verbs |= {"change": self.changed, "remove": self.removed}
         for verb, names in verbs.items():
-            lines += [f"{files.format(verb).replace('eed', 'ed')} {name}" for name in names]
+            lines += [f"{pattern.format(verb).replace('eed', 'ed')} {name}" for name in names]
         lines += [f"unchanged {name}" for name in self.unchanged]
         if self.dry_run:
             end = "dry run: nothing was written"
@@ -83,7 +83,7 @@ def push_files(
     files: Mapping[str, Path | bytes],
     repo_id: str,
     kind: str,
-    is_ours: Callable[[str], bool],
+    is_managed: Callable[[str], bool],
     message: str,
     private: bool = False,
     revision: str | None = None,
@@ -102,8 +102,8 @@ def push_files(
             FOLDER_OR_REPOSITORY is replaced with `repo_id`.
         repo_id: `OWNER/REPOSITORY`.
         kind: The repository's type, one of `KINDS`.
-        is_ours: A function that returns whether an older push may have written a path. Such a file
-            is removed if it is not in `files`.
+        is_managed: A function that returns whether an older push may have written a path. Such
+            files are removed if they are not in `files`.
         private: Whether to make a new repository private, and to refuse an existing public one.
         revision: The branch, which is created from main if it does not exist; default: main.
         dry_run: Whether to report the changes without making them.
@@ -133,28 +133,28 @@ def push_files(
     url = f"{api.endpoint}/{'' if kind == 'model' else f'{kind}s/'}{repo_id}"
     report = PushReport(repo_id, revision or _MAIN, url, dry_run)
     try:
-        head, there = None, dict[str, str]()
+        parent, existing = None, dict[str, str]()
         try:
-            may_make = not (pull_request or (dry_run and not (token or get_token())))
-            head, there = _read_branch_files(api, report, kind, private, may_make)
+            may_create = not (pull_request or (dry_run and not (token or get_token())))
+            parent, existing = _read_branch_files(api, report, kind, private, may_create)
         except Exception as refusal:
             if not dry_run or isinstance(refusal, HubError):
                 raise
             report.not_compared = describe_error(refusal)
-        older: Container[str] = there
+        removable: Container[str] = existing
         if list_name is not None:
-            older = ()
-            if list_name in there:
-                listed = api.hf_hub_download(filename=list_name, revision=head, **where)
-                older = Path(listed).read_text("utf-8", "replace").splitlines()
-        report.removed = sorted(n for n in there if n not in contents and n in older and is_ours(n))
-        sent = []
+            removable = ()
+            if list_name in existing:
+                list_path = api.hf_hub_download(filename=list_name, revision=parent, **where)
+                removable = Path(list_path).read_text("utf-8", "replace").splitlines()
+        stale = (name for name in existing if name not in contents and name in removable)
+        report.removed = sorted(filter(is_managed, stale))
+        operations = []
         for name, content in contents.items():
-            operation = CommitOperationAdd(
-                name, content if isinstance(content, bytes) else str(content)
-            )
-            old, new = there.get(name), ""
-            if old is not None and len(old) == 64:  # its sha256, else the name that git gives it
+            data = content if isinstance(content, bytes) else str(content)
+            operation = CommitOperationAdd(name, data)
+            old, new = existing.get(name), ""
+            if old is not None and len(old) == 64:  # a SHA-256, else the hash of a git object
                 new = operation.upload_info.sha256.hex()
             elif old is not None:
                 with operation.as_file() as file:
@@ -162,26 +162,26 @@ def push_files(
             if new == old:
                 report.unchanged.append(name)
                 continue
-            (report.changed if name in there else report.added).append(name)
-            sent.append(operation)
+            (report.changed if name in existing else report.added).append(name)
+            operations.append(operation)
         if dry_run:
             return report
         if report.new_repository:
             sdk = "static" if "index.html" in contents else "gradio"
-            about = {"space_sdk": sdk} if kind == "space" else {}
-            api.create_repo(private=private, exist_ok=True, **where, **about)
+            options = {"space_sdk": sdk} if kind == "space" else {}
+            api.create_repo(private=private, exist_ok=True, **where, **options)
         if report.new_branch:
             api.create_branch(branch=report.revision, exist_ok=True, **where)
-        if sent or report.removed:
-            done = api.create_commit(
-                operations=[*sent, *map(CommitOperationDelete, report.removed)],
+        if operations or report.removed:
+            commit = api.create_commit(
+                operations=[*operations, *map(CommitOperationDelete, report.removed)],
                 commit_message=message,
                 revision=report.revision,
-                parent_commit=head,  # refused if the branch has changed since it was read
+                parent_commit=parent,  # refused if the branch has changed since it was read
                 create_pr=pull_request,
                 **where,
             )
-            report.commit, report.pull_request = done.oid, done.pr_url
+            report.commit, report.pull_request = commit.oid, commit.pr_url
         return report
     except HubError:
         raise
@@ -203,18 +203,18 @@ def require_repository_id(repo_id: str) -> None:
 
 
 def _read_branch_files(
-    api: Any, report: PushReport, kind: str, private: bool, may_make: bool
+    api: Any, report: PushReport, kind: str, private: bool, may_create: bool
 ) -> tuple[str | None, dict[str, str]]:
     """Return the branch's last commit and hashes by path; record in the report what is new."""
     from huggingface_hub import errors
 
     if not is_reachable(api.endpoint):
         raise ConnectionError
-    about = {"repo_id": report.repo_id, "repo_type": kind, "files_metadata": True}
+    options = {"repo_id": report.repo_id, "repo_type": kind, "files_metadata": True}
     try:
-        info = api.repo_info(**about)
+        info = api.repo_info(**options)
     except errors.RepositoryNotFoundError as refusal:
-        if not may_make or describe_error(refusal) != ABSENT:
+        if not may_create or describe_error(refusal) != ABSENT:
             raise
         report.new_repository, report.new_branch = True, report.revision != _MAIN
         return None, {}
@@ -225,7 +225,7 @@ def _read_branch_files(
         )
     if report.revision != _MAIN:
         try:
-            info = api.repo_info(revision=report.revision, **about)
+            info = api.repo_info(revision=report.revision, **options)
         except errors.RevisionNotFoundError:
             report.new_branch = True
     files = info.siblings or []

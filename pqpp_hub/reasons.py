@@ -10,8 +10,8 @@ _STATUS = {
     429: "has received too many requests; wait, then try again",
 }
 
-# Raised if a token is not valid in a header; the message would contain the token.
-_NO_HEADER = ("LocalProtocolError", "InvalidHeader")
+# Raised if a token contains characters that a header cannot; the message contains the token.
+_HEADER_ERRORS = ("LocalProtocolError", "InvalidHeader")
 NOT_CACHED = "is not cached and the Hub cannot be reached; connect, or give a local folder"
 
 
@@ -37,14 +37,14 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
         return "refuses the access token: it has expired; create a new one in your Hub settings"
     if "Invalid credentials" in message:
         return "refuses the access token: it is not valid; check the token, or run `hf auth login`"
-    fixed = {
+    sentences = {
         errors.GatedRepoError: "is gated; ask for access on its page and give a token",
         errors.RepositoryNotFoundError: ABSENT,
         errors.RevisionNotFoundError: "does not exist; check the revision",
         errors.HFValidationError: "is not a valid repository name; write OWNER/REPOSITORY",
         errors.LocalTokenNotFoundError: _STATUS[401],
     }
-    for kind, sentence in fixed.items():
+    for kind, sentence in sentences.items():
         if isinstance(error, kind):
             return sentence
     if isinstance(error, errors.HfHubHTTPError) and response is not None:
@@ -54,7 +54,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
         other = f"refuses the request ({status}); check the name, the files and the card's metadata"
         reason = _STATUS.get(status, other)
         return reason.format({"write": "written"}.get(permission, permission), permission)
-    if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _NO_HEADER:
+    if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _HEADER_ERRORS:
         return "does not accept the access token, which is malformed; copy the token again"
     if isinstance(error, ConnectionError) or _is_connection_error(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
@@ -78,26 +78,26 @@ def find_hub_reason(error: BaseException) -> str | None:
     """
     from huggingface_hub import errors
 
-    of_client = (errors.HFValidationError, errors.LocalTokenNotFoundError, UnicodeEncodeError)
+    client_errors = (errors.HFValidationError, errors.LocalTokenNotFoundError, UnicodeEncodeError)
     not_cached = False
-    seen: list[BaseException] = []
+    visited: list[BaseException] = []
     cause: BaseException | None = error
-    while cause is not None and cause not in seen:
-        seen.append(cause)
-        # The second is the message of `datasets` without a connection.
+    while cause is not None and cause not in visited:
+        visited.append(cause)
+        # `datasets` raises a ConnectionError.
         not_cached |= isinstance(cause, errors.LocalEntryNotFoundError | ConnectionError)
-        # A missing file means that the repository is of another kind, not that it does not exist.
-        lacks_a_file = isinstance(cause, errors.RemoteEntryNotFoundError)
-        answered = isinstance(cause, errors.HfHubHTTPError) and not lacks_a_file
-        is_of_the_hub = isinstance(cause, of_client) or _is_connection_error(cause)
-        # Behind what is not in the cache there is an answer of the Hub, which says more, or none.
-        if answered or (not lacks_a_file and not not_cached and is_of_the_hub):
+        # If a file is missing, the repository exists but is of another type.
+        is_missing_file = isinstance(cause, errors.RemoteEntryNotFoundError)
+        is_response = isinstance(cause, errors.HfHubHTTPError) and not is_missing_file
+        is_client_error = isinstance(cause, client_errors) or _is_connection_error(cause)
+        # The cause of a missing cache entry may be a response of the Hub, which says more.
+        if is_response or (not is_missing_file and not not_cached and is_client_error):
             return describe_error(cause, "read")
         cause = cause.__cause__ or cause.__context__
     return NOT_CACHED if not_cached else None
 
 
 def _is_connection_error(error: BaseException) -> bool:
-    # The client's transport has changed from release to release; all of them are meant here.
-    homes = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
-    return bool(homes & {"httpx", "httpx2", "requests"})
+    # Releases of the client use different HTTP libraries.
+    packages = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
+    return bool(packages & {"httpx", "httpx2", "requests"})

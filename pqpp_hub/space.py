@@ -70,12 +70,12 @@ def add_message(
     from markupsafe import Markup
 
     alert = Markup('<p role="alert">{}</p>')
-    answered: tuple[type[Exception], ...] = (PqppError, *refusals)
+    shown_errors: tuple[type[Exception], ...] = (PqppError, *refusals)
 
-    def answer(*given: Any) -> tuple[Any, str]:
+    def answer(*inputs: Any) -> tuple[Any, str]:
         try:
-            return function(*given), '<p role="status">The answer is below.</p>'
-        except answered as error:
+            return function(*inputs), '<p role="status">The answer is below.</p>'
+        except shown_errors as error:
             return None, str(alert.format(" ".join(str(error).split())))
         except Exception as error:
             _LOG.error(_describe_error(error))
@@ -106,7 +106,7 @@ def serve_page(
     """
     import gradio
 
-    # Its colours are those of space.css.
+    # The colours are set by space.css.
     theme = gradio.themes.Default(font=list(_FONT), font_mono=list(_MONO), primary_hue="blue")
     stopped = threading.Event()
     if threading.current_thread() is threading.main_thread():
@@ -115,8 +115,8 @@ def serve_page(
     with _log_errors_without_content():
         try:
             if port == 0:
-                with socket.create_server((host or "127.0.0.1", 0)) as free:
-                    port = free.getsockname()[1]
+                with socket.create_server((host or "127.0.0.1", 0)) as server:
+                    port = server.getsockname()[1]
             _, url, _ = page.launch(
                 server_name=host,
                 server_port=port,
@@ -153,13 +153,13 @@ def _log_errors_without_content() -> Iterator[None]:
             record.exc_info = record.exc_text = None
         return True
 
-    printed, server = traceback.print_exc, logging.getLogger("uvicorn.error")
+    print_exc, server = traceback.print_exc, logging.getLogger("uvicorn.error")
     traceback.print_exc = lambda *_, **__: _LOG.error(_describe_error(sys.exception()))
     server.addFilter(remove_content)
     try:
         yield
     finally:
-        traceback.print_exc = printed
+        traceback.print_exc = print_exc
         server.removeFilter(remove_content)
 
 

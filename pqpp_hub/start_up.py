@@ -23,12 +23,12 @@ def find_site_packages() -> Path:
 
 def describe_autoload(folder: Path) -> str:
     """Return lines that say whether autoload is on, and which modules cannot be imported."""
-    there = [name for name in START_UP_FILES if (folder / name).exists()]
-    is_off = not there or (folder / OFF_MARKER).exists()
-    state = "off" if is_off else "on" if len(there) == len(START_UP_FILES) else "incomplete"
-    note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
-    note = note if is_disabled() and not is_off else ""
-    lines = [f"autoload is {state} in {folder}{note}"]
+    present = [name for name in START_UP_FILES if (folder / name).exists()]
+    is_off = not present or (folder / OFF_MARKER).exists()
+    state = "off" if is_off else "on" if len(present) == len(START_UP_FILES) else "incomplete"
+    lines = [f"autoload is {state} in {folder}"]
+    if is_disabled() and not is_off:
+        lines[0] += ", but PQPP_NO_AUTOLOAD switches it off in this process"
     for name in get_plugins():
         try:
             importlib.import_module(name)

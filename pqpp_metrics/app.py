@@ -29,7 +29,7 @@ def parse_example_call(card: str) -> dict[str, Any]:
     code = "\n".join(line[4:] for line in card.splitlines() if line[:4] in (">>> ", "... "))
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "compute":
-            return {word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg}
+            return {kw.arg: ast.literal_eval(kw.value) for kw in node.keywords if kw.arg}
     return {}
 
 
@@ -53,16 +53,16 @@ def make_metric_page(name: str) -> gradio.Blocks:
         example = {key: json.dumps(value) for key, value in parse_example_call(card).items()}
 
         def compute(*texts):
-            named = zip(arguments, texts, strict=True)
-            return metric.compute(**{key: parse_json(text) for key, text in named if text})
+            pairs = zip(arguments, texts, strict=True)
+            return metric.compute(**{key: parse_json(text) for key, text in pairs if text})
 
         gradio.Markdown(card)
         boxes = [gradio.Textbox(example.get(key, ""), label=f"{key} (JSON)") for key in arguments]
         button = gradio.Button("Compute", variant="primary")
-        said = space.make_status_box()
+        status = space.make_status_box()
         result = gradio.JSON(label="Result")
-        told = space.add_message(compute, refusals=(ValueError, TypeError))
-        button.click(told, inputs=boxes, outputs=[result, said], api_name="compute")
+        handler = space.add_message(compute, refusals=(ValueError, TypeError))
+        button.click(handler, inputs=boxes, outputs=[result, status], api_name="compute")
     return page
 
 
@@ -92,8 +92,8 @@ def push_metric(name: str, repo_id: str, **options: Any) -> pqpp_hub.PushReport:
     """
     get_metric_path(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
-        wanted = f"the Space must be named after the metric: {repo_id.split('/')[0]}/{name}"
-        raise pqpp_hub.HubError(f"{wanted}; got {repo_id!r}")
+        fault = f"the Space must be named after the metric: {repo_id.split('/')[0]}/{name}"
+        raise pqpp_hub.HubError(f"{fault}; got {repo_id!r}")
     files = make_metric_files(name)
     message = f"Upload the metric {name} with pqpp"
     return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)

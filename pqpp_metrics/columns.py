@@ -61,7 +61,7 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
     by_query = nested.values()
     sizes = [len(documents) for documents in by_query]
     query = np.repeat(np.arange(len(nested)), sizes)
-    values = np.fromiter(chain.from_iterable(of.values() for of in by_query), np.float64)
+    values = np.fromiter(chain.from_iterable(scores.values() for scores in by_query), np.float64)
     if {*map(type, chain(nested, *by_query))} <= {str}:
         return RunTable([*nested], query, values, nested=nested)
     queries = chain.from_iterable(map(repeat, map(str, nested), sizes))
@@ -97,8 +97,8 @@ def encode_rows(
     if not np.diff(np.sort(keys, kind="stable")).all():
         firsts = np.unique(keys, return_index=True)[1]
         row = int(np.setdiff1d(np.arange(len(keys)), firsts)[0])
-        twice = f"document {documents[document[row]]} appears twice in query {queries[query[row]]}"
-        raise MetricInputError(f"{locate(row)}: {twice}; remove one of the rows")
+        fault = f"document {documents[document[row]]} appears twice in query {queries[query[row]]}"
+        raise MetricInputError(f"{locate(row)}: {fault}; remove one of the rows")
     return RunTable(queries.to_pylist(), query, values, (documents, document))
 
 
@@ -111,8 +111,8 @@ def _encode_names(names: Any) -> tuple[Any, Integers]:
         except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):  # numbers, or halves of surrogates
             texts = None
         if texts is None or texts.null_count:
-            whole = (str(name).encode("utf-8", "backslashreplace").decode() for name in names)
-            texts = pa.array(whole, pa.large_string())
+            strings = (str(name).encode("utf-8", "backslashreplace").decode() for name in names)
+            texts = pa.array(strings, pa.large_string())
         names = texts
     encoded = names.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
@@ -137,23 +137,23 @@ def columns_from_text(
     import pyarrow as pa
     from pyarrow import compute, csv
 
-    if b"\r" in text:  # ends a line here, but is whitespace when read line by line
+    if b"\r" in text:  # a line break for pyarrow, but whitespace when read line by line
         return None
-    kinds = {"query": pa.string(), "document": pa.string(), value: pa.float64()}
+    types = {"query": pa.string(), "document": pa.string(), value: pa.float64()}
     reading = csv.ReadOptions(column_names=names, block_size=1 << 22)
     parsing = csv.ParseOptions(delimiter=" ", quote_char=False)
-    kept = csv.ConvertOptions(column_types=kinds, include_columns=[*kinds], null_values=[])
+    converting = csv.ConvertOptions(column_types=types, include_columns=[*types], null_values=[])
     try:
-        table = csv.read_csv(pa.BufferReader(text), reading, parsing, kept)
+        table = csv.read_csv(pa.BufferReader(text), reading, parsing, converting)
     except pa.ArrowInvalid:
         return None
     queries, documents, values = table["query"], table["document"], table[value].to_numpy()
     # If each word is followed by exactly one space, no word is empty or broken.
     blank = np.frombuffer(text, np.uint8) <= ord(" ")
-    lacking = len(names) * len(values) - np.count_nonzero(blank)
-    is_tidy = 0 <= lacking <= 1 and not blank[0] and not (blank[1:] & blank[:-1]).any()
-    has_notes = compute.any(compute.starts_with(queries, pattern="#")).as_py()
-    if has_notes or not is_tidy or not (np.abs(values) < bound).all():
+    missing_spaces = len(names) * len(values) - np.count_nonzero(blank)
+    is_tidy = 0 <= missing_spaces <= 1 and not blank[0] and not (blank[1:] & blank[:-1]).any()
+    has_comments = compute.any(compute.starts_with(queries, pattern="#")).as_py()
+    if has_comments or not is_tidy or not (np.abs(values) < bound).all():
         return None
     return encode_rows(queries, documents, values, locate)
 
@@ -206,24 +206,24 @@ def join_grades(
         and its grade, sorted by query.
     """
     index = dict(zip(queries, range(len(queries)), strict=True))
-    of_run, judged = (
+    run_ids, judged_ids = (
         np.array([index.get(query, -1) for query in side.queries], np.int64)[side.query]
         for side in (run, judgments)
     )
-    rows = np.argsort(of_run, kind="stable")[np.count_nonzero(of_run < 0) :]
-    of_run = of_run[rows]
-    order = np.argsort(judged, kind="stable")[np.count_nonzero(judged < 0) :]
+    rows = np.argsort(run_ids, kind="stable")[np.count_nonzero(run_ids < 0) :]
+    run_ids = run_ids[rows]
+    order = np.argsort(judged_ids, kind="stable")[np.count_nonzero(judged_ids < 0) :]
     if not (run.nested and judgments.nested):
-        grades, is_left = _find_grades(run, judgments, (rows, of_run), (order, judged[order]))
+        grades, outside = _find_grades(run, judgments, (rows, run_ids), (order, judged_ids[order]))
     else:
-        both = [(judgments.nested[query], run.nested.get(query, {})) for query in queries]
-        found = (map(of.get, names, repeat(np.nan)) for of, names in both)
-        grades = np.fromiter(chain.from_iterable(found), np.float64, len(rows))
-        is_left = np.zeros(len(order), dtype=bool)
+        pairs = [(judgments.nested[query], run.nested.get(query, {})) for query in queries]
+        looked_up = (map(graded.get, names, repeat(np.nan)) for graded, names in pairs)
+        grades = np.fromiter(chain.from_iterable(looked_up), np.float64, len(rows))
+        outside = np.zeros(len(order), dtype=bool)
         if np.count_nonzero(grades == grades) < len(order):
-            is_left[:] = [name not in names for of, names in both for name in of]
-    left = order[is_left]
-    return rows, of_run, grades, judged[left], judgments.values[left]
+            outside[:] = [name not in names for graded, names in pairs for name in graded]
+    rest = order[outside]
+    return rows, run_ids, grades, judged_ids[rest], judgments.values[rest]
 
 
 def _find_grades(run, judgments, of_run, of_judgments):
@@ -232,15 +232,15 @@ def _find_grades(run, judgments, of_run, of_judgments):
 
     (rows, queries), (order, judged) = of_run, of_judgments
     (names, documents), (graded, judged_documents) = run.documents, judgments.documents
-    same = compute.index_in(names, value_set=graded).fill_null(-1).to_numpy()[documents[rows]]
-    shared = np.flatnonzero(same >= 0)
+    codes = compute.index_in(names, value_set=graded).fill_null(-1).to_numpy()[documents[rows]]
+    shared = np.flatnonzero(codes >= 0)
     keys = judged * len(graded) + judged_documents[order]
     by_key = np.argsort(keys, kind="stable")
     keys = keys[by_key]
-    wanted = queries[shared] * len(graded) + same[shared]
-    found = np.searchsorted(keys, wanted)
-    hits = keys[np.minimum(found, len(keys) - 1)] == wanted
-    rows_hit = by_key[found[hits]]
-    grades, is_left = np.full(len(rows), np.nan), np.ones(len(order), dtype=bool)
-    grades[shared[hits]], is_left[rows_hit] = judgments.values[order[rows_hit]], False
-    return grades, is_left
+    run_keys = queries[shared] * len(graded) + codes[shared]
+    positions = np.searchsorted(keys, run_keys)
+    hits = keys[np.minimum(positions, len(keys) - 1)] == run_keys
+    rows_hit = by_key[positions[hits]]
+    grades, is_outside = np.full(len(rows), np.nan), np.ones(len(order), dtype=bool)
+    grades[shared[hits]], is_outside[rows_hit] = judgments.values[order[rows_hit]], False
+    return grades, is_outside

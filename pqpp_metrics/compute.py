@@ -94,9 +94,9 @@ def compute_files(
     try:
         result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
-        is_of_input = any(f"`{name}`" in str(error) for name in inputs.columns)
-        if is_of_input and (odd := _find_invalid_cell(inputs)):
-            raise MetricInputError(f"{name}: {error} ({odd})") from None
+        names_input = any(f"`{name}`" in str(error) for name in inputs.columns)
+        if names_input and (cell := _find_invalid_cell(inputs)):
+            raise MetricInputError(f"{name}: {error} ({cell})") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.get_input_names():
         result |= {"ids": inputs.ids}
@@ -104,40 +104,41 @@ def compute_files(
 
 
 def _read_inputs(
-    called: str, metric: Any, files: Mapping[str, Any], options: Mapping[str, Any], how: Reading
+    label: str, metric: Any, files: Mapping[str, Any], options: Mapping[str, Any], how: Reading
 ) -> MetricInputs:
     """Read every input, and join rows of different files by id, or by position without ids."""
     from pqpp_metrics.forms import RANKINGS
 
     names = metric.get_input_names()
-    wrong = [f"`{name}` is not an input" for name in files if name not in names]
-    wrong += [f"`{name}` is missing" for name in names if name not in files]
-    if wrong:
-        plain = ("predictions", "references")
-        ways = [f"`{n}` FILE" if n in plain else f"`input` {n}=FILE" for n in names]
-        raise MetricInputError(f"{called}: {wrong[0]}; give {' and '.join(ways)}")
+    faults = [f"`{name}` is not an input" for name in files if name not in names]
+    faults += [f"`{name}` is missing" for name in names if name not in files]
+    if faults:
+        positional = ("predictions", "references")
+        arguments = [f"`{n}` FILE" if n in positional else f"`input` {n}=FILE" for n in names]
+        raise MetricInputError(f"{label}: {faults[0]}; give {' and '.join(arguments)}")
     are_pairs = set(names) == {"predictions", "references"}
-    paths = [split_path_and_columns(given)[0] for given in files.values() if isinstance(given, str)]
+    paths = [split_path_and_columns(text)[0] for text in files.values() if isinstance(text, str)]
     if trec := [path for path in paths if has_suffix(path, TREC)]:
-        trec += ["-"] * are_pairs
-    known: dict[Any, Any] = {}
-    sources = {name: load_source(name, files[name], how, trec, known) for name in names}
+        trec += ["-"] if are_pairs else []
+    tables: dict[Any, Any] = {}
+    sources = {name: load_source(name, files[name], how, trec, tables) for name in names}
     if trec or metric.forms is RANKINGS:
         from pqpp_metrics.runs import has_row_per_document
 
-        if are_pairs and all(has_row_per_document(table, how) for table in known.values()):
+        if are_pairs and all(has_row_per_document(table, how) for table in tables.values()):
             return _read_rankings(sources, how, options)
     if trec:
-        wanted = "needs `predictions` and `references` with one row per document"
-        raise MetricInputError(f"{called}: the TREC file {trec[0]} {wanted}")
+        rule = "needs `predictions` and `references` with one row per document"
+        raise MetricInputError(f"{label}: the TREC file {trec[0]} {rule}")
     columns, cells = {}, {}
     for name, source in sources.items():
         columns[name], cells[name] = _find_column(name, source, how.ids)
-    if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
+    has_lists = any(isinstance(column[0], list) for column in cells.values() if column)
+    if metric.takes_groups and not has_lists:
         drop = how.nan == "drop"  # columns that are one entry each are not paired by row
-        kept = {n: [c for c in own if not (drop and has_missing(c))] for n, own in cells.items()}
-        left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
-        return MetricInputs({name: [own] for name, own in kept.items()}, [describe_dropped(left)])
+        groups = {n: [c for c in cells[n] if not (drop and has_missing(c))] for n in cells}
+        n_dropped = sum(map(len, cells.values())) - sum(map(len, groups.values()))
+        return MetricInputs({n: [groups[n]] for n in groups}, [describe_dropped(n_dropped)])
     return _join_rows(sources, columns, cells, how)
 
 
@@ -147,16 +148,16 @@ def _read_rankings(
     from pqpp_metrics.runs import join_rankings, read_input
 
     run, qrels = sources["predictions"], sources["references"]
-    is_one = run.path == qrels.path
-    documents, left = read_input("run", run, how, is_one)
-    judgments, more = read_input("qrels", qrels, how, is_one)
+    is_one_file = run.path == qrels.path
+    documents, dropped = read_input("run", run, how, is_one_file)
+    judgments, more = read_input("qrels", qrels, how, is_one_file)
     keep_unjudged = bool(options.get("judged_only"))
-    judged = join_rankings(documents, judgments, how.missing, keep_unjudged)
-    of_run: dict[str, Any] = {"unretrieved": judged.unretrieved}
+    rankings = join_rankings(documents, judgments, how.missing, keep_unjudged)
+    extra: dict[str, Any] = {"unretrieved": rankings.unretrieved}
     if options.get("ties") == "docno":
-        of_run["document_ids"] = judged.document_numbers
-    columns = {"predictions": judged.scores, "references": judged.relevance}
-    return MetricInputs(columns, [describe_dropped(left + more)], judged.query_ids, of_run)
+        extra["document_ids"] = rankings.document_numbers
+    columns = {"predictions": rankings.scores, "references": rankings.relevance}
+    return MetricInputs(columns, [describe_dropped(dropped + more)], rankings.query_ids, extra)
 
 
 def _join_rows(
@@ -171,21 +172,21 @@ def _join_rows(
         used[source.path].update(columns[name])
     by_file, ids, note = join_tables(tables, used, how.ids, how.missing)
     rows = {name: by_file[source.path] for name, source in sources.items()}
-    values = {name: [own[row] for row in rows[name]] for name, own in cells.items()}
-    left = 0
+    values = {name: [column[row] for row in rows[name]] for name, column in cells.items()}
+    n_dropped = 0
     if how.nan == "drop" and len(set(map(len, values.values()))) == 1:  # else the metric raises
-        full = [not any(map(has_missing, row)) for row in zip(*values.values(), strict=True)]
-        if not any(full):
+        is_complete = [not any(map(has_missing, row)) for row in zip(*values.values(), strict=True)]
+        if not any(is_complete):
             raise MetricInputError("every row has an empty cell or NaN; fill in some rows")
-        left = full.count(False)
-        values = {name: list(compress(own, full)) for name, own in values.items()}
-        rows = {name: list(compress(own, full)) for name, own in rows.items()}
-        ids = ids and list(compress(ids, full))
+        n_dropped = is_complete.count(False)
+        values = {name: list(compress(column, is_complete)) for name, column in values.items()}
+        rows = {name: list(compress(column, is_complete)) for name, column in rows.items()}
+        ids = ids and list(compress(ids, is_complete))
 
     def locate(name: str, row: int) -> str:
         return sources[name].table.locate(rows[name][row])
 
-    return MetricInputs(values, [note, describe_dropped(left)], ids, locate=locate)
+    return MetricInputs(values, [note, describe_dropped(n_dropped)], ids, locate=locate)
 
 
 def _find_invalid_cell(inputs: MetricInputs) -> str:
@@ -196,9 +197,9 @@ def _find_invalid_cell(inputs: MetricInputs) -> str:
     for name, cells in blank.items():
         if any(cells):
             number = sum(map(any, zip(*blank.values(), strict=False)))
-            more = f" (one of {number:,} such rows)" if number > 1 else ""
-            index = inputs.locate(name, cells.index(True))
-            return f"{index}: {name} is empty or NaN{more}; to skip such rows, set `nan` to drop"
+            note = f" (one of {number:,} such rows)" if number > 1 else ""
+            where = inputs.locate(name, cells.index(True))
+            return f"{where}: {name} is empty or NaN{note}; to skip such rows, set `nan` to drop"
     for name, cells in inputs.columns.items():
         texts = [isinstance(cell, str) and not _is_number(cell) for cell in cells]
         if any(texts) and not all(texts):
@@ -229,20 +230,20 @@ def _is_number(text: str) -> bool:
 
 def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], list]:
     """Return the columns of an input, and for each row its value, or its list of values."""
-    path, given, table = source
-    if given is not None:
-        columns = [given] if given in table else split_names(given) or [given]
+    path, requested, table = source
+    if requested is not None:
+        columns = [requested] if requested in table else split_names(requested) or [requested]
     elif name in table:
         columns = [name]
     else:
-        known = {*_IDS, *ids, *(table.index[0].split(",") if table.index else ())}
-        columns = [column for column in table.columns if column not in known] or [*table.columns]
+        keys = {*_IDS, *ids, *(table.index[0].split(",") if table.index else ())}
+        columns = [column for column in table.columns if column not in keys] or [*table.columns]
         kinds = (map(type, filter(None, _read_values(table, column))) for column in columns)
         are_alike = table.is_text and len({str in kind for kind in kinds}) == 1
         if len(columns) > 1 and not are_alike:
-            came = f"{path}: no column {name!r} (columns: {', '.join(table.columns)[:200]})"
-            raise MetricInputError(f"{came}; choose columns with {path}:COLUMN[,COLUMN]")
-    if len(columns) > 1 or columns[0] != (given or columns[0]):
+            fault = f"{path}: no column {name!r} (columns: {', '.join(table.columns)[:200]})"
+            raise MetricInputError(f"{fault}; choose columns with {path}:COLUMN[,COLUMN]")
+    if len(columns) > 1 or columns[0] != (requested or columns[0]):
         cells = zip(*(_read_values(table, column) for column in columns), strict=True)
         return columns, list(map(list, cells))
     if name in _IDS or columns[0] in _IDS:

@@ -31,21 +31,21 @@ class EvaluateMetric(Metric, evaluate.Metric):
 
     def _info(self):
         name = self.function.__name__
-        used = "\n\n".join(read_card_section(name, heading) for heading in ("Inputs", "Options"))
+        text = "\n\n".join(read_card_section(name, heading) for heading in ("Inputs", "Options"))
         features = [_get_features(form) for form in self.forms]
         return evaluate.MetricInfo(
             description=inspect.getdoc(self.function).split("\n\n")[0],
             citation=read_card_section(name, "Source"),
-            inputs_description=f"\n\n{used}",
+            inputs_description=f"\n\n{text}",
             features=features if len(features) > 1 else features[0],
         )
 
-    def _compute(self, **given):
+    def _compute(self, **inputs_and_options):
         inputs = []
         for name, entry in self.forms[0].items():
-            column = given.pop(name)
+            column = inputs_and_options.pop(name)
             inputs.append(labels_from_json(column) if entry.kind == "label" else column)
-        return self.compute_checked(inputs, given)
+        return self.compute_checked(inputs, inputs_and_options)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **others: Any) -> None:
         """Add one item; as `evaluate.Metric.add`."""

@@ -30,7 +30,7 @@ Form: TypeAlias = Mapping[str, Entry]
 _NUMBER, _TEXT = Entry("number"), Entry("text")
 _NUMBERS, _TABLE, _LABEL = Entry("number", 1), Entry("number", 2), Entry("label")
 
-# Each a tuple of alternatives. The first that fits is taken: text before numbers.
+# Each is a tuple of alternatives, of which evaluate uses the first that fits: text before numbers.
 PAIRS = ({"predictions": _NUMBER, "references": _NUMBER},)
 RANKINGS = ({"predictions": _NUMBERS, "references": _NUMBERS},)
 MAPS = ({"predictions": _TABLE, "references": _TABLE},)

@@ -72,8 +72,8 @@ class Metric:
         columns = {}
         for name in cls.get_input_names():
             if inputs.get(name) is None:
-                wanted = " and ".join(cls.get_input_names())
-                raise MetricInputError(f"`{name}` is missing; give {wanted}")
+                names = " and ".join(cls.get_input_names())
+                raise MetricInputError(f"`{name}` is missing; give {names}")
             columns[name] = unwrap(name, inputs[name])
             if not len(columns[name]):
                 raise MetricInputError(f"`{name}` must not be empty; add at least one value")
@@ -84,14 +84,14 @@ class Metric:
             raise MetricInputError(cls.rename_inputs(str(error))) from None
 
     @classmethod
-    def check_options(cls, given: Iterable[str]) -> None:
+    def check_options(cls, names: Iterable[str]) -> None:
         """Raise an error for an input or option that this metric does not have."""
         name, inputs, options = cls.function.__name__, cls.get_input_names(), cls.get_options()
-        unknown = [key for key in given if key not in inputs and key not in options]
+        unknown = [key for key in names if key not in inputs and key not in options]
         if unknown:
             known = ", ".join([*inputs, *sorted(options)])
-            came = f"{name} has no input or option {unknown[0]!r}"
-            raise MetricInputError(f"{came}; choose one of {known}")
+            fault = f"{name} has no input or option {unknown[0]!r}"
+            raise MetricInputError(f"{fault}; choose one of {known}")
 
     @classmethod
     def compute_checked(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,8 +114,8 @@ class Metric:
         rows = [call(row) for row in zip(*inputs, strict=True)]
         if not isinstance(rows[0], Mapping):
             return summarise_items(name, [float(row) for row in rows])
-        kept = [key for key in rows[0] if key != name] if cls.kept is None else cls.kept
-        columns = {key: [row[key] for row in rows] for key in kept}
+        keys = [key for key in rows[0] if key != name] if cls.kept is None else cls.kept
+        columns = {key: [row[key] for row in rows] for key in keys}
         return summarise_items(name, [row[name] for row in rows], **columns)
 
     @classmethod
@@ -130,9 +130,9 @@ class Metric:
     @classmethod
     def rename_inputs(cls, message: str) -> str:
         """Replace the function's input names in an error message with the metric's."""
-        theirs = inspect.signature(cls.function).parameters
-        for their, our in zip(theirs, cls.forms[0], strict=False):
-            message = message.replace(f"`{their}`", f"`{our}`")
+        parameters = inspect.signature(cls.function).parameters
+        for parameter, name in zip(parameters, cls.forms[0], strict=False):
+            message = message.replace(f"`{parameter}`", f"`{name}`")
         return message
 
 

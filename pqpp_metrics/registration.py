@@ -86,8 +86,8 @@ def get_metric_path(name: str) -> Path:
     from pqpp_files.names import find_close_names
 
     stem, known = re.sub(r"(@|_cut)?[@_-]?\d+$", "", name.lower()), list_metrics()
-    near = " or ".join(repr(_PREFIX + metric) for metric in find_close_names(stem, known))
-    hint = f"; did you mean {near}?" if near else "."
+    similar = " or ".join(repr(_PREFIX + metric) for metric in find_close_names(stem, known))
+    hint = f"; did you mean {similar}?" if similar else "."
     raise FileNotFoundError(
         f"no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` lists all {len(known)}"
     )
@@ -119,8 +119,8 @@ def load_metric(name: str) -> type[Metric]:
 
     if get_metric_path(name).parents[1] != _PACKAGE:
         raise FileNotFoundError(f"{name} needs images; use pqpp assess score or evaluate.load")
-    held = vars(importlib.import_module(f"pqpp_metrics.{name}.{name}")).values()
-    return next(one for one in held if isinstance(one, type) and issubclass(one, Metric))
+    members = vars(importlib.import_module(f"pqpp_metrics.{name}.{name}")).values()
+    return next(m for m in members if isinstance(m, type) and issubclass(m, Metric))
 
 
 def read_metric_card(name: str) -> list[str]:

@@ -169,14 +169,14 @@ def _read_columns(path: str | Path, side: str) -> RunTable:
     """Read a TREC file into columns; raise if a document appears twice in a query."""
     source = Input(path)
     text, names = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side].split()
-    at, bound = (4, math.inf) if side == "run" else (3, 2**63)
+    place, bound = (4, math.inf) if side == "run" else (3, 2**63)
 
     def locate(row: int) -> str:
         return _read_rows(source.name, text, side)[2](row)
 
-    for form in (bytes, tidy_whitespace):
-        if (found := columns_from_text(form(text), names, names[at], bound, locate)) is not None:
-            return found
+    for tidy in (bytes, tidy_whitespace):
+        if (run := columns_from_text(tidy(text), names, names[place], bound, locate)) is not None:
+            return run
     return columns_from_rows(_read_rows(source.name, text, side)[0], locate)
 
 
@@ -185,7 +185,7 @@ def _read_rows(
 ) -> tuple[list[tuple[str, str, float]], list[int], Callable[[int], str]]:
     """Read the text of a TREC file line by line."""
     line_form = _LINES[side]
-    columns, at = line_form.split(), 4 if side == "run" else 3
+    columns, value_index = line_form.split(), 4 if side == "run" else 3
     rows: list[tuple[str, str, float]] = []
     lines: list[int] = []
 
@@ -199,11 +199,11 @@ def _read_rows(
         lines.append(number)
         # Words after the last column of qrels are an error, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            hint = "; are `run` and `qrels` swapped?" * (len(words) in (4, 6))
-            came = f"{locate(-1)}: expected fields {line_form!r}; got {len(words)}"
-            raise MetricInputError(came + hint)
+            hint = "; are `run` and `qrels` swapped?" if len(words) in (4, 6) else ""
+            fault = f"{locate(-1)}: expected fields {line_form!r}; got {len(words)}"
+            raise MetricInputError(fault + hint)
         query, document, word = (
-            words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
+            words[index].decode("utf-8", "backslashreplace") for index in (0, 2, value_index)
         )
         try:
             value = float(word)
@@ -211,8 +211,8 @@ def _read_rows(
             if "_" in word or not abs(value) < (math.inf if side == "run" else 2**63):
                 raise ValueError
         except ValueError:
-            wanted = f"the {columns[at]} must be a finite number; got {word[:60]!r}"
-            raise MetricInputError(f"{locate(-1)}: {wanted}") from None
+            fault = f"the {columns[value_index]} must be a finite number; got {word[:60]!r}"
+            raise MetricInputError(f"{locate(-1)}: {fault}") from None
         rows.append((query, document, int(value) if side == "qrels" and value % 1 == 0 else value))
     if not rows:
         raise MetricInputError(f"{name} is empty; add lines of the form '{line_form}'")
@@ -246,16 +246,18 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
         return _read_columns(source.path, side), 0
     columns = [*_find_ids(table, how), source.columns or _find_column(table, side)]
     if None in columns:
-        known = NAMES[("query", "document", side)[columns.index(None)]]
-        came = f"{table.path}: no column {known[0]!r} (columns: {', '.join(table.columns)[:200]})"
-        raise MetricInputError(f"{came}; rename a column to {' or '.join(known)}")
+        names = NAMES[("query", "document", side)[columns.index(None)]]
+        fault = f"{table.path}: no column {names[0]!r} (columns: {', '.join(table.columns)[:200]})"
+        raise MetricInputError(f"{fault}; rename a column to {' or '.join(names)}")
     queries, documents, column = filter(None, columns)
     values = table.numbers(column)
     rows = [row for row, value in enumerate(values) if value == value]
-    refused = rows if both or how.nan == "drop" else range(len(values))
-    if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
-        came = f"{table.locate(odd)}: {column!r} must be a finite number; got {values[odd]}"
-        raise MetricInputError(came + "; to skip it, set `nan` to drop" * math.isnan(values[odd]))
+    checked = rows if both or how.nan == "drop" else range(len(values))
+    if invalid := [row for row in checked if not math.isfinite(values[row])]:
+        value = values[invalid[0]]
+        fault = f"{table.locate(invalid[0])}: {column!r} must be a finite number; got {value}"
+        hint = "; to skip it, set `nan` to drop" if math.isnan(value) else ""
+        raise MetricInputError(fault + hint)
     if not rows:
         raise MetricInputError(f"{table.path}: the column {column!r} is empty; fill in the column")
     ids = [
@@ -264,11 +266,11 @@ def read_input(side: str, source: Source, how: Reading, both: bool = False) -> t
     ]
     for name, texts in zip((queries, documents), ids, strict=True):
         if "" in texts:
-            index = table.locate(rows[texts.index("")])
-            raise MetricInputError(f"{index}: {name!r} is empty; fill in every row")
+            where = table.locate(rows[texts.index("")])
+            raise MetricInputError(f"{where}: {name!r} is empty; fill in every row")
     triples = zip(*ids, map(values.__getitem__, rows), strict=True)
-    found = columns_from_rows(triples, lambda row: table.locate(rows[row]))
-    return found, 0 if both else len(values) - len(rows)
+    run = columns_from_rows(triples, lambda row: table.locate(rows[row]))
+    return run, 0 if both else len(values) - len(rows)
 
 
 def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
@@ -295,31 +297,31 @@ def _as_columns(side: str, data: RunLike) -> RunTable:
         raise MetricInputError(f"`{side}` must have one number per document ({error})") from None
     if not len(columns.values):
         raise MetricInputError(f"`{side}` must not be empty; add at least one document")
-    if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
-        row, (names, documents) = odd[0], columns.documents
-        where = f"{columns.values[row]} for query {columns.queries[columns.query[row]]}"
-        where += f", document {names[documents[row]]}"
-        raise MetricInputError(f"`{side}` must contain only finite numbers; got {where}")
+    if len(invalid := np.flatnonzero(~np.isfinite(columns.values))):
+        row, (names, documents) = invalid[0], columns.documents
+        value = f"{columns.values[row]} for query {columns.queries[columns.query[row]]}"
+        value += f", document {names[documents[row]]}"
+        raise MetricInputError(f"`{side}` must contain only finite numbers; got {value}")
     return columns
 
 
 def _encode_in_memory(side: str, data: Any) -> RunTable:
-    if isinstance(data, Mapping) and all(isinstance(of, Mapping) for of in data.values()):
-        return columns_from_nested(side, {query: of for query, of in data.items() if of})
+    if isinstance(data, Mapping) and all(isinstance(scores, Mapping) for scores in data.values()):
+        return columns_from_nested(side, {query: data[query] for query in data if data[query]})
     if hasattr(data, "columns") or hasattr(data, "column_names") or isinstance(data, Mapping):
         names = list(getattr(data, "column_names", getattr(data, "columns", data)))
-        picked = [_find_column(names, kind) for kind in ("query", "document", side)]
-        columns = columns_from_table(data, picked, lambda row: f"`{side}`, row {row + 1}")
+        selected = [_find_column(names, kind) for kind in ("query", "document", side)]
+        columns = columns_from_table(data, selected, lambda row: f"`{side}`, row {row + 1}")
         if columns is not None:
             return columns
-        # Reading row by row names the fault.
+        # Reading row by row locates the invalid value.
         source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", data))
         return read_input(side, source, Reading())[0]
     try:
         rows = [(str(row[0]), str(row[1]), row[2]) for row in data]
     except (TypeError, LookupError):
-        wanted = "must be a file, a table, a dict {query: {document: value}} or triples"
-        raise not_allowed_error(side, data, wanted) from None
+        rule = "must be a file, a table, a dict {query: {document: value}} or triples"
+        raise not_allowed_error(side, data, rule) from None
     if not rows:
         return columns_from_nested(side, {})
     return columns_from_rows(rows, lambda row: f"`{side}`")
@@ -349,42 +351,42 @@ def join_rankings(
             query is common.
 
     Example:
-        >>> found = join_rankings({"q1": {"a": 0.9, "b": 0.8}}, {"q1": {"b": 1, "c": 2}})
-        >>> found.scores.tolist(), found.relevance.tolist(), found.unretrieved.tolist()
+        >>> result = join_rankings({"q1": {"a": 0.9, "b": 0.8}}, {"q1": {"b": 1, "c": 2}})
+        >>> result.scores.tolist(), result.relevance.tolist(), result.unretrieved.tolist()
         ([[0.9, 0.8]], [[0, 1]], [[2]])
     """
     return _to_arrays(_as_columns("run", run), _as_columns("qrels", qrels), missing, keep_unjudged)
 
 
 def _to_arrays(run: RunTable, qrels: RunTable, missing: str, keep_unjudged: bool) -> Rankings:
-    kept = _select_queries(run.queries, qrels.queries, missing)
-    of_run, rows, grades, left_rows, left_grades = join_grades(run, qrels, kept)
-    scores, sizes = run.values[of_run], np.bincount(rows, minlength=len(kept))
+    queries = _select_queries(run.queries, qrels.queries, missing)
+    run_rows, rows, grades, other_rows, other_grades = join_grades(run, qrels, queries)
+    scores, sizes = run.values[run_rows], np.bincount(rows, minlength=len(queries))
     is_known = grades >= 0 if keep_unjudged else ~np.isnan(grades)
-    both = np.concatenate([np.where(is_known, grades, 0), left_grades])
-    both = np.maximum(both, 0)
-    if ((whole := both.astype(np.int64)) == both).all():
-        both = whole
-    grades, left_grades = np.split(both, [len(scores)])
+    all_grades = np.concatenate([np.where(is_known, grades, 0), other_grades])
+    all_grades = np.maximum(all_grades, 0)
+    if ((integers := all_grades.astype(np.int64)) == all_grades).all():
+        all_grades = integers
+    grades, other_grades = np.split(all_grades, [len(scores)])
     if keep_unjudged:
         grades = np.where(is_known, grades, np.nan)
-    table = _fill_table(rows, len(kept), scores, np.nan)
-    # Below every document of the query, so that filling up changes no rank.
+    table = _fill_table(rows, len(queries), scores, np.nan)
+    # The padding is below every document of the query, so that it changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
-    behind = get_score_below(lowest_scores, highest_scores)[:, None]
+    padding = get_score_below(lowest_scores, highest_scores)[:, None]
 
-    def document_numbers(some: Any) -> NDArray[np.int64]:
+    def document_numbers(indices: Any) -> NDArray[np.int64]:
         from pyarrow import compute
 
         ranks = np.argsort(compute.sort_indices(run.documents[0]).to_numpy()) + 1  # byte by byte
-        return _fill_table(rows, len(kept), ranks[run.documents[1][of_run]], 0)[some]
+        return _fill_table(rows, len(queries), ranks[run.documents[1][run_rows]], 0)[indices]
 
     return Rankings(
-        kept,
-        np.where(np.isnan(table), behind, table),
-        _fill_table(rows, len(kept), grades, np.nan if keep_unjudged else 0),
-        _fill_table(left_rows, len(kept), left_grades, 0),
+        queries,
+        np.where(np.isnan(table), padding, table),
+        _fill_table(rows, len(queries), grades, np.nan if keep_unjudged else 0),
+        _fill_table(other_rows, len(queries), other_grades, 0),
         document_numbers,
     )
 
@@ -392,23 +394,23 @@ def _to_arrays(run: RunTable, qrels: RunTable, missing: str, keep_unjudged: bool
 def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]:
     """Return the queries to score, in the order of the judgments; see `join_rankings`."""
     require_choice("missing", missing, ("error", "zero", "drop"))
-    lone, unjudged = set(qrels) - set(run), set(run) - set(qrels)
-    sides = [(lone, "judgments", "run"), (unjudged, "run", "judgments")]
-    for only, side, other in sides if missing == "error" else ():
-        if only:
-            queries, have = ("query", "has") if len(only) == 1 else ("queries", "have")
-            came = f"{len(only)} {queries} in the {side} {have} no documents in the {other}"
+    unretrieved, unjudged = set(qrels) - set(run), set(run) - set(qrels)
+    sides = [(unretrieved, "judgments", "run"), (unjudged, "run", "judgments")]
+    for missing_ids, side, other in sides if missing == "error" else ():
+        if missing_ids:
+            queries, verb = ("query", "has") if len(missing_ids) == 1 else ("queries", "have")
+            fault = f"{len(missing_ids)} {queries} in the {side} {verb} no documents in the {other}"
             remedy = "add the documents, or set `missing` to zero or drop"
-            raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
+            raise MetricInputError(f"{fault} ({', '.join(sorted(missing_ids)[:3])}); {remedy}")
     if not set(run) & set(qrels):
         raise MetricInputError("the run and judgments have no query in common; check query ids")
     if missing == "zero" and unjudged:
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
-        shown = ", ".join(sorted(unjudged)[:3])
+        examples = ", ".join(sorted(unjudged)[:3])
         warnings.warn(
-            f"{queries} of the run left out for lack of judgments ({shown})", UnjudgedWarning, 4
+            f"{queries} of the run left out for lack of judgments ({examples})", UnjudgedWarning, 4
         )
-    return [query for query in qrels if query not in lone or missing == "zero"]
+    return [query for query in qrels if query not in unretrieved or missing == "zero"]
 
 
 def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
@@ -454,8 +456,8 @@ def evaluate_run(
 
     Example:
         >>> run = {"q1": {"a": 0.9, "b": 0.8}, "q2": {"a": 0.1, "c": 0.3}}
-        >>> found = evaluate_run(run, {"q1": {"b": 1}, "q2": {"c": 2, "d": 1}}, "rr,recall@1")
-        >>> found["query_ids"], {name: row.tolist() for name, row in found["values"].items()}
+        >>> result = evaluate_run(run, {"q1": {"b": 1}, "q2": {"c": 2, "d": 1}}, "rr,recall@1")
+        >>> result["query_ids"], {name: row.tolist() for name, row in result["values"].items()}
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, relevance_level, judged_only)
@@ -499,8 +501,8 @@ def compare_runs(
         >>> qrels = {query: {"a": 1} for query in "123456"}
         >>> first = {query: {"a": 2.0, "b": 1.0} for query in qrels}
         >>> other = {query: {"a": 0.5, "b": 1.0} for query in qrels}
-        >>> found = compare_runs({"first": first, "other": other}, qrels, "rr")
-        >>> found["comparisons"][0]["difference"], found["runs"]["other"]["means"]["rr"]["mean"]
+        >>> result = compare_runs({"first": first, "other": other}, qrels, "rr")
+        >>> result["comparisons"][0]["difference"], result["runs"]["other"]["means"]["rr"]["mean"]
         (0.5, 0.5)
     """
     if len(runs) < 2:
@@ -512,9 +514,9 @@ def compare_runs(
         raise MetricInputError("the runs have no query in common; use runs of the same queries")
     summaries = {}
     for name, (queries, values) in tables.items():
-        kept = np.array([query in common for query in queries])
+        is_common = np.array([query in common for query in queries])
         queries = [query for query in queries if query in common]
-        values = {measure: row[kept] for measure, row in values.items()}
+        values = {measure: row[is_common] for measure, row in values.items()}
         summaries[name] = _summarise(queries, values, confidence)
     values = {name: summary["values"] for name, summary in summaries.items()}
     comparisons = compare_means(values, permutations, alpha, confidence, seed)
@@ -524,15 +526,15 @@ def compare_runs(
 def _score_run(run, qrels, measures, missing, rules):
     """Return the queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
-    names, theirs = split_measures(measures)
-    ours = [name for name in names if name not in theirs]
-    asked = parse_measures(ours) if ours else []
-    keeps = rules.judged_only or any(measure.options.get("judged_only") for measure in asked)
-    arrays = _to_arrays(run, qrels, missing, keeps)
+    names, external = split_measures(measures)
+    own = [name for name in names if name not in external]
+    parsed = parse_measures(own) if own else []
+    judged_only = rules.judged_only or any(m.options.get("judged_only") for m in parsed)
+    arrays = _to_arrays(run, qrels, missing, keep_unjudged=judged_only)
     rules = replace(rules, unretrieved=arrays.unretrieved, document_ids=arrays.document_numbers)
-    values = compute_measures(asked, arrays.scores, arrays.relevance, rules)
-    if theirs:
-        values |= _compute_by_ir_measures(theirs, run, qrels, arrays.query_ids)
+    values = compute_measures(parsed, arrays.scores, arrays.relevance, rules)
+    if external:
+        values |= _compute_by_ir_measures(external, run, qrels, arrays.query_ids)
     return arrays.query_ids, {name: values[name] for name in names}
 
 
@@ -543,10 +545,10 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
         MetricInputError: a name is unknown to both.
     """
     names = split_measure_names(measures)
-    theirs = [name for name in names if not is_own_measure(name) and find_ir_measure(name)]
-    if ours := [name for name in names if name not in theirs]:
-        parse_measures(ours)
-    return names, theirs
+    external = [name for name in names if not is_own_measure(name) and find_ir_measure(name)]
+    if own := [name for name in names if name not in external]:
+        parse_measures(own)
+    return names, external
 
 
 def find_ir_measure(name: str) -> Any:
@@ -564,23 +566,23 @@ def _compute_by_ir_measures(names, run, qrels, queries):
 
     run, grades = run.as_nested(), qrels.as_nested(are_grades=True)
     grades = {query: grades[query] for query in queries}
-    if any(grade % 1 for own in grades.values() for grade in own.values()):
+    if any(grade % 1 for by_document in grades.values() for grade in by_document.values()):
         raise MetricInputError(f"{', '.join(names)} needs integer grades; round the grades")
     values = {}
     for name in names:
         try:
-            found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
+            results = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except CalledProcessError:
             raise MetricInputError(f"{name} failed; check that query ids are integers") from None
-        except (ValueError, AssertionError) as error:  # that of an option it does not have
+        except (ValueError, AssertionError) as error:  # such as an unknown option
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
-        of_query = {one.query_id: one.value for one in found}
-        values[name] = np.array([of_query.get(query, 0.0) for query in queries])
+        by_query = {result.query_id: result.value for result in results}
+        values[name] = np.array([by_query.get(query, 0.0) for query in queries])
     return values
 
 
 def compute_runs(
-    measures: str, runs: Sequence[str], qrels: str, chosen: Mapping[str, Any], how: Reading
+    measures: str, runs: Sequence[str], qrels: str, options: Mapping[str, Any], how: Reading
 ) -> tuple[dict[str, Any], str]:
     """Compute measures of runs in files.
 
@@ -589,7 +591,7 @@ def compute_runs(
             ir_measures, if it is installed.
         runs: The files of the runs, as `[NAME=]FILE[:COLUMN]`.
         qrels: The file of the relevance judgments.
-        chosen: Options of `compare_runs`.
+        options: Options of `compare_runs`.
         how: How the files are read.
 
     Returns:
@@ -599,40 +601,40 @@ def compute_runs(
     Raises:
         MetricInputError: The input is invalid, or a query is on one side only.
     """
-    _, theirs = split_measures(measures)  # before anything long is read
+    _, external = split_measures(measures)  # fails before long files are read
     function = evaluate_run if len(runs) == 1 else compare_runs
     known = [name for name in inspect.signature(function).parameters if name != "missing"][3:]
-    for name in chosen:
+    for name in options:
         if name not in known:
             raise MetricInputError(f"unknown `option` {name!r}; {did_you_mean(name, known)}")
     files = _name_runs(runs)
     trec = [path for path, _ in map(split_path_and_columns, [qrels, *files.values()])]
-    trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
+    trec = [path for path in trec if not has_suffix(path, TABLES)]
     tables: dict[Any, Any] = {}
     judged = load_source("qrels", qrels, how, trec, tables)
     # Whether the judgments are in the file of a run.
-    are_one = {name: split_path_and_columns(file)[0] == judged.path for name, file in files.items()}
-    judgments, left = read_input("qrels", judged, how, any(are_one.values()))
-    run_of: dict[str, Any] = {}
+    shared = {name: split_path_and_columns(file)[0] == judged.path for name, file in files.items()}
+    judgments, dropped = read_input("qrels", judged, how, any(shared.values()))
+    run_tables: dict[str, Any] = {}
     for name, file in files.items():
         source = load_source(name, file, how, trec, {**tables})
-        run_of[name], more = read_input("run", source, how, are_one[name])
-        left += more
-    one: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))
-    result = to_plain(function(one, judgments, measures, missing=how.missing, **chosen))
-    notes = [describe_dropped(left), f"{', '.join(theirs)} by ir_measures" if theirs else ""]
+        run_tables[name], more = read_input("run", source, how, shared[name])
+        dropped += more
+    run: Any = run_tables if len(run_tables) > 1 else next(iter(run_tables.values()))
+    result = to_plain(function(run, judgments, measures, missing=how.missing, **options))
+    notes = [describe_dropped(dropped), f"{', '.join(external)} by ir_measures" if external else ""]
     return result, "; ".join(filter(None, notes))
 
 
 def _name_runs(runs: Sequence[str]) -> dict[str, str]:
     """Return files by run name: as given, else the name of the file."""
-    file_of: dict[str, str] = {}
+    files: dict[str, str] = {}
     for text in runs:
         name, equals, file = text.partition("=")
         if not equals or Path(text).exists():
             name, file = Path(text).name.removesuffix(".gz"), text
             name = name.rpartition(".")[0] or name
-        if name in file_of:
+        if name in files:
             raise MetricInputError(f"two runs are called {name!r}; rename one: `run` NAME={file}")
-        file_of[name] = file
-    return file_of
+        files[name] = file
+    return files

@@ -63,15 +63,15 @@ def load_source(
     Raises:
         FileError: The file cannot be read, or its first line consists of numbers.
     """
-    held, columns = source if isinstance(source, tuple) else (source, None)
-    if isinstance(held, str):
-        path, columns = split_path_and_columns(held)
+    data, columns = source if isinstance(source, tuple) else (source, None)
+    if isinstance(data, str):
+        path, columns = split_path_and_columns(data)
         if path not in are_trec and path not in known:
             known[path] = read_table(path, kinds=TABLES, header=how.header)
         return Source(path, columns, known.get(path))
-    if id(held) not in known:
-        known[id(held)] = MemoryTable(f"the table of {name}", held)
-    table = known[id(held)]
+    if id(data) not in known:
+        known[id(data)] = MemoryTable(f"the table of {name}", data)
+    table = known[id(data)]
     columns = columns if isinstance(columns, str | None) else ",".join(columns)
     return Source(table.path, columns, table)
 
@@ -99,14 +99,14 @@ class MemoryTable(Table):
 
     is_text = False
 
-    def __init__(self, name: str, held: Any) -> None:
-        names = list(getattr(held, "column_names", getattr(held, "columns", held)))
-        self.path, self.columns = name, {str(column): _list_cells(held[column]) for column in names}
-        if hasattr(held, "iloc"):  # pandas, whose index may name the rows
-            own = [str(INDEX if name is None else name) for name in held.index.names]
-            counts = type(held.index).__name__ == "RangeIndex"
-            cells: Sequence[Any] = range(len(held)) if counts else held.index.tolist()
-            self.index = ",".join(own), cells
+    def __init__(self, name: str, data: Any) -> None:
+        names = list(getattr(data, "column_names", getattr(data, "columns", data)))
+        self.path, self.columns = name, {str(column): _list_cells(data[column]) for column in names}
+        if hasattr(data, "iloc"):  # pandas, whose index may name the rows
+            names = [str(INDEX if name is None else name) for name in data.index.names]
+            is_range = type(data.index).__name__ == "RangeIndex"
+            cells: Sequence[Any] = range(len(data)) if is_range else data.index.tolist()
+            self.index = ",".join(names), cells
 
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.columns:
@@ -120,15 +120,15 @@ class MemoryTable(Table):
 
 
 def _list_cells(column: Any) -> list[Any]:
-    ways = ("to_pylist", "tolist", "to_list")
-    way = next((way for way in ways if hasattr(column, way)), None)
-    return list(column) if way is None else getattr(column, way)()
+    methods = ("to_pylist", "tolist", "to_list")
+    method = next((method for method in methods if hasattr(column, method)), None)
+    return list(column) if method is None else getattr(column, method)()
 
 
 # Columns to join rows by: the first that all files have; ids are read as text.
 KEYS = ("id", "query_id", "prompt_id", "prompt")
-_MOST = 3  # ids that a message lists
-_BETWEEN = "\x1f"  # the parts of an id of several columns
+_MAX_IDS = 3  # ids that a message lists
+_SEPARATOR = "\x1f"  # between the parts of an id of several columns
 
 
 class _TableWithIds(NamedTuple):
@@ -165,36 +165,36 @@ def join_tables(
             or rows that match in one id column differ in another, and no column was named.
         FileError: A named column is missing from a file.
     """
-    # An index that only counts the rows names them where that of another file is not such a one.
-    counts = all(_has_range_index(table) for table in tables.values() if table.index)
+    # A range index identifies rows only if the index of another file is not a range.
+    are_ranges = all(_has_range_index(table) for table in tables.values() if table.index)
     files = [
-        _TableWithIds(p, table, _find_id_columns(table, used[p], id_columns, counts))
+        _TableWithIds(p, table, _find_id_columns(table, used[p], id_columns, are_ranges))
         for p, table in tables.items()
     ]
     rows: dict[str, Sequence[int]] = {path: range(len(table)) for path, table in tables.items()}
-    holders = [file for file in files if file.ids]
+    with_ids = [file for file in files if file.ids]
     lacking = [file.path for file in files if not file.ids]
-    # What the ids of each are called: alike, or else the likeliest.
-    alike = [n for file in holders for n in file.ids if all(n in other.ids for other in holders)]
-    names = [(alike or list(file.ids))[0] for file in holders]
-    texts = [file.ids[name] for file, name in zip(holders, names, strict=True)]
-    are_equal = all(own == texts[0] for own in texts)
+    # The id column of each file: one that all files have, or else the likeliest one.
+    common = [n for file in with_ids for n in file.ids if all(n in other.ids for other in with_ids)]
+    names = [(common or list(file.ids))[0] for file in with_ids]
+    texts = [file.ids[name] for file, name in zip(with_ids, names, strict=True)]
+    are_equal = all(ids == texts[0] for ids in texts)
     if lacking:
         if not are_equal:
-            came = f"{holders[0].path} and {holders[1].path} differ in the column {names[0]!r}"
-            raise MetricInputError(f"{came}; to join the files, add this column to {lacking[0]}")
-        without = f": {', '.join(lacking)} have no ids" if holders else ""
-        return rows, None, f"paired by row{without}" if len(files) > 1 else ""
+            fault = f"{with_ids[0].path} and {with_ids[1].path} differ in the column {names[0]!r}"
+            raise MetricInputError(f"{fault}; to join the files, add this column to {lacking[0]}")
+        note = f": {', '.join(lacking)} have no ids" if with_ids else ""
+        return rows, None, f"paired by row{note}" if len(files) > 1 else ""
     if not are_equal:
         rows = _match_rows(files, names, texts, missing)
-    kept = [texts[0][row] for row in rows[files[0].path]]
+    row_ids = [texts[0][row] for row in rows[files[0].path]]
     if len(files) < 2:
-        return rows, kept, ""
-    called = " = ".join(dict.fromkeys(names))
-    _check_same_rows(files, called, rows)
-    left = sum(map(len, texts)) - len(kept) * len(texts)
-    dropped = f", {left:,} unmatched rows left out" if left else ""
-    return rows, kept, f"joined on {called}, {len(kept):,} rows{dropped}"
+        return rows, row_ids, ""
+    id_name = " = ".join(dict.fromkeys(names))
+    _check_same_rows(files, id_name, rows)
+    dropped = sum(map(len, texts)) - len(row_ids) * len(texts)
+    note = f", {dropped:,} unmatched rows left out" if dropped else ""
+    return rows, row_ids, f"joined on {id_name}, {len(row_ids):,} rows{note}"
 
 
 def _find_id_columns(
@@ -235,7 +235,7 @@ def as_text(cell: object) -> str:
     """Return an id as text, with 7.0 as 7; empty if it, or a part of it, is missing."""
     if isinstance(cell, tuple):
         parts = list(map(as_text, cell))
-        return _BETWEEN.join(parts) if all(parts) else ""
+        return _SEPARATOR.join(parts) if all(parts) else ""
     if cell is None or cell != cell:
         return ""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
@@ -245,31 +245,31 @@ def _match_rows(
     files: Sequence[_TableWithIds], names: Sequence[str], texts: Sequence[list[str]], missing: str
 ) -> dict[str, Sequence[int]]:
     """Return the rows of each file in the order of the first file's ids."""
-    places: list[dict[str, int]] = [{} for _ in files]
-    for file, name, own, known in zip(files, names, texts, places, strict=True):
-        for row, text in enumerate(own):
-            if text and text not in known:
-                known[text] = row
+    indexes: list[dict[str, int]] = [{} for _ in files]
+    for file, name, ids, index in zip(files, names, texts, indexes, strict=True):
+        for row, text in enumerate(ids):
+            if text and text not in index:
+                index[text] = row
                 continue
             fault = f"{name!r} is empty; fill in every row"
             if text:
                 fault = f"duplicate {name} {_shorten(text)!r}; remove the duplicates to join rows"
             raise MetricInputError(f"{file.table.locate(row)}: {fault}")
-    if not (common := set.intersection(*map(set, places))):
-        came = f"{' and '.join(file.path for file in files)} have no "
-        came += f"{' and '.join(dict.fromkeys(names))} in common"
-        raise MetricInputError(f"{came}; give matching files, or name the id column with `id`")
+    if not (common := set.intersection(*map(set, indexes))):
+        fault = f"{' and '.join(file.path for file in files)} have no "
+        fault += f"{' and '.join(dict.fromkeys(names))} in common"
+        raise MetricInputError(f"{fault}; give matching files, or name the id column with `id`")
     notes = []
-    for file, name, own in zip(files, names, texts, strict=True):
-        if alone := [text for text in own if text not in common]:
-            some = ", ".join(map(_shorten, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
-            notes.append(f"{file.path} has {name!r} that other files lack, {len(alone):,} ({some})")
+    for file, name, ids in zip(files, names, texts, strict=True):
+        if rest := [text for text in ids if text not in common]:
+            head = ", ".join(map(_shorten, rest[:_MAX_IDS])) + (", ..." if rest[_MAX_IDS:] else "")
+            notes.append(f"{file.path} has {name!r} that other files lack, {len(rest):,} ({head})")
     if notes and missing != "drop":
-        wanted = "add the rows, or set `missing` to drop (zero is for TREC files)"
-        raise MetricInputError(f"{'; '.join(notes)}; {wanted}")
-    kept = [text for text in places[0] if text in common]
+        remedy = "add the rows, or set `missing` to drop (zero is for TREC files)"
+        raise MetricInputError(f"{'; '.join(notes)}; {remedy}")
+    shared = [text for text in indexes[0] if text in common]
     return {
-        file.path: [own[text] for text in kept] for file, own in zip(files, places, strict=True)
+        file.path: [ids[text] for text in shared] for file, ids in zip(files, indexes, strict=True)
     }
 
 
@@ -282,14 +282,14 @@ def _check_same_rows(
         for name in (n for n in first.ids if n in file.ids and n not in (id_name, INDEX)):
             a, b = first.ids[name], file.ids[name]
             pairs = zip(rows[first.path], rows[file.path], strict=True)
-            if apart := [(at, to) for at, to in pairs if a[at] != b[to]]:
-                at, to = apart[0]
+            if differing := [(i, j) for i, j in pairs if a[i] != b[j]]:
+                i, j = differing[0]
                 raise MetricInputError(
-                    f"joined on {id_name}, {len(apart):,} rows differ in {name}, such as "
-                    f"{first.table.locate(at)} ({_shorten(a[at])}) and "
-                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right column with `id`"
+                    f"joined on {id_name}, {len(differing):,} rows differ in {name}, such as "
+                    f"{first.table.locate(i)} ({_shorten(a[i])}) and "
+                    f"{file.table.locate(j)} ({_shorten(b[j])}); name the right column with `id`"
                 )
 
 
 def _shorten(text: str) -> str:
-    return text[:60].replace(_BETWEEN, " ")
+    return text[:60].replace(_SEPARATOR, " ")

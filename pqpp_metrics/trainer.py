@@ -36,8 +36,8 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
         logits = logits[0]
     scores, truths = _to_table("predictions", logits), _to_table("label_ids", labels)
     if scores.shape != truths.shape:
-        came = f"got {scores.shape} and {truths.shape}"
-        raise MetricInputError(f"logits and labels must have the same shape; {came}")
+        got = f"got {scores.shape} and {truths.shape}"
+        raise MetricInputError(f"logits and labels must have the same shape; {got}")
     by_measure = qpp_values(scores, truths, measures)
     return {name: mean_without_nan(values) for name, values in by_measure.items()}
 

@@ -37,8 +37,7 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
     queries = as_texts("queries", queries)
     depths = [[_get_word_depth(word) for word in query.split()] for query in queries]
     known = [[depth for depth in words if depth is not None] for words in depths]
-    nothing = (np.nan,) * 3
-    rows = [(min(own), max(own), sum(own) / len(own)) if own else nothing for own in known]
+    rows = [(min(d), max(d), sum(d) / len(d)) if d else (np.nan,) * 3 for d in known]
     return np.array(rows)
 
 
@@ -71,7 +70,7 @@ def load_english_wordnet() -> Any:
 
     reader = LazyCorpusLoader("wordnet", EnglishWordNet, None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that other languages are not there
+        warnings.simplefilter("ignore", UserWarning)  # about other languages, which are missing
         reader.ensure_loaded()
     return reader
 
@@ -91,5 +90,5 @@ def _get_word_depth(word):
 @functools.lru_cache(maxsize=200_000)
 def _get_synset_depth(synset):
     """Return the length of the shortest path to a root, both ends included."""
-    above = synset.hypernyms()
-    return 1 + (min(map(_get_synset_depth, above)) if above else 0)
+    hypernyms = synset.hypernyms()
+    return 1 + (min(map(_get_synset_depth, hypernyms)) if hypernyms else 0)

@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     from pqpp_models.targets import resolve_targets as resolve_targets
 
 _HOMES = {
-    "errors": ("ModelError", "PredictorError"),
-    "predictor": ("Predictor",),
-    "registry": (
-        *("DEFAULT_PREDICTOR", "expand_group_names", "list_predictors", "register_predictor"),
-    ),
-    "targets": ("TARGETS", "resolve_targets"),
+    "DEFAULT_PREDICTOR": "registry",
+    "ModelError": "errors",
+    "Predictor": "predictor",
+    "PredictorError": "errors",
+    "TARGETS": "targets",
+    "expand_group_names": "registry",
+    "list_predictors": "registry",
+    "register_predictor": "registry",
+    "resolve_targets": "targets",
 }
-__all__ = sorted(name for names in _HOMES.values() for name in names)
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -64,8 +64,8 @@ class PromptPerformanceModel(PreTrainedModel):
     def __init__(self, config: PromptPerformanceConfig, predictor: Predictor | None = None) -> None:
         super().__init__(config)
         if predictor is None:
-            why = "a configuration has no weights; load the model with from_pretrained"
-            raise PredictorError(why)
+            problem = "a configuration has no weights; load the model with from_pretrained"
+            raise PredictorError(problem)
         self.predictor = predictor
 
     @property

@@ -49,16 +49,16 @@ def push_to_hub(
     require_repository_id(repo_id)
     if isinstance(predictor, str) and predictor in registry.PREDICTORS:
         predictor = Predictor.from_pretrained(predictor)
-    with tempfile.TemporaryDirectory() as beside_it:
+    with tempfile.TemporaryDirectory() as temp_folder:
         if isinstance(predictor, Predictor):
-            folder = predictor.save_pretrained(Path(beside_it) / "checkpoint")
+            folder = predictor.save_pretrained(Path(temp_folder) / "checkpoint")
         else:
             folder = require_model_folder(predictor)
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
-            known = f"in cross-validation, {loaded.title} was not clearly better than chance on "
-            known += ", ".join(loaded.targets)
-            raise PredictorError(f"{known}; fit it to more prompts, or set `anyway`")
+            problem = f"in cross-validation, {loaded.title} was not clearly better than chance on "
+            problem += ", ".join(loaded.targets)
+            raise PredictorError(f"{problem}; fit it to more prompts, or set `anyway`")
         files = list_endpoint_files(loaded) | dict(extra_files or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)
 
@@ -68,8 +68,8 @@ def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
     if predictor.inputs != "text":
         return {}
     try:
-        needed = list_pins()[0]
+        requirement = list_pins()[0]
     except MissingExtraError:  # a source checkout, which endpoints cannot install
-        needed = "pqpp"
+        requirement = "pqpp"
     handler = Path(__file__).parent / "endpoint" / "handler.py"
-    return {"handler.py": handler, "requirements.txt": f"{needed}\n".encode()}
+    return {"handler.py": handler, "requirements.txt": f"{requirement}\n".encode()}

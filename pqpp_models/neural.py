@@ -7,7 +7,7 @@ import torch
 from transformers import AutoConfig, PreTrainedConfig
 from transformers.utils import ModelOutput
 
-from pqpp_backbones.checkpoint import OF_FILES
+from pqpp_backbones.checkpoint import FILE_HASH_KEYS
 from pqpp_models.targets import check_limits, resolve_targets
 
 
@@ -39,7 +39,7 @@ class PredictorConfig(PreTrainedConfig):
             # The parent writes its attention setting into the backbone, so that is its default.
             kwargs.setdefault("attn_implementation", backbone._attn_implementation)
         # The hash belongs to one file of weights; it would be wrong in a model saved again.
-        for name in (*OF_FILES, "num_labels"):
+        for name in (*FILE_HASH_KEYS, "num_labels"):
             kwargs.pop(name, None)
         super().__post_init__(**kwargs)
 
@@ -75,8 +75,8 @@ def masked_mean_squared_error(
         1.0
     """
     known = ~torch.isnan(labels)
-    # Not `scores[known]`: a multiplication by zero keeps the graph whole where nothing is known,
-    # which distributed training needs in every process.
+    # Unlike `scores[known]`, this keeps all scores in the graph, even if no label is known.
+    # Distributed training needs the same graph in every process.
     error = (scores.float() - torch.nan_to_num(labels)) * known
     squares = error.square()
     if weights is not None:

@@ -41,13 +41,13 @@ class PromptPerformancePredictionPipeline(Pipeline):
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = get_predictor_class(predictor_type)
         processor = self.processor if self.processor is not None else self.tokenizer
-        sees_images = "images" in predictor.inputs
-        is_lacking = bool(predictor.processor_class) and processor is None
-        if is_lacking or (sees_images and not hasattr(processor, "image_processor")):
-            what = "processor" if sees_images else "tokenizer"
+        needs_images = "images" in predictor.inputs
+        lacks_processor = bool(predictor.processor_class) and processor is None
+        if lacks_processor or (needs_images and not hasattr(processor, "image_processor")):
+            part = "processor" if needs_images else "tokenizer"
             raise ModelError(
-                f"{self.model.config.name_or_path or 'the model'} has no {what}; save or "
-                f"download the predictor again, or pass `{what}`"
+                f"{self.model.config.name_or_path or 'the model'} has no {part}; save or "
+                f"download the predictor again, or pass `{part}`"
             )
         size = self._batch_size or 64
         return predictor(self.model, processor, device=self.device, batch_size=size)
@@ -90,6 +90,6 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
 def _predict_values(predictor: Predictor, inputs: Any, targets: Any) -> list[dict[str, float]]:
     rows, names = predictor.read_rows(inputs), predictor.list_columns(targets)
-    answer = predictor.estimate(rows, names, uncertainty=predictor.has_uncertainty)
+    answer = predictor.estimate(rows, names)
     answer.values[answer.out_of_domain] = math.nan
     return [dict(zip(names, row, strict=True)) for row in answer.values.tolist()]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pqpp_backbones.prompt.prompt import Prompt
 
-_MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
+_MAX_WORDS, _MAX_UNKNOWN, _MIN_UNKNOWN_LENGTH = 30, 1, 4
 
 
 def predict(
@@ -93,18 +93,20 @@ def predict_columns(
     chosen = predictor.list_columns(targets)
     if predictor.is_scalar:
         chosen = predictor.list_columns(None)
-    sure = predictor.has_uncertainty
-    answer = predictor.estimate(rows, chosen, progress, uncertainty=uncertainty or sure)
-    if unread == "empty":
-        answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
-    texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
-    columns: dict[str, Sequence[Any]] = {"prompt": texts, **_to_columns(chosen, answer.values)}
     if uncertainty:
-        columns |= _to_columns([f"{target}_deviation" for target in chosen], answer.deviations)
-    if sure:
-        columns |= _to_columns(["distance"], answer.distance[:, None])
-        columns["out_of_domain"] = answer.out_of_domain.tolist()
-        columns["ignored"] = answer.ignored
+        predictor.require_uncertainty()
+    estimates = predictor.estimate(rows, chosen, progress)
+    if unread == "empty":
+        estimates.values[estimates.out_of_domain] = math.nan
+        estimates.deviations[estimates.out_of_domain] = math.nan
+    texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
+    columns: dict[str, Sequence[Any]] = {"prompt": texts, **_to_columns(chosen, estimates.values)}
+    if uncertainty:
+        columns |= _to_columns([f"{target}_deviation" for target in chosen], estimates.deviations)
+    if predictor.has_uncertainty:
+        columns |= _to_columns(["distance"], estimates.distance[:, None])
+        columns["out_of_domain"] = estimates.out_of_domain.tolist()
+        columns["ignored"] = estimates.ignored
     return columns
 
 
@@ -116,20 +118,20 @@ def explain_unreliable(predictor: Predictor, prompt: Prompt) -> str:
     unknown = find_unknown_words(predictor, prompt)
     if prompt.is_tag_list:
         kind = "tag lists"
-    elif len(prompt.content.split()) > _MOST_WORDS:
-        kind = f"prompts of more than {_MOST_WORDS} words"
-    elif len(unknown) > _MOST_UNKNOWN:
+    elif len(prompt.content.split()) > _MAX_WORDS:
+        kind = f"prompts of more than {_MAX_WORDS} words"
+    elif len(unknown) > _MAX_UNKNOWN:
         kind = f"prompts with several unknown words ({', '.join(unknown[:3])})"
     else:
         return ""
     return f"predictions for {kind} are not reliable"
 
 
-def find_unknown_words(predictor: Any, prompt: Prompt) -> list[str]:
+def find_unknown_words(predictor: Predictor, prompt: Prompt) -> list[str]:
     """Return the longer words of a prompt that are in no word list, such as misspelled ones."""
     known: Any = getattr(predictor, "known_words", None)
     words = known.read(prompt.normalised).unknown if hasattr(known, "read") else []
-    return [word for word in words if len(word) >= _SHORTEST_UNKNOWN]
+    return [word for word in words if len(word) >= _MIN_UNKNOWN_LENGTH]
 
 
 def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -54,8 +54,8 @@ class ShardPredictor:
         """The predictor, loaded at first use."""
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
-            needed = f"{self.predictor} needs {predictor.inputs}, but shards contain only text"
-            raise PredictorError(f"{needed}; use a text predictor such as static")
+            problem = f"{self.predictor} needs {predictor.inputs}, but shards contain only text"
+            raise PredictorError(f"{problem}; use a text predictor such as static")
         if self.verdict:
             read_reference(predictor)
         return predictor
@@ -79,14 +79,14 @@ class ShardPredictor:
         else:
             columns = predict_columns(predictor, rows, *options, unread=self.unread)
         del columns["prompt"]
-        kinds = dict.fromkeys(("ignored", "verdict", "level", "skill", "remedy"), pa.string())
-        kinds["out_of_domain"] = pa.bool_()
-        added = {n: pa.array(cells, kinds.get(n, pa.float64())) for n, cells in columns.items()}
-        while taken := set(added) & set(table.column_names):  # as with one table
-            added = {f"{n}_predicted" if n in taken else n: cells for n, cells in added.items()}
-        added[ERROR] = pa.array(errors, pa.string())
+        types = dict.fromkeys(("ignored", "verdict", "level", "skill", "remedy"), pa.string())
+        types["out_of_domain"] = pa.bool_()
+        arrays = {n: pa.array(cells, types.get(n, pa.float64())) for n, cells in columns.items()}
+        while taken := set(arrays) & set(table.column_names):  # as for a single table
+            arrays = {f"{n}_predicted" if n in taken else n: array for n, array in arrays.items()}
+        arrays[ERROR] = pa.array(errors, pa.string())
         if ERROR in table.column_names:
             raise PredictorError(f"the input already has a column {ERROR!r}; rename the column")
-        for name, values in added.items():
+        for name, values in arrays.items():
             table = table.append_column(name, values)
         return table

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_FEW = 32
+_FEW_ROWS = 32
 SCORE = "score"
 """The column of a predictor that has no targets of its own."""
 REFERENCE = "reference"
@@ -62,23 +62,33 @@ class Estimates(NamedTuple):
     out_of_domain: NDArray[np.bool_]
     ignored: list[str]
 
+    @classmethod
+    def from_values(cls, values: NDArray[np.float64]) -> Self:
+        """Return predictions with unknown uncertainty."""
+        count = len(values)
+        unknown, in_domain = np.full(count, np.nan), np.zeros(count, dtype=bool)
+        return cls(values, np.full(values.shape, np.nan), unknown, in_domain, [""] * count)
+
 
 class Predictor(ABC):
     """A predictor of how well prompts will do.
 
     A subclass defines ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
     ``from_checkpoint``; also ``_get_state`` if it has weights, ``from_shipped`` if it is shipped,
-    ``_estimate`` if it knows its uncertainty, and ``embed`` if it has an embedding space. Its card
-    is ``hub_cards/predictors/<name>.md``.
+    and ``embed`` if it has an embedding space. If it knows its uncertainty, it sets
+    ``has_uncertainty`` and defines ``_estimate`` instead of ``_score``. Its card is
+    ``hub_cards/predictors/<name>.md``.
 
     Attributes:
         name: the registered name, also the ``predictor_type`` of its checkpoints.
         targets: the targets that it predicts, in the order of its columns.
-        inputs: the input: ``"text"``, ``"text+images"`` or ``"text+scores"``.
+        inputs: the input: ``"text"``, ``"text+images"``, ``"text+scores"`` or, if it looks up rows
+            in a file of predictions, ``"table"``.
         supervised: whether it was fitted to targets. Only then, predictions are in the units of the
             targets.
         is_scalar: whether it predicts one score for all targets.
         has_image_means: whether a prediction is the mean over a prompt's images.
+        has_uncertainty: whether ``predict_with_uncertainty`` is available.
         made_by: the command that creates such a predictor, if none is shipped.
         higher_is: whether higher predictions mean ``"easier"`` or ``"harder"`` prompts, or
             ``"unknown"``.
@@ -92,14 +102,17 @@ class Predictor(ABC):
     record: TrainingRecord = TrainingRecord()
     shipped_as: str | None = None
     targets: tuple[str, ...] = TARGETS
-    inputs: str = "text"
+    inputs: Literal["text", "text+images", "text+scores", "table"] = "text"
     supervised: ClassVar[bool] = False
     is_scalar: ClassVar[bool] = False
     has_image_means: ClassVar[bool] = False
+    has_uncertainty: ClassVar[bool] = False
     made_by: ClassVar[str] = ""
     higher_is: str = "easier"
     read_rows: Callable[[Any], list[Any]] = staticmethod(read_prompts)
     """Converts rows to the input of ``_score``: prompts, unless a subclass needs other columns."""
+    domain_note: str = "not read as plain English"
+    """A description of ``out_of_domain``."""
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
     """A row needs at least one column of each group."""
     chunk_size: int = 4096
@@ -154,8 +167,7 @@ class Predictor(ABC):
         from pqpp_datasets.benchmarks import BENCHMARKS
 
         recipe = self.details.get("recipe") or {}
-        *names, _ = self._parse_data()
-        names += recipe.get("dataset"), recipe.get("subset")
+        names = [*self._parse_data()[:-1], recipe.get("dataset"), recipe.get("subset")]
         return next((name for name in reversed(names) if name in BENCHMARKS), None)
 
     @property
@@ -187,7 +199,7 @@ class Predictor(ABC):
             figures = self.details["training"]["cross_validation"]
             ranks = {n: figures[n].get("ci_low", figures[n].get("spearman")) for n in figures}
             return tuple(name for name in self.targets if ranks.get(name, 1) <= 0)
-        except (AttributeError, LookupError, TypeError):  # of a foreign or another configuration
+        except (AttributeError, LookupError, TypeError):  # no such figures, or of another form
             return ()
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
@@ -235,12 +247,12 @@ class Predictor(ABC):
         Raises:
             ModelError: the folder contains other files, or another type of predictor.
         """
-        config, arrays = self._get_state()
+        state, arrays = self._get_state()
         facts, files = self.record.to_files()
-        named = {"predictor_type": self.name, "targets": list(self.targets)}
-        full = {"model_type": NUMPY, **config, **facts, **named}
+        identity = {"predictor_type": self.name, "targets": list(self.targets)}
+        config = {"model_type": NUMPY, **state, **facts, **identity}
         files |= self._get_extra_files()
-        return write_checkpoint(folder, full, arrays, self.render_card(), files, overwrite)
+        return write_checkpoint(folder, config, arrays, self.render_card(), files, overwrite)
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.
@@ -253,10 +265,10 @@ class Predictor(ABC):
             ...
         pqpp_models.errors.PredictorError: nqc needs a column 'scores', but mine has none; ...
         """
-        there = set(columns)
-        there |= {"<model>_images" for name in there if name.endswith("_images")}
+        available = set(columns)
+        available |= {"<model>_images" for name in available if name.endswith("_images")}
         for group in self.required_columns:
-            if there.isdisjoint(group):
+            if available.isdisjoint(group):
                 remedy = "pass rows with this column to `predict` in Python"
                 if self.inputs == "text+images":
                     remedy = "set `image_dir` to the folder of the images"
@@ -297,7 +309,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").predict([], "mean_hbpp").shape
         (0, 1)
         """
-        return self.estimate(self.read_rows(rows), targets, progress).values
+        return self.estimate(self.read_rows(rows), targets, progress, uncertainty=False).values
 
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
@@ -310,36 +322,34 @@ class Predictor(ABC):
             PredictorError: the predictor does not estimate its uncertainty.
 
         >>> predictor = Predictor.from_pretrained("static")
-        >>> found = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
-        >>> found.deviations.shape, found.out_of_domain.tolist(), found.ignored[0]
+        >>> result = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
+        >>> result.deviations.shape, result.out_of_domain.tolist(), result.ignored[0]
         ((2, 10), [False, True], 'quality: 4k')
         """
-        return self.estimate(self.read_rows(rows), targets, progress, uncertainty=True)
+        self.require_uncertainty()
+        return self.estimate(self.read_rows(rows), targets, progress)
 
     def estimate(
         self,
         rows: Sequence[Any],
         targets: str | Iterable[str] | None = None,
         progress: bool = False,
-        uncertainty: bool = False,
+        uncertainty: bool = True,
     ) -> Estimates:
         """Predict the performance of rows from ``read_rows``.
 
-        Standard deviations and distances are NaN unless ``uncertainty`` is set.
+        Standard deviations and distances are NaN if the predictor has none, or without
+        ``uncertainty``, which is faster.
 
         >>> predictor = Predictor.from_pretrained("n_words")
         >>> predictor.estimate(predictor.read_rows(["a red cat"])).values.tolist()
         [[3.0]]
         """
-        if uncertainty and not self.has_uncertainty:
-            raise PredictorError(f"{self.title} does not estimate uncertainty; use static or ridge")
         chosen = self.list_columns(targets)
-        shape = (len(rows), len(chosen))
-        values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
-        ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
+        result = Estimates.from_values(np.full((len(rows), len(chosen)), np.nan))
         means = (target for target in chosen if target in self.record.means)
         parts = (part for mean in means for part in find_averaged_targets(mean, self.targets))
-        asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
+        needed = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
                 "%s was not clearly better than chance on %s in cross-validation; do not rely on "
@@ -347,19 +357,28 @@ class Predictor(ABC):
                 self.title,
                 ", ".join(unlearned),
             )
-        # Products of a few rows are too small for threads.
-        with limit_blas_threads() if len(rows) > _FEW else contextlib.nullcontext():
-            for indices, part in self._iterate_batches(rows, progress):
-                measured = self._estimate(part, asked) if uncertainty else None
-                scores = self._score(part, asked) if measured is None else measured.values
-                values[indices] = fill_means(scores, asked, self.record.means)[:, : len(chosen)]
-                if measured is not None:
-                    # A mean keeps the deviation fitted to it: errors of parts are correlated.
-                    deviations[indices] = measured.deviations[:, : len(chosen)]
-                    distance[indices], ood[indices] = measured.distance, measured.out_of_domain
-                    for index, text in zip(indices, measured.ignored, strict=False):
-                        ignored[index] = text
-        return Estimates(values, deviations, distance, ood, ignored)
+        # BLAS uses one thread for the small products of a few rows, so these need no limit.
+        with limit_blas_threads() if len(rows) > _FEW_ROWS else contextlib.nullcontext():
+            for indices, batch in self._iterate_batches(rows, progress):
+                estimates = self._estimate(batch, needed, uncertainty)
+                values = fill_means(estimates.values, needed, self.record.means)
+                result.values[indices] = values[:, : len(chosen)]
+                # A mean keeps its own deviation, since the errors of its parts are correlated.
+                result.deviations[indices] = estimates.deviations[:, : len(chosen)]
+                result.distance[indices] = estimates.distance
+                result.out_of_domain[indices] = estimates.out_of_domain
+                for index, text in zip(indices, estimates.ignored, strict=True):
+                    result.ignored[index] = text
+        return result
+
+    def require_uncertainty(self) -> None:
+        """Check that the predictor estimates its uncertainty.
+
+        Raises:
+            PredictorError: it does not.
+        """
+        if not self.has_uncertainty:
+            raise PredictorError(f"{self.title} does not estimate uncertainty; use static or ridge")
 
     def record_fit(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
@@ -386,8 +405,8 @@ class Predictor(ABC):
             array = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
             scored = np.asarray(~np.isnan(array).all(axis=1))
             means = () if self.has_image_means else find_mean_targets(names, array)
-        fitted, known = FittedRows.from_rows(rows, scored), self.record.rows
-        fitted = fitted if known is None else known | fitted
+        fitted, recorded = FittedRows.from_rows(rows, scored), self.record.rows
+        fitted = fitted if recorded is None else recorded | fitted
         self.record = replace(self.record, rows=fitted, means=means)
 
     def _iterate_batches(
@@ -395,8 +414,8 @@ class Predictor(ABC):
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the indices and rows of batches, without blank prompts."""
         texts = (str(row.get(COLUMN, COLUMN) if isinstance(row, Mapping) else row) for row in rows)
-        known = [at for at, text in enumerate(texts) if text.strip()]
-        indices = np.array(known, dtype=np.int64)
+        non_blank = [at for at, text in enumerate(texts) if text.strip()]
+        indices = np.array(non_blank, dtype=np.int64)
         starts: Iterable[int] = range(0, len(indices), self.chunk_size)
         if progress:
             from tqdm.auto import tqdm
@@ -404,22 +423,8 @@ class Predictor(ABC):
             unit = f" x {self.chunk_size} rows"
             starts = tqdm(starts, desc=self.title, unit=unit, leave=None)
         for start in starts:
-            part = indices[start : start + self.chunk_size]
-            yield part, [rows[at] for at in part]
-
-    @property
-    def has_uncertainty(self) -> bool:
-        """Whether ``predict_with_uncertainty`` is available."""
-        return type(self)._estimate is not Predictor._estimate
-
-    @property
-    def domain_note(self) -> str:
-        """A description of ``out_of_domain``.
-
-        >>> Predictor.from_pretrained("n_words").domain_note
-        'not read as plain English'
-        """
-        return "not read as plain English"
+            batch = indices[start : start + self.chunk_size]
+            yield batch, [rows[at] for at in batch]
 
     def explain(
         self, prompts: Any, target: str | None = None, progress: bool = False
@@ -451,24 +456,24 @@ class Predictor(ABC):
         chosen = self.list_columns(target)
         if target is not None and len(chosen) > 1:
             raise PredictorError(f"`target` must be one target; got {len(chosen)}")
-        read = parse_prompts(prompts)
-        contents = [prompt.content for prompt in read]
-        left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
-        rests = (one.rest for some in left_out for one in some)
-        texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
-        rows = self.read_rows([*read, *texts])[len(read) :]
-        answer = self.estimate(rows, chosen[:1], progress, self.has_uncertainty)
-        # A text that cannot be read has the same prediction as any other such text.
-        known = np.where(answer.out_of_domain, np.nan, answer.values[:, 0]).tolist()
-        values = dict(zip(texts, known, strict=True))
+        parsed = parse_prompts(prompts)
+        contents = [prompt.content for prompt in parsed]
+        variant_lists = [leave_one_out(prompt.content, prompt.text) for prompt in parsed]
+        rests = (one.rest for variants in variant_lists for one in variants)
+        texts = list(dict.fromkeys((*(prompt.text for prompt in parsed), *contents, *rests)))
+        rows = self.read_rows([*parsed, *texts])[len(parsed) :]
+        estimates = self.estimate(rows, chosen[:1], progress)
+        # All texts that cannot be read have the same prediction, so nothing explains it.
+        predictions = np.where(estimates.out_of_domain, np.nan, estimates.values[:, 0]).tolist()
+        values = dict(zip(texts, predictions, strict=True))
         explanations = []
-        for prompt, content, some in zip(read, contents, left_out, strict=True):
+        for prompt, content, variants in zip(parsed, contents, variant_lists, strict=True):
             changes = (
                 Change(one.phrase, one.start, one.end, values[content] - values[one.rest])
-                for one in some
+                for one in variants
             )
-            made = tuple(one for one in changes if not np.isnan(one.change))
-            explanations.append(Explanation(prompt.text, chosen[0], values[prompt.text], made))
+            known = tuple(change for change in changes if not np.isnan(change.change))
+            explanations.append(Explanation(prompt.text, chosen[0], values[prompt.text], known))
         return explanations
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
@@ -487,13 +492,13 @@ class Predictor(ABC):
         """Whether ``embed`` is available."""
         return type(self).embed is not Predictor.embed
 
-    @abstractmethod
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         """Return an array of shape ``(rows, targets)`` for 1 to ``chunk_size`` rows, none blank."""
-
-    def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
-        """Return the estimates of rows, with standard deviations and distances if available."""
         raise NotImplementedError
+
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
+        """Return the estimates of rows, as for ``_score``; NaN for uncertainty not requested."""
+        return Estimates.from_values(self._score(rows, targets))
 
     def run_smoke_test(self) -> None:  # noqa: B027
         """Predict once, to find errors that loading does not reveal."""
@@ -505,9 +510,9 @@ class Predictor(ABC):
         Raises:
             PredictorError: no predictor of this name is shipped.
         """
-        made = f"create one with {cls.made_by}, or " if cls.made_by else ""
+        remedy = f"create one with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"no {name} predictor is shipped; {made}use a folder (./{name}) or OWNER/REPOSITORY"
+            f"no {name} predictor is shipped; {remedy}use a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod
@@ -537,20 +542,17 @@ class Predictor(ABC):
         [[2.0]]
         """
         name = os.fspath(name_or_path)
-        from pqpp_models import registry  # which imports the modules of predictors
+        from pqpp_models import registry  # imports this module
 
         if isinstance(name_or_path, str) and name in registry.PREDICTORS:
-            shipped = cls._check_class(registry.get_predictor_class(name).from_shipped(name), name)
-            shipped.shipped_as = name
-            return shipped
-        folder = expand(name)
-        # An empty name would be the current folder.
-        if not name or not folder.is_dir():
-            folder = registry.pull_predictor_folder(name, folder, revision, cache_dir, token)
-        return cls._check_class(registry.load_predictor_folder(folder), str(folder))
-
-    @classmethod
-    def _check_class(cls, predictor: "Predictor", where: str) -> Self:
+            predictor = registry.get_predictor_class(name).from_shipped(name)
+            predictor.shipped_as = where = name
+        else:
+            folder = expand(name)
+            # An empty name would be the current folder.
+            if not name or not folder.is_dir():
+                folder = registry.pull_predictor_folder(name, folder, revision, cache_dir, token)
+            predictor, where = registry.load_predictor_folder(folder), str(folder)
         if not isinstance(predictor, cls):
             raise ModelError(
                 f"{where} is a {type(predictor).__name__}, not a {cls.__name__}; load it with "

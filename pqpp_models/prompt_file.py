@@ -23,10 +23,10 @@ def read_prompts_and_ids(
         >>> read_prompts_and_ids(str(path))
         (['a red cat', 'two dogs'], ['0', '1'])
     """
-    parts = [*PromptSource.from_file(path, column).read_batches(False)]
-    prompts = [text for _, texts in parts for text in texts]
-    named = next((name for name in id_columns if name in parts[0][0]), None)
-    ids = [id_ for columns, _ in parts for id_ in columns[named]] if named else range(len(prompts))
+    batches = [*PromptSource.from_file(path, column).read_batches(False)]
+    prompts = [text for _, texts in batches for text in texts]
+    name = next((name for name in id_columns if name in batches[0][0]), None)
+    ids = [id_ for columns, _ in batches for id_ in columns[name]] if name else range(len(prompts))
     return prompts, [str(id_) for id_ in ids]
 
 

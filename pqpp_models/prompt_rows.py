@@ -10,7 +10,7 @@ from typing import Any, Self
 from pqpp_datasets.errors import BenchmarkError
 
 _AT_ONCE = 2048
-_NAME_IT = "set `column` to the prompt column"
+_REMEDY = "set `column` to the prompt column"
 
 
 @dataclass
@@ -31,12 +31,12 @@ class PromptSource:
     @classmethod
     def from_strings(cls, prompts: Sequence[str]) -> Self:
         """Create a source from prompts."""
-        return cls(prompts, lambda typed: [({"prompt": prompts}, prompts)])
+        return cls(prompts, lambda convert: [({"prompt": prompts}, prompts)])
 
     @classmethod
     def from_rows(cls, rows: Any) -> Self:
         """Create a source from a dataset with a column `prompt`."""
-        return cls(rows["prompt"][:], lambda typed: iterate_batches(rows), rows)
+        return cls(rows["prompt"][:], lambda convert: iterate_batches(rows), rows)
 
     @classmethod
     def from_file(cls, path: str, column: str = "prompt") -> Self:
@@ -51,23 +51,23 @@ class PromptSource:
         from pqpp_models.tool_prompts import read_tool_prompts
 
         source = Input(path)
-        if (found := read_tool_prompts(source)) is not None:
-            return cls(found["prompt"], lambda typed: [(found, found["prompt"])])
-        table = read_table(source, plain=column, remedy=_NAME_IT)
+        if (columns := read_tool_prompts(source)) is not None:
+            return cls(columns["prompt"], lambda convert: [(columns, columns["prompt"])])
+        table = read_table(source, plain=column, remedy=_REMEDY)
         column = table.find(column)
         texts = table.texts(column)
         if not texts:
             raise FileError(f"{source.name} has no prompts; add at least one row")
         if any(texts) and not any(letter.isalpha() for text in texts for letter in text):
-            raise FileError(f"{source.name}: the column {column!r} has no words; {_NAME_IT}")
+            raise FileError(f"{source.name}: the column {column!r} has no words; {_REMEDY}")
 
-        def read_batches(typed: bool) -> Iterator[tuple[dict, Any]]:
-            columns = table.columns | ({n: table.values(n) for n in table.columns} if typed else {})
+        def read_batches(convert: bool) -> Iterator[tuple[dict, Any]]:
+            columns = {n: table.values(n) if convert else c for n, c in table.columns.items()}
             columns[column] = texts
             for start in range(0, len(texts), _AT_ONCE):
                 stop = start + _AT_ONCE
-                part = {name: cells[start:stop] for name, cells in columns.items()}
-                yield part, part[column]
+                batch = {name: cells[start:stop] for name, cells in columns.items()}
+                yield batch, batch[column]
 
         return cls(texts, read_batches)
 
@@ -107,11 +107,11 @@ def load_dataset_rows(
             if keeps_images or image_dir is not None:
                 rows = attach_saved_images(rows, dataset, image_dir)
     except BenchmarkError as error:
-        said = re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
-        raise BenchmarkError(said) from None
+        message = re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
+        raise BenchmarkError(message) from None
     if column not in rows.column_names:
-        there = f"(columns: {', '.join(rows.column_names)[:200]})"
-        raise BenchmarkError(f"`dataset` {dataset} has no column {column!r} {there}; {_NAME_IT}")
+        columns = f"(columns: {', '.join(rows.column_names)[:200]})"
+        raise BenchmarkError(f"`dataset` {dataset} has no column {column!r} {columns}; {_REMEDY}")
     if column != "prompt":
         if "prompt" in rows.column_names:
             rows = rows.remove_columns("prompt")
@@ -154,39 +154,40 @@ def _load_split(
 
     def choose(splits: Iterable[str]) -> tuple[str, str | None]:
         names = list(splits)
-        named = split or next((name for name in usual_splits if name in names), None)
-        taken = named or (names[0] if len(names) == 1 else None)
-        if taken not in names:
-            asked = "`split` is missing" if taken is None else f"`split` {taken} does not exist"
+        preferred = split or next((name for name in usual_splits if name in names), None)
+        chosen = preferred or (names[0] if len(names) == 1 else None)
+        if chosen not in names:
+            problem = "`split` is missing" if chosen is None else f"`split` {chosen} does not exist"
             raise BenchmarkError(
-                f"{asked}; choose from the splits of {dataset}: {', '.join(names)}"
+                f"{problem}; choose from the splits of {dataset}: {', '.join(names)}"
             )
-        return taken, named
+        return chosen, preferred
 
-    options = {name: index for name, index in folders.items() if index is not None}
+    options = {name: folder for name, folder in folders.items() if folder is not None}
     if dataset in BENCHMARKS:
         if Path(dataset).is_dir():
-            what = f"{dataset} is the published benchmark; write ./{dataset} for the folder"
-            logging.getLogger(__name__).warning("%s here", what)
-        taken, named = choose(BENCHMARKS[get_config_name(dataset, subset)].splits)  # no download
-        return load_benchmark(dataset, subset, taken, **options), named
+            message = f"{dataset} is the published benchmark; write ./{dataset} for the folder"
+            logging.getLogger(__name__).warning("%s here", message)
+        # The split is chosen before a download.
+        chosen, preferred = choose(BENCHMARKS[get_config_name(dataset, subset)].splits)
+        return load_benchmark(dataset, subset, chosen, **options), preferred
     options.pop("image_dir", None)
-    parts = load_benchmark(dataset, subset, **options)
-    if hasattr(parts, "keys"):
-        taken, named = choose(parts)
-        return parts[taken], named
+    splits = load_benchmark(dataset, subset, **options)
+    if hasattr(splits, "keys"):
+        chosen, preferred = choose(splits)
+        return splits[chosen], preferred
     if split is not None:
         raise BenchmarkError(f"{dataset} has no splits; remove `split`")
-    return parts, None
+    return splits, None
 
 
-def refuse_split_options(dataset: str, parts: dict[str, str | None]) -> None:
+def refuse_split_options(dataset: str, options: dict[str, str | None]) -> None:
     """Check that no option selects a split or folder, which a table does not have.
 
     Raises:
         BenchmarkError: An option is set.
     """
-    for name, value in parts.items():
+    for name, value in options.items():
         if value is not None:
             raise BenchmarkError(f"`{name}` does not apply to the table {dataset}; remove `{name}`")
 
@@ -197,16 +198,16 @@ def _read_prompt_table(dataset: str, column: str) -> Any:
 
     from pqpp_files.read_table import log_assumptions, read_table
 
-    table, arrays = read_table(dataset, plain=column, remedy=_NAME_IT), {}
-    found, texts = table.find(column), table.texts(column)
+    table, arrays = read_table(dataset, plain=column, remedy=_REMEDY), {}
+    prompt_column, texts = table.find(column), table.texts(column)
     for name in table.columns:
-        cells = texts if name == found else table.values(name)
+        cells = texts if name == prompt_column else table.values(name)
         try:
             array = pa.array(cells)
         except (pa.ArrowException, OverflowError):  # of several types, or beyond 64 bits
             array = pa.array([cell if cell is None else str(cell) for cell in cells])
             log_assumptions(dataset, f"texts in {name}, of several types or beyond 64 bits")
-        arrays[column if name == found else name] = array
+        arrays[column if name == prompt_column else name] = array
     return datasets.Dataset(pa.table(arrays))
 
 
@@ -221,5 +222,5 @@ def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
     """
     columns = [name for name, kind in rows.features.items() if "Image(" not in repr(kind)]
     for start in range(0, len(rows), _AT_ONCE):
-        part = rows.select(range(start, min(start + _AT_ONCE, len(rows))))
-        yield part.select_columns(columns).to_dict(), part
+        batch = rows.select(range(start, min(start + _AT_ONCE, len(rows))))
+        yield batch.select_columns(columns).to_dict(), batch

@@ -120,10 +120,10 @@ def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
 
 def unknown_predictor_error(name: str) -> PredictorError:
     """Return the error for an unknown predictor name."""
-    otherwise = "`pqpp models list` lists all"
+    fallback = "`pqpp models list` lists all"
     if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
-        otherwise = f"{targets[0]} is a target; use a predictor such as {DEFAULT_PREDICTOR}"
-    hint = did_you_mean(name, list_predictors(), otherwise)
+        fallback = f"{targets[0]} is a target; use a predictor such as {DEFAULT_PREDICTOR}"
+    hint = did_you_mean(name, list_predictors(), fallback)
     if name in GROUPS:
         known = " or ".join(GROUPS[name][:3])
         return PredictorError(f"{name!r} is a group of predictors; choose one, such as {known}")
@@ -169,18 +169,18 @@ def load_predictor_folder(folder: Path) -> Any:
         config = {key: value for key, value in config.items() if key not in KEYS}
         if config.get("model_type") == NUMPY:  # only for transformers
             del config["model_type"]
-        loaded = get_predictor_class(predictor_type).from_checkpoint(folder, config, tensors)
-        loaded.record = record
-        loaded.run_smoke_test()
+        predictor = get_predictor_class(predictor_type).from_checkpoint(folder, config, tensors)
+        predictor.record = record
+        predictor.run_smoke_test()
     except Exception as error:  # an untrusted folder may cause any error
-        is_told = isinstance(error, PqppError) and str(folder) in str(error)
-        if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
+        names_folder = isinstance(error, PqppError) and str(folder) in str(error)
+        if names_folder or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
             f"{folder}: the {predictor_type} predictor cannot be loaded ({describe(error)}); "
             "save or download it again"
         ) from error
-    return loaded
+    return predictor
 
 
 _TORCH, _IMAGES = "pqpp[models]", "its images, pqpp[models]"

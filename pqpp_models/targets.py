@@ -126,10 +126,10 @@ def find_stand_in(target: str, available: Sequence[str]) -> str | None:
     ('alignment', None)
     """
     measure = get_measure(target)
-    of_measure = [other for other in available if measure and get_measure(other) == measure]
-    nearest = [ALIGNMENT] if is_image_score(target) else []
-    others = (target, *filter(is_mean, of_measure), *of_measure, *nearest)
-    return next((other for other in others if other in available), None)
+    same_measure = [other for other in available if measure and get_measure(other) == measure]
+    fallback = [ALIGNMENT] if is_image_score(target) else []
+    candidates = (target, *filter(is_mean, same_measure), *same_measure, *fallback)
+    return next((other for other in candidates if other in available), None)
 
 
 def scale_targets(
@@ -211,16 +211,16 @@ def resolve_targets(
         text = part.strip() if isinstance(part, str) else repr(part)
         if not (text in available if available is not None else is_target(text)):
             text = f"{text[:60]} ..." if len(text) > 60 else text
-            rest = f"write <model>_<measure> with one of the measures {', '.join(MEASURES)}"
+            hint = f"write <model>_<measure> with one of the measures {', '.join(MEASURES)}"
             if available is not None:
-                rest = f"choose from {', '.join(available)}"
+                hint = f"choose from {', '.join(available)}"
                 if is_target(text):
-                    raise PredictorError(f"target {text!r} is not available; {rest}")
-            raise PredictorError(f"unknown target {text!r}; {did_you_mean(text, known, rest)}")
+                    raise PredictorError(f"target {text!r} is not available; {hint}")
+            raise PredictorError(f"unknown target {text!r}; {did_you_mean(text, known, hint)}")
         chosen.append(text)
     if not chosen:
         raise PredictorError(f"no target is given; choose from {', '.join(known)}")
-    repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
-    if repeated:
-        raise PredictorError(f"duplicate targets: {', '.join(repeated)}; list each target once")
+    duplicates = sorted(name for name, count in Counter(chosen).items() if count > 1)
+    if duplicates:
+        raise PredictorError(f"duplicate targets: {', '.join(duplicates)}; list each target once")
     return tuple(chosen)

@@ -42,26 +42,26 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
         >>> read_tool_prompts(Input(path))
         {'prompt': ['a cat']}
     """
-    found, value = list[Any](), None
+    prompts, value = list[Any](), None
     with reraise(f"{source.name}: a damaged file of an image generator", "save the file again"):
         if source.suffix in ("", ".txt"):
-            found = _read_blocks(source.read().decode("utf-8-sig", "replace"))
+            prompts = _read_blocks(source.read().decode("utf-8-sig", "replace"))
         elif source.suffix == ".png":
             with require_extra("a PNG file", "models"):
                 texts = open_image(source.name).info
             if "parameters" in texts:
-                found = _read_blocks(texts["parameters"]) or [texts["parameters"].strip()]
-            elif named := [n for n in ("prompt", "invokeai_metadata", "workflow") if n in texts]:
-                found = _read_json(parse_json(texts[named[0]], source.name))
+                prompts = _read_blocks(texts["parameters"]) or [texts["parameters"].strip()]
+            elif keys := [n for n in ("prompt", "invokeai_metadata", "workflow") if n in texts]:
+                prompts = _read_json(parse_json(texts[keys[0]], source.name))
         elif source.suffix == ".json":
             with contextlib.suppress(FileError):  # the reader of tables reports the error
                 value = parse_json(source.read())
-            found = _read_json(value)
-    if found:
-        log_assumptions(source.name, f"{pluralize(len(found), 'prompt')} of an image generator")
+            prompts = _read_json(value)
+    if prompts:
+        log_assumptions(source.name, f"{pluralize(len(prompts), 'prompt')} of an image generator")
     elif source.suffix == ".png":
         raise FileError(f"{source.name} has no prompt; use the image that its generator saved")
-    rows = [row if isinstance(row, dict) else {"prompt": row} for row in found]
+    rows = [row if isinstance(row, dict) else {"prompt": row} for row in prompts]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names} or None
 
@@ -80,18 +80,18 @@ def _read_json(value: Any) -> list[Any]:
         return []
     if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):
         return list(_read_graph(_to_api_graph(value["nodes"], value["links"])))
-    inner = [one for one in value.values() if isinstance(one, dict)]
-    if inner and all("class_type" in one for one in inner):
+    objects = [item for item in value.values() if isinstance(item, dict)]
+    if objects and all("class_type" in item for item in objects):
         return list(_read_graph(value))
     if isinstance(value.get("prompt"), dict):  # the body of an API request
         return _read_json(value["prompt"])
     if isinstance(value.get("positive_prompt"), str):
         return [value["positive_prompt"]]
     if isinstance(value.get("items"), list):
-        items = [one for one in value["items"] if isinstance(one, dict)]
-        both = [(one, meta) for one in items if isinstance(meta := one.pop("meta", None), dict)]
-        known = [(one, meta) for one, meta in both if isinstance(meta.get("prompt"), str)]
-        return [{"prompt": "", **one, **meta} for one, meta in known]
+        items = [item for item in value["items"] if isinstance(item, dict)]
+        pairs = [(item, item.pop("meta", None)) for item in items]
+        pairs = [(item, meta) for item, meta in pairs if isinstance(meta, dict)]
+        return [{"prompt": "", **i, **m} for i, m in pairs if isinstance(m.get("prompt"), str)]
     return [
         {"prompt": one["p"], "key": name, **{key: one[key] for key in one if key != "p"}}
         for name, one in value.items()
@@ -104,8 +104,8 @@ def _to_api_graph(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
     graph = {}
     for node in nodes:
         inputs = {one["name"]: origins.get(one.get("link")) for one in node.get("inputs") or ()}
-        written = node.get("widgets_values")
-        texts = [one for one in written if isinstance(one, str)] if type(written) is list else []
+        widgets = node.get("widgets_values")
+        texts = [one for one in widgets if isinstance(one, str)] if type(widgets) is list else []
         text = {"text": texts[0]} if texts and not inputs.get("text") else {}
         is_text = re.search("Text|Prompt|Primitive|String", node["type"])
         inputs = inputs | text if is_text else inputs
@@ -115,25 +115,25 @@ def _to_api_graph(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
 
 def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
     """Yield the distinct texts that condition the samplers of a graph."""
-    given = set()
+    yielded = set()
     for node in graph.values():
         inputs = node.get("inputs", {})
         name = "positive" if "positive" in inputs else "conditioning"
-        is_end = name == "positive" or "Guider" in str(node.get("class_type"))
-        text = _find_text(graph, inputs.get(name), set()) if is_end else None
-        if text and text not in given:
-            given.add(text)
+        is_sampler_input = name == "positive" or "Guider" in str(node.get("class_type"))
+        text = _find_text(graph, inputs.get(name), set()) if is_sampler_input else None
+        if text and text not in yielded:
+            yielded.add(text)
             yield text
 
 
-def _find_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
+def _find_text(graph: Mapping[str, Any], value: Any, visited: set[str]) -> str | None:
     """Return the value if it is text, or the first text that a link in a graph leads to."""
     if isinstance(value, str):
         return value.strip() or None
-    if not isinstance(value, list) or not value or str(value[0]) in seen:
+    if not isinstance(value, list) or not value or str(value[0]) in visited:
         return None
-    seen.add(str(value[0]))
+    visited.add(str(value[0]))
     inputs = graph.get(str(value[0]), {}).get("inputs", {})
-    named = [inputs[name] for name in _TEXTS if name in inputs]
+    texts = [inputs[name] for name in _TEXTS if name in inputs]
     links = [one for name, one in inputs.items() if isinstance(one, list) and name != "negative"]
-    return next(filter(None, (_find_text(graph, one, seen) for one in (*named, *links))), None)
+    return next(filter(None, (_find_text(graph, one, visited) for one in (*texts, *links))), None)

@@ -100,11 +100,11 @@ class TorchPredictor(Predictor):
             import torch
 
             model_class = cls.get_model_class()
-        safe: dict[str, Any] = {"local_files_only": True, "dtype": torch.float32}
+        options: dict[str, Any] = {"local_files_only": True, "dtype": torch.float32}
         model = model_class.from_pretrained(
-            folder, use_safetensors=True, trust_remote_code=False, **safe
+            folder, use_safetensors=True, trust_remote_code=False, **options
         )
-        for weight in model.parameters():  # unaligned tensors change the last digits
+        for weight in model.parameters():  # aligned, since unaligned tensors change the last digits
             weight.data = weight.data.clone()
         return cls(model, cls.load_processor(folder), config.get("training"))
 
@@ -122,24 +122,19 @@ class TorchPredictor(Predictor):
     def _render_card(self) -> str:
         return render_fine_tuned_card(self)
 
-    @property
-    def device(self) -> torch.device:
-        """The model's device."""
-        return self.model.device
-
 
 def read_processor_files(processor: Any) -> dict[str, bytes]:
     """Return the files of a tokenizer or processor by name."""
-    with tempfile.TemporaryDirectory() as beside:
-        processor.save_pretrained(beside)
-        files = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
+    with tempfile.TemporaryDirectory() as folder:
+        processor.save_pretrained(folder)
+        files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
     return {name: content for name, content in files.items() if name in EXTRA_FILES}
 
 
 def render_fine_tuned_card(predictor: Any) -> str:
     """Render the card of a fine-tuned predictor from its `details`."""
     details = predictor.details
-    recipe, measured, data = (details.get(k, {}) for k in ("recipe", "validation", "data"))
+    recipe, scores, data = (details.get(k, {}) for k in ("recipe", "validation", "data"))
     subset, version = recipe.get("subset"), data.get("version", "0.0.0")
     # No figures on rows that it was trained on.
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
@@ -155,8 +150,8 @@ def render_fine_tuned_card(predictor: Any) -> str:
         subset=subset,
         data_name=" ".join(filter(None, [subset, version if version != "0.0.0" else ""])),
         scores={
-            name: {kind: measured[f"{name}_{kind}"] for kind in ("pearson", "kendall")}
+            name: {kind: scores[f"{name}_{kind}"] for kind in ("pearson", "kendall")}
             for name in predictor.targets
-            if is_held_out and f"{name}_kendall" in measured
+            if is_held_out and f"{name}_kendall" in scores
         },
     )

@@ -44,8 +44,8 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
             "all `targets` must use the same measure, because each image has only one score; got "
             f"{', '.join(recipe.targets)}; choose targets of one measure"
         )
-    if wrong := [name for name in recipe.targets if get_task(name) != recipe.task]:
-        raise PqppError(f"{wrong[0]!r} is not a target of `task` {recipe.task!r}; change `task`")
+    if invalid := [name for name in recipe.targets if get_task(name) != recipe.task]:
+        raise PqppError(f"{invalid[0]!r} is not a target of `task` {recipe.task!r}; change `task`")
     rows = replace(rows, limits=get_common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
     return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)
@@ -56,11 +56,11 @@ def get_common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, 
     if not rows.limits:
         return {}
     columns = [c for c in rows.table.column_names if get_measure(c) == get_measure(targets[0])]
-    described = get_targets(rows.table.features)
+    descriptions = get_targets(rows.table.features)
     ends = list(rows.limits.values())
     for column in columns:
         values = [value for value in rows.table[column] if value is not None]
-        ends.append(described[column].limits or (min(values), max(values)))
+        ends.append(descriptions[column].limits or (min(values), max(values)))
     common = (min(low for low, _ in ends), max(high for _, high in ends))
     return dict.fromkeys(targets, common)
 
@@ -70,9 +70,9 @@ def train(recipe: ClipRecipe) -> Outcome:
     check_model_folder(recipe, ClipPredictor.name)
     arguments = to_training_arguments(recipe)
     rows, training = read_labelled_pairs(recipe, recipe.train_split)
-    held_out_rows, held_out = read_labelled_pairs(recipe, recipe.validation_split)
-    known = np.flatnonzero(~np.isnan(training.labels))
-    if not len(known):
+    validation_rows, validation = read_labelled_pairs(recipe, recipe.validation_split)
+    labelled = np.flatnonzero(~np.isnan(training.labels))
+    if not len(labelled):
         raise PqppError(
             "no image has a label; add a column like <model>_hbpp, or <model>_relevance for "
             "retrieval"
@@ -90,33 +90,33 @@ def train(recipe: ClipRecipe) -> Outcome:
     processor = load_processor(recipe.model)
     if recipe.tuning == "frozen":
         size = recipe.per_device_train_batch_size
-        splits = (training, held_out)
+        splits = (training, validation)
         features = [embed_pairs(model.backbone, processor, pairs, size) for pairs in splits]
     prepare_tuning(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
 
     def collate(batch: list[tuple[int, int]]):
-        pairs, places = (training, held_out)[batch[0][0]], [pair for _, pair in batch]
-        labels = {"labels": torch.from_numpy(pairs.labels[places])}
+        pairs, indices = (training, validation)[batch[0][0]], [pair for _, pair in batch]
+        labels = {"labels": torch.from_numpy(pairs.labels[indices])}
         if recipe.tuning == "frozen":
-            text, images = (torch.from_numpy(part[places]) for part in features[batch[0][0]])
+            text, images = (torch.from_numpy(part[indices]) for part in features[batch[0][0]])
             return {"text_embeds": text, "image_embeds": images, **labels}
-        prompts = [pairs.prompts[row] for row in pairs.row[places]]
+        prompts = [pairs.prompts[row] for row in pairs.row[indices]]
         tokens = tokenize(processor, prompts, model.config.backbone_config)
-        pixels = to_pixels(processor, [pairs.images[pair] for pair in places])
+        pixels = to_pixels(processor, [pairs.images[pair] for pair in indices])
         return {**tokens, "pixel_values": pixels, **labels}
 
     def compute_metrics(prediction: EvalPrediction):
         scores = prediction.predictions[:, 0].astype(float)
-        predicted = score_rows(scores, held_out, recipe.targets, recipe.aggregation, rows.limits)
-        return correlate_targets(predicted, held_out_rows.targets, recipe.targets)
+        predicted = score_rows(scores, validation, recipe.targets, recipe.aggregation, rows.limits)
+        return correlate_targets(predicted, validation_rows.targets, recipe.targets)
 
     trainer = PerformanceTrainer(
         recipe,
         model,
         arguments,
         head="head",
-        train_dataset=[(0, pair) for pair in known.tolist()],
-        eval_dataset=[(1, pair) for pair in range(len(held_out.row))],
+        train_dataset=[(0, pair) for pair in labelled.tolist()],
+        eval_dataset=[(1, pair) for pair in range(len(validation.row))],
         data_collator=collate,
         compute_metrics=compute_metrics,
     )
@@ -124,7 +124,7 @@ def train(recipe: ClipRecipe) -> Outcome:
     if trainer.is_world_process_zero():
         merge_adapters(trainer.model, recipe.tuning)
         predictor = ClipPredictor(trainer.model, processor)
-        save_predictor(predictor, recipe, rows, held_out_rows, outcome)
+        save_predictor(predictor, recipe, rows, validation_rows, outcome)
     return outcome
 
 

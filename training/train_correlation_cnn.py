@@ -50,20 +50,20 @@ def compute_image_similarities(
     recipe: CnnRecipe, mappings: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, np.ndarray]]:
     """Return similarities of the rows' images, by retrieval model or for all generated images."""
-    retrieves = recipe.channels > 1 or {*map(get_task, recipe.targets)} == {"retrieval"}
-    task = "retrieval" if retrieves else "generation"
+    is_retrieval = recipe.channels > 1 or {*map(get_task, recipe.targets)} == {"retrieval"}
+    task = "retrieval" if is_retrieval else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)
     backbone, processor = load_backbone(recipe.model).eval(), load_processor(recipe.model)
-    embedded = embed_images(backbone, processor, pairs.images, 256)
+    embeddings = embed_images(backbone, processor, pairs.images, 256)
     models = pairs.model if task == "retrieval" else np.zeros_like(pairs.row)
-    stacked = []
+    similarities = []
     for index in range(len(mappings)):
-        mine = pairs.row == index
-        groups = [mine & (models == model) for model in np.unique(models[mine])]
-        matrices = [compute_cosine_similarities(embedded[group])[None] for group in groups]
-        fitted = [pad_or_crop(matrix, recipe.matrix_size) for matrix in matrices]
-        stacked.append({"similarities": np.concatenate(fitted)})
-    return stacked
+        in_row = pairs.row == index
+        groups = [in_row & (models == model) for model in np.unique(models[in_row])]
+        matrices = [compute_cosine_similarities(embeddings[group])[None] for group in groups]
+        resized = [pad_or_crop(matrix, recipe.matrix_size) for matrix in matrices]
+        similarities.append({"similarities": np.concatenate(resized)})
+    return similarities
 
 
 def train(recipe: CnnRecipe) -> Outcome:

@@ -86,8 +86,8 @@ class RahfTrainer(PerformanceTrainer):
         rank, world = self.args.process_index, self.args.world_size
         rows = list(range(rank, len(examples), world))
         model = self.accelerator.unwrap_model(self.model_wrapped).eval()
-        judged = bench.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
-        predicted = bench.collect_predictions(gather_object([judged]))
+        outputs = bench.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
+        predicted = bench.collect_predictions(gather_object([outputs]))
         figures = bench.evaluate(predicted, bench.collect_ground_truth(examples))
         metrics = {f"eval_{k}": v for k, v in bench.summarise_metrics(figures).items()}
         self.log(metrics)
@@ -116,21 +116,21 @@ def train(recipe: RahfRecipe) -> Outcome:
     folder = Path(recipe.output_dir) / "model"
     check_no_result(folder, recipe, RAHF_FILES)
     arguments = to_training_arguments(recipe)
-    where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
-    training = load_split(recipe.train_split, *where, recipe.max_train_rows)
-    validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)
+    source = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
+    training = load_split(recipe.train_split, *source, recipe.max_train_rows)
+    validation = load_split(recipe.validation_split, *source, recipe.max_validation_rows)
     set_seed(recipe.seed)
     model, processor = make_model(recipe, training["prompt"][:])
-    shown = partial(
+    make_examples = partial(
         Examples,
         processor=processor,
         heatmap_size=model.config.heatmap_size,
         blind=recipe.blind,
         in_memory=recipe.in_memory,
     )
-    changed = {name: getattr(recipe, name) for name in ("seed", "prompt_dropout", "joint_first")}
-    examples = shown(training, augmented=recipe.augmentation, **changed)
-    held_out = shown(validation)
+    options = {name: getattr(recipe, name) for name in ("seed", "prompt_dropout", "joint_first")}
+    examples = make_examples(training, augmented=recipe.augmentation, **options)
+    validation_examples = make_examples(validation)
     trainer = RahfTrainer(
         recipe,
         model,
@@ -139,16 +139,16 @@ def train(recipe: RahfRecipe) -> Outcome:
         primary="mean",
         lengths=examples.count_words() if recipe.group_by_length else None,
         train_dataset=examples,
-        eval_dataset=held_out,
+        eval_dataset=validation_examples,
         data_collator=examples.collate,
         callbacks=[OptimizerResetCallback(recipe.joint_first)] if recipe.joint_first else [],
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
-        facts = describe_data(recipe, examples, held_out)
+        facts = describe_data(recipe, examples, validation_examples)
         details = {**facts, **describe_run(recipe, facts["data"], outcome)}
-        about = {"details": details, "weights": count_weights(trainer.model)}
-        card = render_card("feedback/rahf", variant=recipe.variant, **about)
+        values = {"details": details, "weights": count_weights(trainer.model)}
+        card = render_card("feedback/rahf", variant=recipe.variant, **values)
         FeedbackModel(trainer.model, processor).save_pretrained(folder, card)
         print(f"saved in {folder}")
         push_if_requested(folder, recipe, push_feedback_model)

@@ -45,13 +45,14 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
     recipe.check_output_dir(StaticPredictor.name)
     data = trainers.StaticData(recipe)
-    left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
+    unseen = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"
     predictor = trainers.StaticTraining(recipe, data).build_predictor()
-    # The rounded predictor is scored as it is saved; the output folder never has it without scores.
+    # Saving rounds the weights, so the scores are those of the predictor loaded from a temporary
+    # folder; the output folder never contains a predictor without scores.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
-        scores = data.evaluate(saved, left_out, target)
+        scores = data.evaluate(saved, unseen, target)
     predictor.details["evaluation"] = scores
     predictor.save_pretrained(recipe.output_dir)
     return scores
@@ -65,8 +66,8 @@ def train(recipe: StaticRecipe) -> None:
         facts = trainers.score_left_out_studies(recipe)
         print(format_studies(facts["studies"]))
         return write_file(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
-    learn = train_static if recipe.network is None else trainers.refit_alignment
-    print(json.dumps(learn(recipe), indent=1))
+    train_or_refit = train_static if recipe.network is None else trainers.refit_alignment
+    print(json.dumps(train_or_refit(recipe), indent=1))
     print(f"saved to {recipe.output_dir}")
 
 

@@ -3,10 +3,10 @@
 import importlib
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import JUDGED, TASK_KINDS, ShownImage, ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import RATED, TASK_KINDS, ShownImage, ShownItem, TaskKind, Vote
 from pqpp_files.names import did_you_mean
 
-__all__ = ["JUDGED", "TASK_KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "get_task_kind"]
+__all__ = ["RATED", "TASK_KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "get_task_kind"]
 
 
 def get_task_kind(name: str) -> TaskKind:

@@ -1,20 +1,20 @@
-// One choice for each image: the image large, the choices beside it, a strip of all images.
+// The page for one choice per image: a large image, the choices, and thumbnails of all images.
 import {choiceButton, isOnControl, make, parts, placeIn, showPrompt, zoomable} from "./parts.js";
 import {gettext} from "../texts.js";
 
 /**
  * Run a task whose answer is {label} for each image.
- * choices: [{value, keys, name, help}]; isScale: the choices stand in a row, as steps;
+ * choices: [{value, keys, name, help}]; isScale: whether the choices are steps in one row;
  * others: further shortcuts.
  */
 export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   const part = parts(api.root);
   const {images} = task;
-  const given = new Map();
-  for (const {id} of images) if (id in task.answers) given.set(id, task.answers[id].label);
-  let place = Math.max(0, images.findIndex(({id}) => !given.has(id)));
+  const answers = new Map();
+  for (const {id} of images) if (id in task.answers) answers.set(id, task.answers[id].label);
+  let index = Math.max(0, images.findIndex(({id}) => !answers.has(id)));
 
-  const trail = []; // the images in the order in which they were judged here
+  const trail = []; // indices of the images, in the order in which they were rated
 
   showPrompt(part.prompt, task.prompt);
   part.question.textContent = task.settings.question;
@@ -47,53 +47,53 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   });
 
   function draw() {
-    const {id} = images[place];
+    const {id} = images[index];
     choices.forEach(({value}, number) => {
-      buttons[number].setAttribute("aria-pressed", String(given.get(id) === value));
+      buttons[number].setAttribute("aria-pressed", String(answers.get(id) === value));
     });
     images.forEach((image, number) => {
-      const isGiven = given.has(image.id);
-      const state = isGiven ? nameOf(given.get(image.id)) : gettext("not rated yet");
+      const isGiven = answers.has(image.id);
+      const state = isGiven ? nameOf(answers.get(image.id)) : gettext("not rated yet");
       thumbs[number].setAttribute("aria-label", `${imageName(number)}, ${state}`);
-      thumbs[number].setAttribute("aria-current", String(number === place));
+      thumbs[number].setAttribute("aria-current", String(number === index));
       thumbs[number].lastChild.textContent =
-        isGiven ? choices.find(one => one.value === given.get(image.id)).keys[0] : "";
+        isGiven ? choices.find(one => one.value === answers.get(image.id)).keys[0] : "";
     });
-    const left = images.length - given.size;
+    const left = images.length - answers.size;
     part.next.setAttribute("aria-disabled", String(left > 0));
   }
 
   function show(number) {
-    place = number;
-    const {url, width, height} = images[place];
+    index = number;
+    const {url, width, height} = images[index];
     zoom.off();
-    Object.assign(part.image, {src: url, width, height, alt: imageName(place)});
-    showThumb(thumbs[place]);
-    new Image().src = images[(place + 1) % images.length].url; // there when it is wanted
+    Object.assign(part.image, {src: url, width, height, alt: imageName(index)});
+    showThumb(thumbs[index]);
+    new Image().src = images[(index + 1) % images.length].url; // loads the next image
     draw();
-    const answer = given.get(images[place].id);
+    const answer = answers.get(images[index].id);
     if (images.length > 1) {
-      api.say(`${imageName(place)}${answer === undefined ? "" : `, ${nameOf(answer)}`}`);
+      api.say(`${imageName(index)}${answer === undefined ? "" : `, ${nameOf(answer)}`}`);
     }
   }
 
-  /** Scroll the strip, and never the page, to a thumb. */
+  /** Scroll the thumbnails, but not the page. */
   function showThumb(thumb) {
-    const [strip, own] = [part.thumbs.getBoundingClientRect(), thumb.getBoundingClientRect()];
-    part.thumbs.scrollLeft += own.left - strip.left - (strip.width - own.width) / 2;
-    part.thumbs.scrollTop += own.top - strip.top - (strip.height - own.height) / 2;
+    const [strip, box] = [part.thumbs.getBoundingClientRect(), thumb.getBoundingClientRect()];
+    part.thumbs.scrollLeft += box.left - strip.left - (strip.width - box.width) / 2;
+    part.thumbs.scrollTop += box.top - strip.top - (strip.height - box.height) / 2;
   }
 
   function choose(value) {
-    const {id} = images[place];
-    const before = given.get(id);
-    given.set(id, value);
-    trail.push(place);
+    const {id} = images[index];
+    const before = answers.get(id);
+    answers.set(id, value);
+    trail.push(index);
     part.error.textContent = "";
     api.save(id, {label: value}).catch(error => {
-      // Not kept: what was there before is shown again.
-      if (before === undefined) given.delete(id);
-      else given.set(id, before);
+      // The server rejected it: restore the previous answer.
+      if (before === undefined) answers.delete(id);
+      else answers.set(id, before);
       part.error.textContent = error.message;
       draw();
     });
@@ -107,11 +107,11 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     }
   }
 
-  /** The first image behind this one without an answer, else the first of all; null if none. */
+  /** Return the index of the next unrated image, starting over at the end; null if none. */
   function nextOpen() {
     for (let step = 1; step <= images.length; step += 1) {
-      const number = (place + step) % images.length;
-      if (!given.has(images[number].id)) return number;
+      const number = (index + step) % images.length;
+      if (!answers.has(images[number].id)) return number;
     }
     return null;
   }
@@ -123,7 +123,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
       return;
     }
     show(next);
-    api.say(gettext("{left} of {count} images not rated yet", {left: images.length - given.size, count: images.length}));
+    api.say(gettext("{left} of {count} images not rated yet", {left: images.length - answers.size, count: images.length}));
   }
 
   part.next.addEventListener("click", goOn, {signal: api.signal});
@@ -131,7 +131,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     keys, label: isScale && help ? `${name}: ${help}` : name, run: () => choose(value),
   }));
   if (images.length > 1) {
-    const turn = step => () => show((place + step + images.length) % images.length);
+    const turn = step => () => show((index + step + images.length) % images.length);
     shortcuts.push({key: "ArrowRight", label: gettext("Next image"), run: turn(1)});
     shortcuts.push({key: "ArrowLeft", label: gettext("Previous image"), run: turn(-1)});
     shortcuts.push({
@@ -141,7 +141,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   shortcuts.push({key: "z", label: gettext("Zoom"), run: () => zoom.toggle()});
   shortcuts.push({key: "Enter", label: gettext("Continue"), run: () => isOnControl() || goOn()});
   api.shortcuts([...shortcuts, ...others]);
-  show(place);
+  show(index);
 
   return {
     /** Show the right answers of a training item. */
@@ -149,7 +149,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
       const wrong = [];
       images.forEach(({id}, number) => {
         if (!(id in expected)) return;
-        const isRight = given.get(id) === expected[id].label;
+        const isRight = answers.get(id) === expected[id].label;
         thumbs[number].classList.add(isRight ? "good" : "bad");
         if (isRight) return;
         const answer = gettext("Correct answer: {answer}", {answer: nameOf(expected[id].label)});

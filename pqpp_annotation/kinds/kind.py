@@ -18,7 +18,7 @@ TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glo
 """Names of the folders here that contain `page.js`. The kind is `TASK_KIND` in the folder's
 `kind.py`, or defined in `labels.py`; a folder without `page.html` uses `grade.html`."""
 
-JUDGED = ("work", "control")
+RATED = ("work", "control")
 """Purposes of the items without a known answer."""
 
 Fields = Mapping[str, Any]
@@ -108,8 +108,8 @@ class Vote:
 
     def to_row(self, *names: str, **cells: Any) -> dict[str, Any]:
         """Return a row for `pqpp build`: named fields, further cells, `control` and `seconds`."""
-        end = {"control": "true" if self.is_control else "false", "seconds": round(self.seconds, 3)}
-        return {**self.get_columns(*names), **cells, **end}
+        cells["control"] = "true" if self.is_control else "false"
+        return {**self.get_columns(*names), **cells, "seconds": round(self.seconds, 3)}
 
 
 class TaskKind(ABC):
@@ -145,9 +145,9 @@ class TaskKind(ABC):
             if name not in self.settings:
                 hint = did_you_mean(str(name), self.settings)
                 raise AnnotationError(f"unknown setting task.{name!s:.60} of {self.name}; {hint}")
-            wanted = type(self.settings[name])
-            if type(value) is not wanted or value == "":
-                raise AnnotationError(f"task.{name}: expected {_TYPES[wanted]}, got {value!r:.60}")
+            kind = type(self.settings[name])
+            if type(value) is not kind or value == "":
+                raise AnnotationError(f"task.{name}: expected {_TYPES[kind]}, got {value!r:.60}")
         return {**self.settings, **settings}
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
@@ -158,22 +158,22 @@ class TaskKind(ABC):
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
-        sha256_of: Mapping[str, str],
+        hashes: Mapping[str, str],
     ) -> dict[str, Any]:
         """Return data to store with an item besides its images, such as linked prompts.
 
         Args:
             rows: The item's rows, with all columns of the table of prompts.
             table: Rows of all prompts of the study, by prompt id.
-            sha256_of: Hash of each image, by name.
+            hashes: Hash of each image, by name.
         """
         return {}
 
-    def get_extra_page_data(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
+    def get_extra_page_data(self, detail: Fields, get_url: Callable[[str], str]) -> dict[str, Any]:
         """Return the details of an item that are sent to the browser; by default, none.
 
         Args:
-            url_of: Returns the URL of an image, by its hash, on this annotator's page.
+            get_url: Returns the URL of an image, by its hash, on this annotator's page.
         """
         return {}
 
@@ -233,8 +233,8 @@ class TaskKind(ABC):
             self.answer.model_validate(dict(value))
         except ValidationError as error:
             fault = error.errors()[0]
-            where = ".".join(map(str, ("value", *fault["loc"])))
-            raise AnnotationError(f"{where:.60}: {fault['msg']:.200}", 409) from None
+            field_path, message = ".".join(map(str, ("value", *fault["loc"]))), fault["msg"]
+            raise AnnotationError(f"{field_path:.60}: {message:.200}", 409) from None
 
     @abstractmethod
     def get_label(self, value: Fields) -> float | None:
@@ -246,7 +246,7 @@ class TaskKind(ABC):
 
     def export_tables(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
         """Return the export tables of all votes by name, without training items and checks."""
-        return self.build_tables([vote for vote in votes if vote.purpose in JUDGED])
+        return self.build_tables([vote for vote in votes if vote.purpose in RATED])
 
     @abstractmethod
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

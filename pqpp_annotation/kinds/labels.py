@@ -27,13 +27,12 @@ from pqpp_files.names import did_you_mean
 UNSURE = "unsure"
 """How tables write the answer None."""
 
-_NAMES = {1: "relevant", 0: "not_relevant", None: UNSURE}
+_WORDS = {1: "relevant", 0: "not_relevant", None: UNSURE}
 _MOST_IMAGES = 200
-_MOST_STEPS = 11  # each has its own key
-_WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
-_LINKED = ("linked_prompts", "Linked_prompts")
+_MOST_STEPS = 11  # one per key
+_LIKERT_WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
 # Columns of GIMBRR's prompt directory, which its annotations repeat.
-_DIRECTORY = (
+_DIRECTORY_COLUMNS = (
     "Representations",
     "Auto_assessment",
     "Task",
@@ -109,13 +108,14 @@ class Rating(LabelKind):
             raise AnnotationError(f"task.high must exceed task.low by 1 to {_MOST_STEPS - 1}")
         steps = [str(step) for step in self.list_labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
-            checked["labels"] = dict(zip(steps, _WORDS, strict=True))
+            checked["labels"] = dict(zip(steps, _LIKERT_WORDS, strict=True))
         # Steps are numbers in YAML and strings in JSON.
         checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
         if unknown := [step for step in words if step not in steps]:
             raise AnnotationError(f"task.labels: no step {unknown[0]!r}; use {', '.join(steps)}")
-        if wrong := [word for word in words.values() if not isinstance(word, str)]:  # as YAML's no
-            raise AnnotationError(f"task.labels: {wrong[0]!r:.60} is not text; put it in quotes")
+        # YAML reads an unquoted `no` as False.
+        if invalid := [word for word in words.values() if not isinstance(word, str)]:
+            raise AnnotationError(f"task.labels: {invalid[0]!r:.60} is not text; put it in quotes")
         return checked
 
     def get_scale(self, settings: Fields) -> str:
@@ -155,8 +155,8 @@ class Relevance(LabelKind):
 
         Neighbouring images go to different pages, so that the top ranks are not all on one page.
         """
-        number = -(-len(rows) // settings["images_per_page"])
-        return [list(rows[page::number]) for page in range(number)]
+        n_pages = -(-len(rows) // settings["images_per_page"])
+        return [list(rows[page::n_pages]) for page in range(n_pages)]
 
 
 class BinaryRelevance(Relevance):
@@ -174,9 +174,9 @@ class BinaryRelevance(Relevance):
         """Distribute the images of a query over pages, control images separately."""
         flags = [FLAGS.get(row.get("control", "").strip().lower(), 0) for row in rows]
         pages: list[list[Mapping]] = []
-        for wanted in (0, 1):
-            some = [row for row, flag in zip(rows, flags, strict=True) if flag == wanted]
-            pages += super().to_items(some, settings)
+        for is_control in (0, 1):
+            group = [row for row, flag in zip(rows, flags, strict=True) if flag == is_control]
+            pages += super().to_items(group, settings)
         return pages
 
     def list_labels(self, settings: Fields) -> tuple[int | None, ...]:
@@ -207,7 +207,7 @@ class BinaryRelevance(Relevance):
                 if vote.value["label"] is not None
             ),
             "triples": to_conqa_rows(votes),
-            "votes": ({**row, "label": _NAMES[row["label"]]} for row in to_judgment_rows(votes)),
+            "votes": ({**row, "label": _WORDS[row["label"]]} for row in to_judgment_rows(votes)),
         }
 
 
@@ -223,36 +223,36 @@ class Match(LabelKind):
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
-        sha256_of: Mapping[str, str],
+        hashes: Mapping[str, str],
     ) -> dict[str, Any]:
         """Return the linked prompts, with images of the same models, and GIMBRR's columns.
 
         The column `linked_prompts` contains comma-separated prompt ids; ids that are not in the
         study are ignored, as in GIMBRR's own tool.
         """
-        cells = (rows[0].get(name) or "" for name in _LINKED)
+        cells = (rows[0].get(name) or "" for name in ("linked_prompts", "Linked_prompts"))
         prompt_ids = map(str.strip, next(filter(None, cells), "").split(","))
         models = {row.get("model", "") for row in rows}
         linked = [
             {
                 "prompt": table[prompt_id][0]["prompt"],
                 "images": [
-                    sha256_of[row["image"]]
+                    hashes[row["image"]]
                     for row in table[prompt_id]
-                    if row.get("model", "") in models and row["image"] in sha256_of
+                    if row.get("model", "") in models and row["image"] in hashes
                 ],
             }
             for prompt_id in prompt_ids
             if table.get(prompt_id)
         ]
-        columns = ("File_name", "Task_backup", "Dashboard_version", *_DIRECTORY)
-        kept = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
-        return {"linked": linked, "columns": {name: cells for name, cells in kept.items() if cells}}
+        columns = ("File_name", "Task_backup", "Dashboard_version", *_DIRECTORY_COLUMNS)
+        by_image = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
+        return {"linked": linked, "columns": {k: cells for k, cells in by_image.items() if cells}}
 
-    def get_extra_page_data(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
+    def get_extra_page_data(self, detail: Fields, get_url: Callable[[str], str]) -> dict[str, Any]:
         """Return the linked prompts with image URLs."""
         linked = detail.get("linked", [])
-        return {"linked": [{**pair, "images": [*map(url_of, pair["images"])]} for pair in linked]}
+        return {"linked": [{**pair, "images": [*map(get_url, pair["images"])]} for pair in linked]}
 
     def list_linked_images(self, detail: Fields) -> list[str]:
         """Return the hashes of the linked prompts' images."""
@@ -294,9 +294,9 @@ def to_conqa_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     counts: dict[tuple[str, str, str], Counter] = {}
     for vote in votes:
         key = (vote.prompt_id, vote.prompt, vote.image)
-        counts.setdefault(key, Counter())[_NAMES[vote.value["label"]]] += 1
+        counts.setdefault(key, Counter())[_WORDS[vote.value["label"]]] += 1
     for (prompt_id, prompt, image), count in counts.items():
-        votes_by_label = {name: count[name] for name in _NAMES.values()}
+        votes_by_label = {name: count[name] for name in _WORDS.values()}
         yield {"prompt_id": prompt_id, "prompt": prompt, "image": image, **votes_by_label}
 
 
@@ -325,7 +325,7 @@ def to_gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
             "Algorithm": vote.model,
             "ID": vote.prompt_id,
             "Prompt": vote.prompt,
-            **{name: cells.get(name, "") for name in _DIRECTORY},
+            **{name: cells.get(name, "") for name in _DIRECTORY_COLUMNS},
             "Score": answer,
             "annotator": vote.annotator,
         }

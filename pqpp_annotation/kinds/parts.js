@@ -1,13 +1,13 @@
-// What the pages of all kinds share: elements, the prompt, zoom, errors.
+// Shared by the pages of all kinds: elements, prompts and zoom.
 
-/** The elements of a fragment by the name in their data-part. */
+/** Return the elements below `root` by their data-part. */
 export function parts(root) {
-  const found = {};
-  for (const element of root.querySelectorAll("[data-part]")) found[element.dataset.part] = element;
-  return found;
+  const elements = {};
+  for (const element of root.querySelectorAll("[data-part]")) elements[element.dataset.part] = element;
+  return elements;
 }
 
-/** A new element; attributes whose value is null or false are left out. */
+/** Create an element, without attributes whose value is null or false. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -17,14 +17,14 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Show a prompt; its direction is found anew, as it was empty when the page was made. */
+/** Show a prompt; setting `dir` again makes the browser detect the direction of the new text. */
 export function showPrompt(element, ...text) {
   element.replaceChildren(...text);
   element.removeAttribute("dir");
   element.setAttribute("dir", "auto");
 }
 
-/** A button with its key; `help` describes it. */
+/** Create a button that shows its key; `help` is its description. */
 export function choiceButton({name, help = "", keys}, id, api, run) {
   const text = make("span", {class: "name"}, name);
   const button = make(
@@ -40,7 +40,7 @@ export function choiceButton({name, help = "", keys}, id, api, run) {
   return button;
 }
 
-/** Let the contents of stages be seen larger, scrolled; returns how to switch it. */
+/** Let a button zoom the contents of stages; return functions to toggle and end the zoom. */
 export function zoomable(stages, zoom, api) {
   const set = (isOn, at) => {
     zoom.setAttribute("aria-pressed", String(isOn));
@@ -57,13 +57,13 @@ export function zoomable(stages, zoom, api) {
   return {toggle, off: () => set(false, {x: 0, y: 0})};
 }
 
-/** Where a pointer is on an image, as fractions of its width and height. */
+/** Return a pointer's position on an image, as fractions of its width and height. */
 export function placeIn(image, event) {
   const box = image.getBoundingClientRect();
   return {x: (event.clientX - box.left) / box.width, y: (event.clientY - box.top) / box.height};
 }
 
-/** Whether Enter already does something where the focus is. */
+/** Return whether the focused element handles Enter itself. */
 export function isOnControl() {
   return document.activeElement?.matches("button, a, summary, select, textarea, input:not([type=radio], [type=checkbox])") ?? false;
 }

@@ -9,17 +9,20 @@ from pathlib import Path
 from babel import Locale, UnknownLocaleError
 from babel.core import negotiate_locale
 from babel.messages.mofile import write_mo
-from babel.messages.pofile import PoFileError, read_po
+from babel.messages.pofile import read_po
 from babel.support import Translations
 
 from pqpp_annotation.errors import AnnotationError
+from pqpp_files.errors import reraise
 
-OWN = Path(__file__).parent
-TEMPLATE = OWN / "messages.pot"
+CATALOGUES = Path(__file__).parent
+TEMPLATE = CATALOGUES / "messages.pot"
 """All English texts: the template of a new catalogue."""
 
 SOURCE = "en"
-_WANTED = re.compile(r"([a-z]{1,8}(?:-[a-z\d]{1,8})*)\s*(?:;\s*q=([01](?:\.\d+)?))?", re.IGNORECASE)
+_TAG = re.compile(r"([a-z]{1,8}(?:-[a-z\d]{1,8})*)\s*(?:;\s*q=([01](?:\.\d+)?))?", re.IGNORECASE)
+# Pages insert a text's tags unescaped, and fill in its fields.
+_MARKUP = re.compile(r"<[a-z/!?][^>]*>?|%(?:\(\w+\)s|\.0f|%)?", re.IGNORECASE)
 
 
 class Language:
@@ -33,7 +36,7 @@ class Language:
         AnnotationError: The language code is unknown, or a file is not a catalogue.
 
     Example:
-        >>> german = Language("de", [OWN / "de.po"])
+        >>> german = Language("de", [CATALOGUES / "de.po"])
         >>> german.gettext("Skip"), german.direction, Language("ar").direction
         ('Überspringen', 'ltr', 'rtl')
     """
@@ -44,10 +47,10 @@ class Language:
         except (UnknownLocaleError, ValueError):
             raise AnnotationError(f"unknown language {code!r:.40}; use a code such as de") from None
         self.code = code
-        first, *others = [_read_catalogue(file) for file in files or ()] or [Translations()]
-        self._texts = first
-        for other in others:
-            self._texts.merge(other)
+        catalogues = [_read_catalogue(file) for file in files or ()] or [Translations()]
+        self._texts = catalogues[0]
+        for catalogue in catalogues[1:]:
+            self._texts.merge(catalogue)
         self.ngettext = self._texts.ngettext
 
     def gettext(self, text: str | None) -> str:
@@ -58,12 +61,12 @@ class Language:
     def script_texts(self) -> dict[str, str]:
         """Translations of the texts that scripts display, by English text."""
         with TEMPLATE.open("rb") as file:
-            of_scripts = [
+            texts = [
                 str(message.id)
                 for message in read_po(file)
                 if any(name.endswith(".js") for name, _ in message.locations)
             ]
-        return {text: self.gettext(text) for text in of_scripts if self.gettext(text) != text}
+        return {text: self.gettext(text) for text in texts if self.gettext(text) != text}
 
 
 def read_languages(folder: Path) -> dict[str, Language]:
@@ -78,10 +81,10 @@ def read_languages(folder: Path) -> dict[str, Language]:
         ['de', 'en']
     """
     files: dict[str, list[Path]] = {SOURCE: []}
-    for path in (OWN, folder / "languages"):
+    for path in (CATALOGUES, folder / "languages"):
         for file in sorted(path.glob("*.po")):
             files.setdefault(file.stem, []).append(file)
-    return {code.lower(): Language(code, own) for code, own in files.items()}
+    return {code.lower(): Language(code, paths) for code, paths in files.items()}
 
 
 def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
@@ -91,21 +94,28 @@ def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
         header: The request's `Accept-Language`.
 
     Example:
-        >>> ours = read_languages(Path("nowhere"))
-        >>> [choose_language(one, ours).code for one in ("fr, de-AT;q=.7, en;q=0.5", "fr", "")]
+        >>> languages = read_languages(Path("nowhere"))
+        >>> headers = ("fr, de-AT;q=.7, en;q=0.5", "fr", "")
+        >>> [choose_language(header, languages).code for header in headers]
         ['de', 'en', 'en']
     """
-    wanted = [(float(share or 1), code.lower()) for code, share in _WANTED.findall(header)]
-    ranked = [code for share, code in sorted(wanted, key=lambda pair: -pair[0]) if share]
+    pairs = [(float(weight or 1), code.lower()) for code, weight in _TAG.findall(header)]
+    ranked = [code for weight, code in sorted(pairs, key=lambda pair: -pair[0]) if weight]
     return languages[(negotiate_locale(ranked, list(languages), sep="-") or SOURCE).lower()]
 
 
 def _read_catalogue(file: Path) -> Translations:
     compiled = io.BytesIO()
-    try:
-        with file.open("rb") as source:
-            write_mo(compiled, read_po(source, file.stem.replace("-", "_"), abort_invalid=True))
-    except (OSError, PoFileError, UnknownLocaleError, ValueError) as error:
-        raise AnnotationError(f"{file}: {str(error)[:150]}; correct the catalogue") from None
-    compiled.seek(0)
-    return Translations(compiled)
+    with reraise(str(file), "correct the catalogue", AnnotationError):
+        content = re.sub(rb'"[ \t]*\r?\n\s*"', b"", file.read_bytes())  # joins lines
+        # Plurals follow the language's usual rule, since a rule in the file may be an attack.
+        content = re.sub(rb"(?i)plural-forms", b"X-Was", content)
+        messages = read_po(io.BytesIO(content), file.stem.replace("-", "_"), abort_invalid=True)
+        for message in messages:
+            source, text = str(message.id), str(message.string)
+            is_translated = bool(source) and any(message.string or ())
+            if is_translated and {*_MARKUP.findall(text)} != {*_MARKUP.findall(source)}:
+                raise ValueError(f"{text!r:.60} has other tags or fields than its source")
+        write_mo(compiled, messages)
+        compiled.seek(0)
+        return Translations(compiled)

@@ -10,7 +10,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads
 
-_MOST_ITEM = 2**62
+_LARGEST_ID = 2**62
 
 
 @reads
@@ -29,28 +29,28 @@ def get_item_answers(db: Transaction, item_id: int) -> dict[str, Any]:
         >>> from pqpp_annotation.demo import make_example_study
         >>> folder, study, store = make_example_study(answered=True)
         >>> case = get_item_answers(store, 1)
-        >>> case["item"].prompt, [len(said) for image, said in case["votes"]]
+        >>> case["item"].prompt, [len(answers) for image, answers in case["votes"]]
         ('a cat', [2])
         >>> store.close()
     """
-    item = db.get(Item, item_id) if 0 < item_id < _MOST_ITEM else None
+    item = db.get(Item, item_id) if 0 < item_id < _LARGEST_ID else None
     if item is None:
         raise AnnotationError(f"item {item_id} not found; choose an item from the list", 409)
-    of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
-    images = db.scalars(of_item).all()
+    image_query = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
+    images = db.scalars(image_query).all()
     votes = _get_votes_by_item(db, {item_id})
-    judged = images if db.study.kind.about_image else [None]
-    of_images = [(image, votes[item_id, image.id if image else None]) for image in judged]
-    said = [(row["person"], row["text"]) for row in list_events(db) if row["item"] == item_id]
-    return {"item": item, "images": images, "votes": of_images, "reports": said}
+    rated = images if db.study.kind.about_image else [None]
+    votes_by_image = [(image, votes[item_id, image.id if image else None]) for image in rated]
+    reports = [(row["person"], row["text"]) for row in list_events(db) if row["item"] == item_id]
+    return {"item": item, "images": images, "votes": votes_by_image, "reports": reports}
 
 
 def _get_votes_by_item(
     db: Transaction, items: set[int]
 ) -> dict[tuple[int, int | None], list[tuple]]:
     """Return current answers as (annotator, role, answer), by item id and image id."""
-    about = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
-    query = select(*about).select_from(Answer).join(Assignment).join(Person)
+    columns = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
+    query = select(*columns).select_from(Answer).join(Assignment).join(Person)
     query = query.where(Assignment.item_id.in_(items), Answer.current, Person.role != "trial")
     query = query.where(Assignment.state != "skipped")
     votes = defaultdict(list)
@@ -76,9 +76,8 @@ def list_events(db: Transaction) -> list[dict[str, Any]]:
         [('ann', 'decided', 'refuse')]
         >>> store.close()
     """
-    query = (
-        select(Event, Person.name).join(Person).where(Event.kind.not_in(("doubted", "surveyed")))
-    )
+    is_public = Event.kind.not_in(("doubted", "surveyed"))
+    query = select(Event, Person.name).join(Person).where(is_public)
     rows = []
     for event, name in db.execute(query.order_by(Event.created, Event.id)):
         when = datetime.datetime.fromtimestamp(event.created / 1000, datetime.UTC)
@@ -114,13 +113,13 @@ def list_answers(
     rows = db.execute(query.offset((min(max(page, 1), pages) - 1) * size)).all()
     items = {item.id for _, item in rows}
     images: dict[int, list[ItemImage]] = defaultdict(list)
-    of_items = select(ItemImage).where(ItemImage.item_id.in_(items)).order_by(ItemImage.position)
-    for image in db.scalars(of_items):
+    image_query = select(ItemImage).where(ItemImage.item_id.in_(items)).order_by(ItemImage.position)
+    for image in db.scalars(image_query):
         images[image.item_id].append(image)
     own_name = db.get_one(Person, person_id).name
-    said = {
-        about: [vote for vote in votes if vote[0] != own_name]
-        for about, votes in _get_votes_by_item(db, items).items()
+    other_votes = {
+        key: [vote for vote in votes if vote[0] != own_name]
+        for key, votes in _get_votes_by_item(db, items).items()
     }
     return [
         {
@@ -128,7 +127,7 @@ def list_answers(
             "prompt": item.prompt,
             "purpose": item.purpose,
             "images": [i.sha256 for i in images[item.id] if answer.item_image_id in (None, i.id)],
-            "others": said.get((item.id, answer.item_image_id), []),
+            "others": other_votes.get((item.id, answer.item_image_id), []),
             **{name: getattr(answer, name) for name in ("value", "seconds", "created")},
         }
         for answer, item in rows

@@ -10,11 +10,11 @@ from pqpp_annotation.protocol.completion import CODE
 from pqpp_annotation.study.study import Study
 
 Rows = Iterator[dict[str, Any]]
-_OF_PERSON = (
+_PERSON_FIELDS = (
     *("role", "state", "reason", "flag", "votes", "items", "skipped", "kappa", "control_images"),
     *("reference_share", "agreement", "seconds"),
 )
-_SUMS = ("for_items", "for_hours", "earned", "paid", "owed")
+_PAY_FIELDS = ("for_items", "for_hours", "earned", "paid", "owed")
 
 
 def list_annotators(monitor: StudyMonitor) -> Rows:
@@ -28,8 +28,8 @@ def list_annotators(monitor: StudyMonitor) -> Rows:
         >>> store.close()
     """
     for row in monitor.get_overview().people:
-        facts = {name: getattr(row, name) for name in _OF_PERSON}
-        yield {"annotator": row.name, **facts, "active_hours": round(row.hours, 3)}
+        cells = {name: getattr(row, name) for name in _PERSON_FIELDS}
+        yield {"annotator": row.name, **cells, "active_hours": round(row.hours, 3)}
 
 
 def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
@@ -46,10 +46,10 @@ def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
         [('ann', 0.0), ('bob', 0.0)]
         >>> store.close()
     """
-    sent = {due.name: due.payee.outside for due in dues}
-    names = sorted({name for ids in sent.values() for name in ids if not name.endswith(CODE)})
+    outside_ids = {due.name: due.payee.outside for due in dues}
+    names = sorted({n for ids in outside_ids.values() for n in ids if not n.endswith(CODE)})
     for due in dues:
-        outside, pay = sent[due.name], due.pay
+        outside, pay = outside_ids[due.name], due.pay
         ids = {name: str(outside.get(name, "")) for name in names}
         yield {
             "annotator": due.name.partition("@")[0] or "annotator",
@@ -60,7 +60,7 @@ def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
             "reason": due.reason,
             "items": pay.items,
             "active_hours": round(pay.hours, 3),
-            **{name: getattr(pay, name) for name in _SUMS},
+            **{name: getattr(pay, name) for name in _PAY_FIELDS},
             "payments": "; ".join(f"{when} {sum:.2f}" for when, sum in pay.payments.items()),
             "currency": study.payment.currency if study.payment else "",
         }
@@ -76,7 +76,7 @@ def list_prolific_bonuses(study: Study, dues: Sequence[PaymentRow]) -> Rows:
         yield {"PROLIFIC_PID": pid, "amount": f"{due.pay.owed:.2f}"}
 
 
-PAID = {"prolific": list_prolific_bonuses, "hand": list_payments}
+PAYMENT_FILES = {"prolific": list_prolific_bonuses, "hand": list_payments}
 """For each payment method, the function that lists the rows of its payment file."""
 
 DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Iterable[dict[str, Any]]]] = {

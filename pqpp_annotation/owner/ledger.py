@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Select, Text, cast, func, select
 
-from pqpp_annotation.kinds import JUDGED
+from pqpp_annotation.kinds import RATED
 from pqpp_annotation.protocol.admission import FilterResult, to_study_votes
 from pqpp_annotation.protocol.signals import find_careless_people
 from pqpp_annotation.store.answers import SHOWN_MODEL
@@ -26,9 +26,9 @@ from pqpp_datasets.own_benchmark.votes.votes import Votes
 if TYPE_CHECKING:
     import pandas
 
-_KEPT = ("id", "name", "role", "verdict")
-_MEASURED = ("kappa", "control_images", "reference_share")
-_WHOLE = -1  # the image of an answer about its item
+_PERSON_FIELDS = ("id", "name", "role", "verdict")
+_ANNOTATOR_FIELDS = ("kappa", "control_images", "reference_share")
+_NO_IMAGE = -1  # the image of an answer about its item
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ def read_records(db: Transaction) -> Records:
     """Read all records of a study."""
     import pandas
 
-    image = func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id")
-    said = (Answer.created, Answer.seconds, Answer.current, cast(Answer.value, Text).label("value"))
-    query = select(Answer.id, Answer.assignment_id, image, *said)
+    image = func.coalesce(Answer.item_image_id, _NO_IMAGE).label("item_image_id")
+    query: Any = select(Answer.id, Answer.assignment_id, image, Answer.created, Answer.seconds)
+    query = query.add_columns(Answer.current, cast(Answer.value, Text).label("value"))
     types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
     answers = _read_rows(db, query.order_by(Answer.id), seconds=float, **types)
     codes, texts = pandas.factorize(answers.pop("value"))  # few values are distinct
@@ -67,11 +67,11 @@ def read_records(db: Transaction) -> Records:
     answers["value"] = [values[code] for code in codes]
     answers["label"] = np.array([*map(db.study.kind.get_label, values)], float)[codes]
     answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
-    when = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
-    assigned = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
+    columns = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
+    query = select(Assignment.id, Assignment.person_id, Assignment.item_id, *columns, Item.purpose)
     types = {"person_id": int, "item_id": int, "given": int, "finished": float}
-    assigned = assigned.join(Person).join(Item).where(Person.role != "trial")
-    assignments = _read_rows(db, assigned.order_by(Assignment.id), **types)
+    query = query.join(Person).join(Item).where(Person.role != "trial")
+    assignments = _read_rows(db, query.order_by(Assignment.id), **types)
     items = select(Item.id, Item.prompt_id, Item.prompt).order_by(Item.id)
     images = select(ItemImage.id, ItemImage.image, SHOWN_MODEL).order_by(ItemImage.id)
     return Records(
@@ -86,8 +86,7 @@ def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFram
     """Return the rows of a query, indexed by id, with columns converted to `types`."""
     import pandas
 
-    table = pandas.read_sql_query(query, db.connection())
-    return table.astype({"id": int, **types}).set_index("id")
+    return pandas.read_sql_query(query, db.connection()).astype(types | {"id": int}).set_index("id")
 
 
 def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas.DataFrame]:
@@ -103,7 +102,7 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
     is_used = answers["current"] & answers["label"].notna() & (answers["state"] != "skipped")
     votes = answers[is_used].join(records.items, on="item_id")
     people = _read_rows(db, select(Person.id, Person.name.label("annotator"), Person.role))
-    votes = votes[votes["purpose"].isin(JUDGED)].join(people, on="person_id")
+    votes = votes[votes["purpose"].isin(RATED)].join(people, on="person_id")
     # The order of exports.
     votes = votes.sort_values(["item_id", "person_id", "item_image_id"], kind="stable")
     votes = votes.join(records.images, on="item_image_id")
@@ -111,8 +110,8 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
         votes = votes.assign(image="", model="")
     votes["control"] = votes["role"] == "control"
     votes["unit"] = votes["item_image_id" if kind.about_image else "item_id"]
-    compared = votes if kind.about_image else votes.assign(image=votes["item_id"].astype(str))
-    return to_study_votes(compared, kind, db.study.task), votes
+    comparable = votes if kind.about_image else votes.assign(image=votes["item_id"].astype(str))
+    return to_study_votes(comparable, kind, db.study.task), votes
 
 
 @dataclass(frozen=True)
@@ -214,9 +213,9 @@ class PersonRow:
         once the owner has decided or the items were opened.
         """
         is_refused = self.state == "refused"
-        is_out = self.is_proven and (is_refused or study.admission.exclude is not None)
-        is_out |= is_refused and (self.control_images or 0) >= (study.reopen_after or 0)
-        return is_out and not (self.verdict or self.reopened)
+        is_final = self.is_proven and (is_refused or study.admission.exclude is not None)
+        is_final |= is_refused and (self.control_images or 0) >= (study.reopen_after or 0)
+        return is_final and not (self.verdict or self.reopened)
 
 
 def list_people(
@@ -232,27 +231,27 @@ def list_people(
     careless = find_careless_people(votes, study.kind) | find_failed_checks(db)
     counts: Any = records.assignments
     counts = counts[counts["purpose"] != "training"].groupby(["person_id", "state"]).size()
-    rule = study.payment
-    seconds = compute_active_seconds(records.answers, rule or Payment())
-    of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
-    judged = {judgement.name: judgement for judgement in standings.annotators}
+    payment_rule = study.payment
+    seconds = compute_active_seconds(records.answers, payment_rule or Payment())
+    stats: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
+    annotators = {annotator.name: annotator for annotator in standings.annotators}
     flags: dict[str, tuple[float, str]] = {}
-    if standings.votes is not None and (found := standings.agreements) is not None:
-        facts = zip(found.agreement, found.reasons, strict=True)
-        flags = dict(zip(standings.votes.annotator_names, facts, strict=True))
+    if standings.votes is not None and (agreements := standings.agreements) is not None:
+        pairs = zip(agreements.agreement, agreements.reasons, strict=True)
+        flags = dict(zip(standings.votes.annotator_names, pairs, strict=True))
     rows = []
-    judging = Person.role.not_in(("owner", "trial"))
-    for person in db.scalars(select(Person).where(judging).order_by(Person.id)):
-        annotator = judged.get(person.name)
+    is_rater = Person.role.not_in(("owner", "trial"))
+    for person in db.scalars(select(Person).where(is_rater).order_by(Person.id)):
+        annotator = annotators.get(person.name)
         state = _get_person_state(study, person, annotator)
         hours = seconds.get(person.id, 0.0) / 3600
-        own_rule = None if state == "withdrawn" else rule
+        payment = None if state == "withdrawn" else payment_rule
         items = int(counts.get((person.id, "done"), 0))
-        count, median = of_person.loc[person.id] if person.id in of_person.index else (0, None)
+        count, median = stats.loc[person.id] if person.id in stats.index else (0, None)
         agreement, flag = flags.get(person.name, (np.nan, ""))
         rows.append(
             PersonRow(
-                **{name: getattr(person, name) for name in _KEPT},
+                **{name: getattr(person, name) for name in _PERSON_FIELDS},
                 state=state,
                 reasons=annotator.reasons if annotator else (),
                 reopened=person.reopened is not None,
@@ -263,11 +262,11 @@ def list_people(
                 votes=int(count),
                 items=items,
                 skipped=int(counts.get((person.id, "skipped"), 0)),
-                **({name: getattr(annotator, name) for name in _MEASURED} if annotator else {}),
+                **({n: getattr(annotator, n) for n in _ANNOTATOR_FIELDS} if annotator else {}),
                 agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
                 hours=hours,
-                pay=get_pay(own_rule, person.role, state == "admitted", items, hours, person.paid),
+                pay=get_pay(payment, person.role, state == "admitted", items, hours, person.paid),
             )
         )
     return rows
@@ -305,19 +304,19 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
         >>> compute_active_seconds(pandas.DataFrame(answers), Payment())
         {7: 100.0}
     """
-    how = {"id": "last", "person_id": "first", "given": "first", "created": "last"}
+    columns = {"id": "last", "person_id": "first", "given": "first", "created": "last"}
     rows: Any = answers.rename_axis("id").reset_index().groupby("assignment_id")
-    items = rows.agg({**how, "seconds": "sum"}).sort_values(["person_id", "id"])
-    person, begun, ended = (items[name] for name in ("person_id", "given", "created"))
-    before = ended.groupby(person).shift()
-    by_server = (ended - np.fmax(begun, before)) / 1000
-    counted = items["seconds"].where(items["seconds"] > 0, by_server)
+    items = rows.agg({**columns, "seconds": "sum"}).sort_values(["person_id", "id"])
+    person, begin, end = (items[name] for name in ("person_id", "given", "created"))
+    previous = end.groupby(person).shift()
+    server_seconds = (end - np.fmax(begin, previous)) / 1000
+    counted = items["seconds"].where(items["seconds"] > 0, server_seconds)
     counted = counted.clip(0, 60 * rule.max_minutes)
-    chain = (~((begun < before) & (before <= ended))).cumsum()  # items open at the same time
-    start = begun.where(begun <= ended, ended - 1000 * counted).groupby(chain).transform("min")
-    beyond = counted.groupby(chain).cumsum() - (ended - start) / 1000
-    beyond = beyond.groupby(chain).transform("max").clip(lower=0).where(~chain.duplicated(), 0)
-    return (counted - beyond).groupby(person).sum().to_dict()
+    group = (~((begin < previous) & (previous <= end))).cumsum()  # items open at the same time
+    start = begin.where(begin <= end, end - 1000 * counted).groupby(group).transform("min")
+    excess = counted.groupby(group).cumsum() - (end - start) / 1000
+    excess = excess.groupby(group).transform("max").clip(lower=0).where(~group.duplicated(), 0)
+    return (counted - excess).groupby(person).sum().to_dict()
 
 
 def get_pay(
@@ -385,8 +384,9 @@ def list_payment_rows(db: Transaction, people: list[PersonRow]) -> list[PaymentR
         for row in people
         if row.role == "annotator" and row.state != "withdrawn" and (row.items or row.hours)
     ]
-    for left in db.scalars(select(Leaver).order_by(Leaver.key)):
-        if left.earned:
-            pay = Pay(0, 0.0, **left.earned, payments=left.paid)
-            dues.append(PaymentRow(left, left.name, pay.for_items > 0, Reason("withdrawn"), pay))
+    for leaver in db.scalars(select(Leaver).order_by(Leaver.key)):
+        if leaver.earned:
+            pay = Pay(0, 0.0, **leaver.earned, payments=leaver.paid)
+            reason = Reason("withdrawn")
+            dues.append(PaymentRow(leaver, leaver.name, pay.for_items > 0, reason, pay))
     return dues

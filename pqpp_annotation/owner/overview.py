@@ -50,12 +50,12 @@ def compute_disagreements(
     values, code = np.unique(value, return_inverse=True)
     counts = np.bincount(unit * len(values) + code, minlength=units * len(values))
     counts = counts.reshape(units, len(values)).astype(float)
-    apart = np.abs(values[:, None] - values)
+    distances = np.abs(values[:, None] - values)
     if is_nominal:
-        apart = np.sign(apart)
+        distances = np.sign(distances)
     pairs = counts.sum(axis=1) * (counts.sum(axis=1) - 1)
     with np.errstate(invalid="ignore"):
-        return np.where(pairs > 0, (counts @ apart * counts).sum(axis=1), np.nan) / pairs
+        return np.where(pairs > 0, (counts @ distances * counts).sum(axis=1), np.nan) / pairs
 
 
 def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[dict[Any, Any]]:
@@ -77,27 +77,27 @@ def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[dict[
     if votes is None:
         return []
     refused = {annotator.name for annotator in standings.annotators if annotator.reasons}
-    is_kept = ~rows["annotator"].isin(refused).to_numpy() & ~votes.reference
+    is_used = ~rows["annotator"].isin(refused).to_numpy() & ~votes.reference
     units = rows.iloc[votes.first].reset_index(drop=True)
-    item, value, scale = votes.item[is_kept], votes.value[is_kept], votes.scale
+    item, value, scale = votes.item[is_used], votes.value[is_used], votes.scale
     is_nominal = scale.level == "nominal"
     span = 1.0 if is_nominal else (scale.high - scale.low) or 1.0
     units["disagreement"] = compute_disagreements(item, value, len(units), is_nominal) / span
-    worst = units[units["disagreement"] > 0].sort_values(
+    disputed = units[units["disagreement"] > 0].sort_values(
         ["disagreement", "item_id"], ascending=[False, True], kind="stable"
     )
-    worst = worst.drop_duplicates("item_id").iloc[:DISPUTES]  # keeps the most disputed image
-    labels: Any = rows["label"].groupby([votes.item, is_kept]).value_counts(sort=False)
+    disputed = disputed.drop_duplicates("item_id").iloc[:DISPUTES]  # keeps the most disputed image
+    labels: Any = rows["label"].groupby([votes.item, is_used]).value_counts(sort=False)
     labels = labels.sort_index()
-    worst["labels"] = [labels[place, True].to_dict() for place in worst.index]
+    disputed["labels"] = [labels[index, True].to_dict() for index in disputed.index]
     names = ["item_id", "prompt_id", "prompt", "disagreement", "labels"]
-    return worst[names].to_dict("records")
+    return disputed[names].to_dict("records")
 
 
 DAY = 86_400_000
 _TEN_MINUTES = 600_000
-_NOTICE = 15.0  # seconds between recomputations that answers trigger
-_REST = 4  # an overview is reused for this many times its computing time
+_REOPEN_SECONDS = 15.0  # minimum time between recomputations that answers trigger
+_REUSE_FACTOR = 4  # an overview is reused for this many times its computing time
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class StudyMonitor:
         self.study, self.store = store.study, store
         self._lock = threading.Lock()
         self._last: Overview | None = None
-        self._next_look = self._next_notice = 0.0
+        self._next_check = self._next_reopening = 0.0
 
     def get_overview(self, fresh: bool = False) -> Overview:
         """Return the state of the study.
@@ -186,24 +186,24 @@ class StudyMonitor:
         import pandas  # noqa: F401 -- before timing starts
 
         with self._lock:
-            started = time.monotonic()
-            if self._last is None or fresh or started >= self._next_look:
+            start = time.monotonic()
+            if self._last is None or fresh or start >= self._next_check:
                 with self.store.begin_read() as db:
                     key = _get_change_key(db)
                     if self._last is None or self._last.key != key:
                         self._last = compute_overview(db, key)
-                ended = time.monotonic()
-                self._next_look = ended + _REST * (ended - started)
+                end = time.monotonic()
+                self._next_check = end + _REUSE_FACTOR * (end - start)
             return self._last
 
     def reopen_places_if_due(self) -> None:
         """Call `reopen_places` in a thread, at most every 15 s, if `reopen_after` is set."""
-        if self.study.reopen_after is not None and time.monotonic() >= self._next_notice:
-            self._next_notice = time.monotonic() + _NOTICE
+        if self.study.reopen_after is not None and time.monotonic() >= self._next_reopening:
+            self._next_reopening = time.monotonic() + _REOPEN_SECONDS
             threading.Thread(target=self._try_to_reopen_places, daemon=True).start()
 
     def _try_to_reopen_places(self) -> None:
-        with contextlib.suppress(AnnotationError):  # pages report that the database is away
+        with contextlib.suppress(AnnotationError):  # pages report an unavailable database
             self.reopen_places()
 
     def reopen_places(self) -> list[str]:
@@ -223,10 +223,10 @@ class StudyMonitor:
         """
         with self.store.begin_write(lock=True) as db:
             dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.method == method]
-            when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
+            timestamp = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
             for due in dues:  # a time can recur if the clock was set back
-                paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)
-                due.payee.paid = {**due.pay.payments, when: paid}
+                paid = round(due.pay.payments.get(timestamp, 0.0) + due.pay.owed, 2)
+                due.payee.paid = {**due.pay.payments, timestamp: paid}
         if not dues:
             raise AnnotationError("no payments are due for this method; reload the page", 409)
         self.get_overview(fresh=True)
@@ -286,10 +286,10 @@ def _compute_progress(db: Transaction, records: Records, people: list[PersonRow]
     filled, complete = int(counted.sum()), int((counted >= places).sum())
     counts = (items.work, complete, items.work * places, filled, closed, items.control)
     now, finished = db.now(), done["finished"][done["person_id"].isin(list(workers))]
-    lately = int((finished > now - DAY).sum())
-    if not lately:
+    recent = int((finished > now - DAY).sum())
+    if not recent:
         return StudyProgress(*counts, 0.0, None)
-    per_day = lately * DAY / min(DAY, max(now - int(finished.min()), 60_000))
+    per_day = recent * DAY / min(DAY, max(now - int(finished.min()), 60_000))
     return StudyProgress(*counts, per_day, max(0, items.work * places - filled) / per_day)
 
 
@@ -299,14 +299,13 @@ def _compute_costs(
     rule = study.payment
     if rule is None:
         return None
-    owed, paid_out = (round(sum(getattr(x.pay, n) for x in dues), 2) for n in ("owed", "paid"))
+    owed, paid = (round(sum(getattr(x.pay, n) for x in dues), 2) for n in ("owed", "paid"))
     workers = [row for row in people if row.role == "annotator"]
     items, hours = sum(row.items for row in workers), sum(row.hours for row in workers)
     expected = None
     if items or not rule.per_hour:
         # Control items, one in `every`, are paid as well.
-        beside = 1 / (study.control.every - 1) if progress.controls else 0.0
-        paid = progress.places * (1 + beside)
-        expected = round(rule.per_item * paid + rule.per_hour * hours / max(1, items) * paid, 2)
-    totals = {"owed": owed, "paid": paid_out, "expected": expected}
-    return totals | {"currency": rule.currency}
+        control_share = 1 / (study.control.every - 1) if progress.controls else 0.0
+        n_paid = progress.places * (1 + control_share)
+        expected = round(rule.per_item * n_paid + rule.per_hour * hours / max(1, items) * n_paid, 2)
+    return {"owed": owed, "paid": paid, "expected": expected, "currency": rule.currency}

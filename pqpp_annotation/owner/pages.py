@@ -11,20 +11,20 @@ from sqlalchemy import update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner import cases
-from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
+from pqpp_annotation.owner.downloads import DOWNLOADS, PAYMENT_FILES
 from pqpp_annotation.owner.overview import DISPUTES
 from pqpp_annotation.owner.words import STATE_WORDS, format_duration
 from pqpp_annotation.store import people
 from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
-from pqpp_annotation.web.site import Here, PageRequest, require_form_token
+from pqpp_annotation.web.site import PageRequest, Visit, require_form_token
 
-_A_PAGE = 50
+_PAGE_SIZE = 50
 FormText = Annotated[str, Form()]
 
 
-def require_owner(visit: Here) -> None:
+def require_owner(visit: Visit) -> None:
     """Refuse a request unless an owner is signed in."""
     if visit.get_person().role != "owner":
         raise AnnotationError("only the study owner can open this page", 403)
@@ -35,103 +35,103 @@ forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 @pages.get("")
-def show_overview(visit: Here) -> Response:
+def show_overview(visit: Visit) -> Response:
     """Show the state of the study."""
     return _render_live_page(visit, "overview", "")
 
 
 @pages.get("/people")
-def show_people(visit: Here) -> Response:
+def show_people(visit: Visit) -> Response:
     """Show all annotators and control members."""
     return _render_live_page(visit, "people", "/people")
 
 
 def _render_live_page(visit: PageRequest, page: str, tab: str) -> Response:
     """Return the page or, if the script asks, its live part; status 304 if nothing changed."""
-    look = visit.site.monitor.get_overview()
-    if visit.request.headers.get("If-None-Match") == look.key:
+    overview = visit.site.monitor.get_overview()
+    if visit.request.headers.get("If-None-Match") == overview.key:
         return Response(status_code=304)
     suffix = "_live" if visit.request.headers.get("X-Part") == "live" else ""
-    label, left = visit.site.words.describe_label, look.progress.days_left
+    describe_label, days_left = visit.site.words.describe_label, overview.progress.days_left
     response = visit.render(
         f"owner/{page}{suffix}.html",
         tab=tab,
-        look=look,
+        overview=overview,
         states=STATE_WORDS,
-        words=label,
-        labels=[(label(value), count) for value, count in look.labels.items()][:12],
-        left="" if left is None else format_duration(left, visit.language.gettext),
+        describe_label=describe_label,
+        labels=[(describe_label(value), count) for value, count in overview.labels.items()][:12],
+        time_left="" if days_left is None else format_duration(days_left, visit.language.gettext),
     )
-    response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
+    response.headers.update({"X-Key": overview.key, "Vary": "X-Part"})
     return response
 
 
 @pages.get("/items")
-def show_disputes(visit: Here, page: int = 1) -> Response:
+def show_disputes(visit: Visit, page: int = 1) -> Response:
     """Show the disputed items."""
     disputes = visit.site.monitor.get_overview().disputes
     reports = {(row["item"], row["person"]) for row in cases.list_events(visit.store)}
-    last = max(1, -(-len(disputes) // _A_PAGE))
+    last = max(1, -(-len(disputes) // _PAGE_SIZE))
     page = min(max(page, 1), last)
     return visit.render(
         "owner/items.html",
         tab="/items",
-        disputes=disputes[(page - 1) * _A_PAGE : page * _A_PAGE],
+        disputes=disputes[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE],
         page=page,
         pages=last,
         most=DISPUTES,
-        words=visit.site.words.describe_label,
+        describe_label=visit.site.words.describe_label,
         reported=Counter(item for item, _ in reports if item),
     )
 
 
 @pages.get("/items/{item}")
-def show_item(visit: Here, item: int) -> Response:
+def show_item(visit: Visit, item: int) -> Response:
     """Show an item with everybody's answers."""
     case = cases.get_item_answers(visit.store, item)
     return visit.render(
-        "owner/item.html", tab="/items", case=case, said=visit.site.words.describe_answer
+        "owner/item.html", tab="/items", case=case, describe_answer=visit.site.words.describe_answer
     )
 
 
 @pages.get("/images/{sha256}")
 def send_owner_image(
-    visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
+    visit: Visit, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     """Send an image as annotators see it, by its hash."""
     return send_image(visit, get_stored_image(visit.store, sha256))
 
 
 @pages.get("/people/{person}")
-def show_person(visit: Here, person: int, page: int = 1) -> Response:
+def show_person(visit: Visit, person: int, page: int = 1) -> Response:
     """Show a person's work, agreement and answers, with buttons to accept or refuse."""
-    look = visit.site.monitor.get_overview(fresh=True)
-    row = next((row for row in look.people if row.id == person), None)
+    overview = visit.site.monitor.get_overview(fresh=True)
+    row = next((row for row in overview.people if row.id == person), None)
     if row is None:
         raise AnnotationError(f"annotator {person} not found; choose a name from the list", 409)
-    answers, count = cases.list_answers(visit.store, person, page, _A_PAGE)
+    answers, count = cases.list_answers(visit.store, person, page, _PAGE_SIZE)
     return visit.render(
         "owner/person.html",
         tab="/people",
         row=row,
-        look=look,
+        overview=overview,
         answers=answers,
         page=page,
         pages=count,
         states=STATE_WORDS,
-        said=visit.site.words.describe_answer,
+        describe_answer=visit.site.words.describe_answer,
     )
 
 
 @forms.post("/people/{person}")
-def save_decision(visit: Here, person: int, decision: FormText) -> Response:
+def save_decision(visit: Visit, person: int, decision: FormText) -> Response:
     """Carry out the owner's decision about a person."""
     people.decide_on_person(visit.store, person, decision, visit.get_person().name)
     return visit.redirect(f"/owner/people/{person}")
 
 
 @forms.post("/pause")
-def pause_study(visit: Here, pause: FormText) -> Response:
+def pause_study(visit: Visit, pause: FormText) -> Response:
     """Pause the study or continue it."""
     with visit.store.begin_write() as db:
         db.execute(update(StudyRow).values(paused=db.now() if pause == "yes" else None))
@@ -140,19 +140,20 @@ def pause_study(visit: Here, pause: FormText) -> Response:
 
 
 @pages.get("/{name}.csv")
-def download_file(visit: Here, name: str) -> Response:
+def download_file(visit: Visit, name: str) -> Response:
     """Send a table as a CSV file."""
     if name not in DOWNLOADS:
-        raise AnnotationError(f"{name}.csv not found; choose one of {', '.join(DOWNLOADS)}", 409)
+        names = ", ".join(DOWNLOADS)
+        raise AnnotationError(f"{name}.csv not found; choose one of {names}", 409)
     visit.site.monitor.get_overview(fresh=True)
     return _send_csv(visit, name, DOWNLOADS[name](visit.site.monitor))
 
 
 @forms.post("/pay/{method}")
-def pay_annotators(visit: Here, method: Literal["prolific", "hand"]) -> Response:
+def pay_annotators(visit: Visit, method: Literal["prolific", "hand"]) -> Response:
     """Record all amounts due by a method as paid, and send the payment file."""
     dues = visit.site.monitor.record_payments(method)
-    return _send_csv(visit, f"payment-{method}", PAID[method](visit.study, dues))
+    return _send_csv(visit, f"payment-{method}", PAYMENT_FILES[method](visit.study, dues))
 
 
 def _send_csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:

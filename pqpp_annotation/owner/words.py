@@ -40,9 +40,9 @@ class LabelNames:
     def describe_answer(self, value: Mapping[str, Any]) -> str:
         """Return an answer in words if it is a single choice, else as JSON."""
         if len(value) == 1:
-            (only,) = value.values()
-            if isinstance(only, str):
-                return only.capitalize()
+            (choice,) = value.values()
+            if isinstance(choice, str):
+                return choice.capitalize()
             label = self._kind.get_label(value)
             if label is not None:
                 return self.describe_label(label)

@@ -83,9 +83,9 @@ def to_study_votes(
     texts = [votes[name].factorize() for name in ("prompt_id", "model", "image", "annotator")]
     prompt, model, image, annotator = (codes.astype(np.int32) for codes, _ in texts)
     item = index_rows(prompt, model, image)
-    _, models, images, annotators = (list(map(str, known)) for _, known in texts)
-    value, name = votes["label"].to_numpy(float), kind.get_scale(settings)
-    used = Scale(kind.name, value.min(), value.max(), kind.level, numbers="any")
+    _, models, images, annotators = (list(map(str, names)) for _, names in texts)
+    value, scale = votes["label"].to_numpy(float), kind.get_scale(settings)
+    observed = Scale(kind.name, value.min(), value.max(), kind.level, numbers="any")
     return Votes(
         prompt=prompt.astype(np.int64),
         model=model,
@@ -101,7 +101,7 @@ def to_study_votes(
         image_names=images,
         annotator_names=annotators,
         has_annotators=True,
-        scale=get_scale_by_name(name) if name else used,
+        scale=get_scale_by_name(scale) if scale else observed,
         turned=votes["turned"].to_numpy(bool) if "left" in kind.answer.model_fields else None,
     )
 
@@ -124,8 +124,8 @@ def filter_people(
         >>> table = table.assign(label=[2, 0, 2, 0, 0], seconds=3.0, turned=False)
         >>> table["control"] = table["annotator"] == "member"
         >>> votes = to_study_votes(table, get_task_kind("relevance"), {})
-        >>> found = filter_people(votes, BuildOptions())
-        >>> [(one.name, one.kappa, bool(one.reasons)) for one in found.annotators]
+        >>> annotators = filter_people(votes, BuildOptions()).annotators
+        >>> [(annotator.name, annotator.kappa, bool(annotator.reasons)) for annotator in annotators]
         [('anna', 1.0, False), ('bert', 0.0, True)]
     """
     if votes is None:
@@ -137,9 +137,9 @@ def filter_people(
         if verdict == "" or (verdict and not annotator.reasons):
             annotators[index] = replace(annotator, reasons=(verdict,) if verdict else ())
     counted = select_counted_votes(votes, annotators, options.best)
-    rows = np.flatnonzero(~votes.control & ~votes.reference)
-    agreed = compute_alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
-    alike = -1.0
-    if agreed == agreed and votes.scale.level != "interval":
-        alike = get_ac1(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]
-    return FilterResult(votes, annotators, agreements, counted, agreed, alike)
+    rows = ~votes.control & ~votes.reference
+    item, value, ac1 = votes.item[rows], votes.value[rows], -1.0
+    alpha = compute_alpha(item, item, value, votes.scale.level)[0]
+    if not np.isnan(alpha) and votes.scale.level != "interval":
+        ac1 = get_ac1(np.unique(item, return_inverse=True)[1], value)[0]
+    return FilterResult(votes, annotators, agreements, counted, alpha, ac1)

@@ -10,7 +10,6 @@ from pqpp_annotation.store.transactions import Store
 
 PERSONAL = "personal"
 CODE = "completion_code"
-WAYS_OUT = ("complete", "screened_out", "quota_full", "withdrawn")
 
 
 @dataclass(frozen=True)
@@ -35,28 +34,29 @@ def get_final_page(store: Store, person: Person, outcome: str = "complete") -> F
 
     Args:
         outcome: `complete`, `screened_out`, `quota_full` or `withdrawn`; the last three have no
-            code and URL unless `completion` defines them.
+            code and URL unless `completion` defines them. Other outcomes have none.
 
     Example:
         >>> from types import SimpleNamespace
         >>> from pqpp_annotation.study.study import parse_study
         >>> completion = {"code": "C0DE", "screened_out": {"code": "N0"}}
-        >>> given = {"name": "mine", "kind": "rating", "completion": completion}
-        >>> store = SimpleNamespace(study=parse_study(given))
-        >>> [get_final_page(store, Person(outside={}), outcome).code for outcome in WAYS_OUT]
-        ['C0DE', 'N0', None, None]
+        >>> config = {"name": "mine", "kind": "rating", "completion": completion}
+        >>> store = SimpleNamespace(study=parse_study(config))
+        >>> outcomes = ("complete", "screened_out", "quota_full")
+        >>> [get_final_page(store, Person(outside={}), outcome).code for outcome in outcomes]
+        ['C0DE', 'N0', None]
     """
-    ways = store.study.completion
-    rule = ways if ways is None or outcome == "complete" else getattr(ways, outcome)
-    if rule is None:
+    completion = store.study.completion
+    link = completion if outcome == "complete" else getattr(completion, outcome, None)
+    if link is None:
         return FinalPage(None, None)
-    code = rule.code
+    code = link.code
     if code == PERSONAL:
         name = CODE if outcome == "complete" else f"{outcome}_{CODE}"
         code = person.outside.get(name)
-        # If two pages ask at once, both get the stored code.
+        # If two pages are opened at once, both get the stored code.
         code = code or save_recruiter_id(store, person.id, name, secrets.token_hex(5).upper())
-    return FinalPage(code or None, fill_url(rule.url, {**person.outside, "code": code or ""}))
+    return FinalPage(code or None, fill_url(link.url, {**person.outside, "code": code or ""}))
 
 
 def fill_url(url: str | None, values: dict[str, object]) -> str | None:

@@ -22,9 +22,9 @@ def shuffle_ids(ids: Iterable[int], *seeds: object) -> list[int]:
     start = _hash_seeds(seeds)
 
     def hash_id(number: int) -> bytes:
-        own = start.copy()
-        own.update(b"%d" % number)
-        return own.digest()
+        state = start.copy()
+        state.update(b"%d" % number)
+        return state.digest()
 
     return sorted(ids, key=hash_id)
 
@@ -40,12 +40,12 @@ def is_control_at(position: int, every: int, *seeds: object) -> bool:
         seeds: Values that determine the random positions.
 
     Example:
-        >>> [place for place in range(18) if is_control_at(place, 6, 0, 1)]
+        >>> [position for position in range(18) if is_control_at(position, 6, 0, 1)]
         [2, 6, 16]
     """
     group, slot = divmod(position, every)
-    drawn = _hash_seeds((*seeds, "group", group)).digest()
-    return int.from_bytes(drawn, "big") % every == slot
+    digest = _hash_seeds((*seeds, "group", group)).digest()
+    return int.from_bytes(digest, "big") % every == slot
 
 
 def _hash_seeds(seeds: tuple[object, ...]):

@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 ERROR = 0.01
 _STAKES = np.array([[0.2], [0.4], [0.9]])  # fractions of the largest stake that keeps bets positive
-_MOST = 10**9  # maximum number of prompts
-_STEPS = 25  # values of finer scales are rounded to this many steps
+_MOST_PROMPTS = 10**9
+_MOST_VALUES = 25  # finer scales are rounded to this many steps
 _LEAST_SHARED, _LEAST_ITEMS = 20, 5  # minimum votes and items of people in the usual rates
-_HABITS = 0.15  # weight of each bet on a habit; bets on disagreement have the rest
-_MISREAD = 0.1  # maximum share of prompts that an honest annotator misreads
-_CAREFUL, _APART = (0.5, 0.9), 1  # bounds as shares of the usual care; standard deviations
-_ROUNDS, _PRIOR = 15, 2.0  # iterations; pseudocounts
-_OFTEN, _ONE_SIDE = 0.2, 0.75  # maximum honest share of too fast answers, and of one side
-_WORD, _ANSWER = 1 / 12, 0.4  # minimum seconds to read a word and to choose an answer
-_HASTE = Reason("answers faster than anyone can read")
-_LINE = Reason("gives all images of an item the same value, unlike others")
-_SIDE = Reason("mostly chooses the image on one side, unlike others")
-_FAR = {
+_HABIT_WEIGHT = 0.15  # weight of each bet on a habit; bets on disagreement have the rest
+_MISREAD_RATE = 0.1  # maximum share of prompts that an honest annotator misreads
+_CARE_BOUNDS = (0.5, 0.9)  # of the least honest care, as shares of the median care
+_ITERATIONS, _PSEUDOCOUNT = 15, 2.0
+_HASTE_RATE, _SIDE_RATE = 0.2, 0.75  # maximum honest share of too fast answers, and of one side
+_WORD_TIME, _ANSWER_TIME = 1 / 12, 0.4  # minimum seconds to read a word and to choose an answer
+_TOO_FAST = Reason("answers faster than anyone can read")
+_CONSTANT = Reason("gives all images of an item the same value, unlike others")
+_ONE_SIDED = Reason("mostly chooses the image on one side, unlike others")
+_DISAGREEMENT = {
     "label": Reason("agrees with others far less than usual"),
     "scores": Reason("scores match others no better than chance"),
     "points": Reason("points match others no better than chance"),
@@ -68,10 +68,11 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
         >>> import pandas
         >>> from pqpp_annotation.kinds import get_task_kind
         >>> draw = np.random.default_rng(0)
-        >>> one = {"item_id": range(60), "unit": range(60), "prompt_id": range(60), "turned": False}
-        >>> one |= {"prompt": "a cat", "model": "sdxl", "label": draw.integers(1, 6, 60)}
+        >>> ids = {"item_id": range(60), "unit": range(60), "prompt_id": range(60)}
+        >>> columns = {"prompt": "a cat", "model": "sdxl", "label": draw.integers(1, 6, 60)}
+        >>> columns |= {"turned": False, "value": None}
         >>> table = pandas.concat(
-        ...     pandas.DataFrame({**one, "annotator": name, "spent": seconds, "value": None})
+        ...     pandas.DataFrame({**ids, **columns, "annotator": name, "spent": seconds})
         ...     for name, seconds in (("ann", 4.0), ("bob", 5.0), ("hasty", 0.3)))
         >>> find_careless_people(table, get_task_kind("rating"))
         {'hasty': 'answers faster than anyone can read'}
@@ -79,48 +80,49 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
     votes = votes[votes["model"] != REFERENCE].reset_index(drop=True)
     if votes.empty:
         return {}
-    who, prompt, unit = (votes[n].factorize()[0] for n in ("annotator", "prompt_id", "unit"))
+    person, prompt, unit = (votes[n].factorize()[0] for n in ("annotator", "prompt_id", "unit"))
     names = votes["annotator"].unique().tolist()
-    people, of_prompt = len(names), who * _MOST + prompt
-    said: dict[str, np.ndarray] = {}
-    if first := kind.to_numbers(votes["value"].iloc[0], votes["prompt"].iloc[0]):
-        marks = [kind.to_numbers(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
-        for name in first:
-            columns = [*zip_longest(*(mark[name] for mark in marks), fillvalue=np.nan)]
-            said[name] = np.array(columns, float).reshape(-1, len(marks)).T
-    said = said or {"label": votes[["label"]].to_numpy(float)}
-    main = next(iter(said.values()))
+    n_people, cell = len(names), person * _MOST_PROMPTS + prompt  # a cell is a person and a prompt
+    numbers: dict[str, np.ndarray] = {"label": votes[["label"]].to_numpy(float)}
+    rows = zip(votes["value"], votes["prompt"], strict=True)
+    answers = [kind.to_numbers(value, text) for value, text in rows]
+    if answers[0]:
+        numbers = {}
+        for name in answers[0]:
+            columns = [*zip_longest(*(answer[name] for answer in answers), fillvalue=np.nan)]
+            numbers[name] = np.array(columns, float).reshape(-1, len(answers)).T
     bets = []
-    for reason, rows, sign, bound in _find_habit_signals(votes, who, kind, main):
-        cell, prompts = np.unique(of_prompt[rows], return_inverse=True)
+    habits = _find_habit_signals(votes, person, kind, next(iter(numbers.values())))
+    for reason, indices, signal, rate in habits:
+        cells, code = np.unique(cell[indices], return_inverse=True)
         # Votes on one prompt are not independent, so their mean counts once.
-        mean = np.bincount(prompts, sign, len(cell)) / np.bincount(prompts)
-        gains = np.log1p(_STAKES * (mean / bound - 1))
-        won = np.array([np.bincount(cell // _MOST, bet, people) for bet in gains])
-        bets.append((reason, _HABITS, won))
-    found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name, values in said.items():
-        row, place = np.nonzero(values == values)
-        about = unit[row] * values.shape[1] + place
-        found[name] = _compute_evidence(who[row], about, of_prompt[row], values[row, place], people)
-    if len(found) > 1:
-        cells, likelier = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
-        found["all"] = cells, likelier
-    for name, (cells, likelier) in found.items():
-        cell, place = np.unique(cells, return_inverse=True)
-        meant = np.log1p(-_MISREAD) - np.bincount(place, likelier, len(cell))
-        gain = -np.logaddexp(np.log(_MISREAD), meant)
-        bets.append((_FAR[name], 1 - _HABITS, np.bincount(cell // _MOST, gain, people)[None]))
-    share = np.array([share / len(own) for _, share, own in bets for _ in own])
-    won = np.concatenate([own for *_, own in bets])
-    together = np.logaddexp.reduce(won + np.log(share / share.sum())[:, None], axis=0)
-    best = np.array([own.max(axis=0) for *_, own in bets]).argmax(axis=0)
-    careless = np.flatnonzero(together >= np.log(1 / ERROR))
-    return {names[place]: bets[best[place]][0] for place in careless}
+        mean = np.bincount(code, signal, len(cells)) / np.bincount(code)
+        gains = np.log1p(_STAKES * (mean / rate - 1))
+        wealth = np.array([np.bincount(cells // _MOST_PROMPTS, gain, n_people) for gain in gains])
+        bets.append((reason, _HABIT_WEIGHT, wealth))
+    evidence: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for name, values in numbers.items():
+        row, column = np.nonzero(~np.isnan(values))
+        target, value = unit[row] * values.shape[1] + column, values[row, column]
+        evidence[name] = _compute_evidence(person[row], target, cell[row], value, n_people)
+    if len(evidence) > 1:
+        all_cells, all_ratios = map(np.concatenate, zip(*evidence.values(), strict=True))
+        evidence["all"] = all_cells, all_ratios
+    for name, (vote_cells, log_ratios) in evidence.items():
+        cells, code = np.unique(vote_cells, return_inverse=True)
+        careful = np.log1p(-_MISREAD_RATE) - np.bincount(code, log_ratios, len(cells))
+        gain = -np.logaddexp(np.log(_MISREAD_RATE), careful)
+        wealth = np.bincount(cells // _MOST_PROMPTS, gain, n_people)[None]
+        bets.append((_DISAGREEMENT[name], 1 - _HABIT_WEIGHT, wealth))
+    weights = np.array([weight / len(wealth) for _, weight, wealth in bets for _ in wealth])
+    log_wealth = np.concatenate([wealth for *_, wealth in bets])
+    total = np.logaddexp.reduce(log_wealth + np.log(weights / weights.sum())[:, None], axis=0)
+    best = np.array([wealth.max(axis=0) for *_, wealth in bets]).argmax(axis=0)
+    return {names[n]: bets[best[n]][0] for n in np.flatnonzero(total >= np.log(1 / ERROR))}
 
 
 def _compute_evidence(
-    who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
+    person: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, n_people: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the cell of each shared vote, and its log likelihood ratio of chance to care."""
     # Model (after Dawid and Skene): with a probability called care, an annotator's vote depends on
@@ -128,67 +130,69 @@ def _compute_evidence(
     # from the annotator's own label frequencies. Care, true values and the matrix are fitted by
     # expectation maximisation; an annotator's care is estimated from the other annotators' votes.
     # The least care of an honest annotator is one standard deviation below the median, but within
-    # `_CAREFUL` of it. The arrays are empty if nobody shares `_LEAST_SHARED` units or all votes are
-    # equal.
-    kept = np.bincount(unit)[unit] > 1
-    who, unit, cell, value = (column[kept] for column in (who, unit, cell, value))
-    count = np.bincount(who, minlength=people)
-    seen = count >= _LEAST_SHARED
-    if not seen.any() or np.ptp(value) == 0:
+    # `_CARE_BOUNDS` of it. The arrays are empty if nobody shares `_LEAST_SHARED` units or all votes
+    # are equal.
+    is_shared = np.bincount(unit)[unit] > 1
+    person, unit, cell, value = (column[is_shared] for column in (person, unit, cell, value))
+    count = np.bincount(person, minlength=n_people)
+    has_enough = count >= _LEAST_SHARED
+    if not has_enough.any() or np.ptp(value) == 0:
         return cell[:0], value[:0]
     values, code = np.unique(value, return_inverse=True)
-    if len(values) > _STEPS:
-        rounded = np.round((value - value.min()) / np.ptp(value) * _STEPS)
+    if len(values) > _MOST_VALUES:
+        rounded = np.round((value - value.min()) / np.ptp(value) * _MOST_VALUES)
         values, code = np.unique(rounded, return_inverse=True)
-    steps, same = len(values), np.eye(len(values))
-    pool = np.bincount(code) / len(code)
-    said = np.bincount(who * steps + code, minlength=people * steps).reshape(people, steps)
-    chance = (said[who, code] + _PRIOR * pool[code]) / (count[who] + _PRIOR)
-    care, confusion = np.full(people, 0.5), 0.8 * same + 0.2 * pool
-    for _ in range(_ROUNDS):
-        cared = care[who]
-        like = cared * confusion[:, code] + (1 - cared) * chance
-        every = np.array([np.bincount(unit, one) for one in np.log(like)])
-        every += np.log(pool)[:, None]
-        others = every[:, unit] - np.log(like)
-        truth, others = (np.exp(one - np.logaddexp.reduce(one)) for one in (every, others))
-        meant = cared * truth[:, unit] * confusion[:, code] / like
-        confusion = np.array([np.bincount(code, one, steps) for one in meant])
-        confusion += _PRIOR * (pool + same) / 2
+    k, identity = len(values), np.eye(len(values))
+    prior = np.bincount(code) / len(code)
+    counts = np.bincount(person * k + code, minlength=n_people * k).reshape(n_people, k)
+    chance = (counts[person, code] + _PSEUDOCOUNT * prior[code]) / (count[person] + _PSEUDOCOUNT)
+    care, confusion = np.full(n_people, 0.5), 0.8 * identity + 0.2 * prior
+    for _ in range(_ITERATIONS):
+        p_care = care[person]
+        likelihood = p_care * confusion[:, code] + (1 - p_care) * chance
+        log_joint = np.array([np.bincount(unit, row) for row in np.log(likelihood)])
+        log_joint += np.log(prior)[:, None]
+        others = log_joint[:, unit] - np.log(likelihood)
+        truth, others = (np.exp(x - np.logaddexp.reduce(x)) for x in (log_joint, others))
+        weights = p_care * truth[:, unit] * confusion[:, code] / likelihood
+        confusion = np.array([np.bincount(code, row, k) for row in weights])
+        confusion += _PSEUDOCOUNT * (prior + identity) / 2
         confusion /= confusion.sum(axis=1, keepdims=True)
         expected = (others * confusion[:, code]).sum(axis=0)
-        like = cared * expected + (1 - cared) * chance
-        care = (np.bincount(who, cared * expected / like, people) + 0.5) / (count + 1)
-    usual, high = np.quantile(care[seen], (0.5, 0.75))
+        likelihood = p_care * expected + (1 - p_care) * chance
+        care = (np.bincount(person, p_care * expected / likelihood, n_people) + 0.5) / (count + 1)
+    median, upper = np.quantile(care[has_enough], (0.5, 0.75))
     # Variance of care between annotators, from the upper half, without sampling noise.
-    noise = 1 / np.bincount(who, ((expected - chance) / like) ** 2, people)[seen]
-    apart = ((high - usual) / 0.6745) ** 2 - np.median(noise)
-    least = np.clip(usual - _APART * max(apart, 0) ** 0.5, *np.multiply(_CAREFUL, usual))
-    least /= 1 - _MISREAD
+    noise = 1 / np.bincount(person, ((expected - chance) / likelihood) ** 2, n_people)[has_enough]
+    variance = ((upper - median) / 0.6745) ** 2 - np.median(noise)
+    least = np.clip(median - max(variance, 0) ** 0.5, *np.multiply(_CARE_BOUNDS, median))
+    least /= 1 - _MISREAD_RATE
     return cell, -np.log(least * expected / chance + 1 - least)
 
 
 def _find_habit_signals(
-    votes: pandas.DataFrame, who: np.ndarray, kind: TaskKind, said: np.ndarray
+    votes: pandas.DataFrame, person: np.ndarray, kind: TaskKind, numbers: np.ndarray
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
     """Yield a reason, vote indices, signals (0 or 1) and highest honest rate for each habit."""
-    facts = {"low": np.nanmin(said, axis=1), "high": np.nanmax(said, axis=1)}
-    facts |= {"who": who, "row": np.arange(len(votes)), "answers": (said == said).sum(axis=1)}
-    of_item: Any = votes.assign(**facts).groupby(["who", "item_id"], sort=False)
-    how = {name: "first" for name in ("row", "prompt", "spent")}
-    items = of_item.agg({**how, "low": "min", "high": "max", "answers": "sum"})
+    table = votes.assign(low=np.nanmin(numbers, axis=1), high=np.nanmax(numbers, axis=1))
+    table["person"], table["row"] = person, np.arange(len(votes))
+    table["answers"] = (~np.isnan(numbers)).sum(axis=1)
+    firsts = {name: "first" for name in ("row", "prompt", "spent")}
+    groups: Any = table.groupby(["person", "item_id"], sort=False)
+    items = groups.agg({**firsts, "low": "min", "high": "max", "answers": "sum"})
     rows = items["row"].to_numpy()
-    fastest = items["prompt"].str.split().str.len() * _WORD + items["answers"] * _ANSWER
-    timed, several = (items["spent"] > 0).to_numpy(), (items["answers"] > 1).to_numpy()
-    yield _HASTE, rows[timed], (items["spent"] < fastest).to_numpy(float)[timed], _OFTEN
-    alike = (items["low"] == items["high"])[several]
-    of_person = alike.groupby("who")
-    usual = float(of_person.mean()[of_person.size() >= _LEAST_ITEMS].median())
-    if usual < 1:
-        yield _LINE, rows[several], alike.to_numpy(float), (1 + usual) / 2
+    min_time = items["prompt"].str.split().str.len() * _WORD_TIME + items["answers"] * _ANSWER_TIME
+    is_timed, has_several = (items["spent"] > 0).to_numpy(), (items["answers"] > 1).to_numpy()
+    is_hasty = (items["spent"] < min_time).to_numpy(float)
+    yield _TOO_FAST, rows[is_timed], is_hasty[is_timed], _HASTE_RATE
+    is_constant = (items["low"] == items["high"])[has_several]
+    by_person = is_constant.groupby("person")
+    usual_rate = float(by_person.mean()[by_person.size() >= _LEAST_ITEMS].median())
+    if usual_rate < 1:
+        yield _CONSTANT, rows[has_several], is_constant.to_numpy(float), (1 + usual_rate) / 2
     if "left" in kind.answer.model_fields:
         label = votes["label"].to_numpy(float)
         decided = np.flatnonzero(label)
         left = (np.where(votes["turned"], -label, label) > 0)[decided].astype(float)
-        yield _SIDE, decided, left, _ONE_SIDE
-        yield _SIDE, decided, 1 - left, _ONE_SIDE
+        yield _ONE_SIDED, decided, left, _SIDE_RATE
+        yield _ONE_SIDED, decided, 1 - left, _SIDE_RATE

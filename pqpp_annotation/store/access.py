@@ -17,7 +17,7 @@ PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
 """URL parameters in which recruiting sites send a person's id."""
 
 _DAY = 86_400_000
-_MOST = 10_000
+_MOST_LINKS = 10_000
 
 
 @writes
@@ -45,8 +45,8 @@ def make_links(
     Raises:
         AnnotationError: The count, role or days are invalid.
     """
-    if not 1 <= count <= _MOST or not 0 < days <= 3650:
-        allowed = f"expected 1 to {_MOST} links, valid for up to 3650 days"
+    if not 1 <= count <= _MOST_LINKS or not 0 < days <= 3650:
+        allowed = f"expected 1 to {_MOST_LINKS} links, valid for up to 3650 days"
         raise AnnotationError(f"{allowed}; got links: {count}, days: {days:g}")
     check_role(role)
     if is_shared and role != "annotator":
@@ -85,14 +85,14 @@ def redeem_link(
     key = _hash_recruiter_id(db, link, outside or {})
     if db.scalar(select(Leaver.key).where(Leaver.key == key)):
         raise AnnotationError("you have left this study; there is nothing more to do", 403)
-    earlier = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
-    if earlier is not None and key is not None:
+    existing = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
+    if existing is not None and key is not None:
         # A personal link, this one or an earlier one, does not identify the browser.
         if not link.is_shared or db.scalar(
-            select(Invitation.id).where(Invitation.person_id == earlier.id).limit(1)
+            select(Invitation.id).where(Invitation.person_id == existing.id).limit(1)
         ):
             raise AnnotationError("this ID was used with another link; open that link", 403)
-        return _bind_browser(earlier, browser)
+        return _bind_browser(existing, browser)
     name = f"{link.role}-{link.id}"
     if link.is_shared or find_person(db, name):
         name = f"{link.role}-{secrets.token_hex(6)}"
@@ -112,17 +112,17 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
     """
     if link.person_id is not None:
         return True
-    key = Person.outside_key == _hash_recruiter_id(db, link, outside)
-    return db.scalar(select(Person.id).where(key)) is not None
+    is_same_id = Person.outside_key == _hash_recruiter_id(db, link, outside)
+    return db.scalar(select(Person.id).where(is_same_id)) is not None
 
 
 def _bind_browser(person: Person, browser: str) -> Person:
     """Bind a person's id to their first browser, and refuse any other; return the person."""
     if not browser:
         raise AnnotationError("this link needs cookies; allow cookies in your browser", 403)
-    kept = _hash_token(browser)
-    person.browser = person.browser or kept
-    if person.browser != kept:
+    browser_hash = _hash_token(browser)
+    person.browser = person.browser or browser_hash
+    if person.browser != browser_hash:
         raise AnnotationError(
             "your ID is used in another browser; use that one, or ask the sender to allow this one",
             403,
@@ -201,7 +201,7 @@ def _hash_token(token: str) -> str:
 DAYS = 90
 """Maximum duration of a session, which also ends when its link expires."""
 
-_PERSON = (
+_SESSION_PERSON = (
     select(Person)
     .join(Session, Session.person_id == Person.id)
     .where(Session.visit == bindparam("visit"), Session.expires > bindparam("now"))
@@ -226,7 +226,7 @@ def start_session(db: Transaction, visit: str, person_id: int, invitation_id: in
 @reads
 def get_session_person(db: Transaction, visit: str) -> Person | None:
     """Return the signed-in person; None if the session has ended or the person has left."""
-    return db.scalar(_PERSON, {"visit": _hash_token(visit), "now": db.now()})
+    return db.scalar(_SESSION_PERSON, {"visit": _hash_token(visit), "now": db.now()})
 
 
 @writes

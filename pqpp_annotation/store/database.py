@@ -28,7 +28,7 @@ from pqpp_files.paths import expand
 
 _CONNECTIONS = 20
 _TYPES = {int: ["integer"], bool: ["integer"], float: ["real", "integer"], str: ["text"]}
-_TYPES |= dict.fromkeys((dict, object), ["object", "array"])  # JSON in SQLAlchemy 2.0 and 2.1
+_TYPES |= {dict: ["object", "array"], object: ["object", "array"]}  # JSON in SQLAlchemy 2.0, 2.1
 
 
 def get_database_url(name: str, folder: Path) -> URL:
@@ -140,17 +140,17 @@ def open_store(study: Study) -> Store:
             if version is None:
                 raise AnnotationError(f"{store.name} contains no study; run pqpp annotate init")
             if version != VERSION:
-                what = f"expected table version {VERSION}, got {version}"
-                raise AnnotationError(f"{store.name}: {what}; use the pqpp version that created it")
+                problem = f"{store.name}: expected table version {VERSION}, got {version}"
+                raise AnnotationError(f"{problem}; use the pqpp version that created it")
             if store.is_sqlite:  # PostgreSQL checks types itself
                 _check_types(db, store.name)
             row = db.scalars(select(StudyRow)).one()
             config = study.to_config()
             for name in ("name", "kind", "seed"):
                 if config[name] != row.config.get(name):
-                    there = f"but {row.config.get(name)!r:.60} in the database"
-                    what = f"`{name}` is {config[name]!r:.60} in the study file, {there}"
-                    raise AnnotationError(f"{what}; change it back, or set a new `database`")
+                    stored = f"but {row.config.get(name)!r:.60} in the database"
+                    problem = f"`{name}` is {config[name]!r:.60} in the study file, {stored}"
+                    raise AnnotationError(f"{problem}; change it back, or set a new `database`")
             row.config = config
         if store.is_sqlite:
             with contextlib.suppress(OSError):  # another user's file, or no file modes
@@ -164,12 +164,12 @@ def open_store(study: Study) -> Store:
 def _check_types(db: Transaction, name: str) -> None:
     """Refuse a database with a cell of a wrong type, which somebody must have edited."""
     for table in StudyTable.metadata.sorted_tables:
-        wrong = []
+        wrong_counts = []
         for column in table.columns:
             find_type = func.json_type if isinstance(column.type, JSON) else func.typeof
-            allowed = _TYPES[column.type.python_type] + ["null"] * bool(column.nullable)
-            wrong.append(func.sum(find_type(column).not_in(allowed)))
-        if any(db.execute(select(*wrong)).one()):
+            allowed = _TYPES[column.type.python_type] + (["null"] if column.nullable else [])
+            wrong_counts.append(func.sum(find_type(column).not_in(allowed)))
+        if any(db.execute(select(*wrong_counts)).one()):
             raise AnnotationError(f"{name} has damaged cells in {table}; restore a backup")
 
 

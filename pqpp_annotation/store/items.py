@@ -12,9 +12,9 @@ from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.prompts import NewItem
 from pqpp_files.table_formats import cut_batches
 
-_FULL = func.count().filter(Item.done >= bindparam("places"))
+_FINISHED_COUNT = func.count().filter(Item.done >= bindparam("places"))
 _COLUMNS = ("prompt_id", "part", "prompt", "purpose", "expected", "detail")
-_COUNTS = select(Item.purpose, func.count(), _FULL).group_by(Item.purpose)
+_COUNTS = select(Item.purpose, func.count(), _FINISHED_COUNT).group_by(Item.purpose)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
 @writes
 def update_image_record(db: Transaction, image: CheckedImage) -> None:
     """Replace an image's record, except its location, after its copy was created again."""
-    of_copy = asdict(image) | {"location": Asset.location}
-    db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))
+    columns = asdict(image) | {"location": Asset.location}
+    db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(columns))
 
 
 @writes_locked
@@ -84,22 +84,22 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
     prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in stored}
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
-            taken = f"prompt_id {item.prompt_id:.60} is already used for another prompt"
-            raise AnnotationError(f"{taken}; choose another id")
+            problem = f"prompt_id {item.prompt_id:.60} is already used for another prompt"
+            raise AnnotationError(f"{problem}; choose another id")
     hashes = set(db.scalars(select(Asset.sha256)))
-    new = [item for item in items if (item.prompt_id, item.part) not in prompts]
-    first = db.last_item_id + 1
-    assets = (asdict(image) for image in images if image.sha256 not in hashes)
-    rows = (
-        {**{name: getattr(item, name) for name in _COLUMNS}, "done": 0, "id": number}
-        for number, item in enumerate(new, first)
+    new_items = [item for item in items if (item.prompt_id, item.part) not in prompts]
+    first_id = db.last_item_id + 1
+    asset_rows = (asdict(image) for image in images if image.sha256 not in hashes)
+    item_rows = (
+        {**{name: getattr(item, name) for name in _COLUMNS}, "done": 0, "id": item_id}
+        for item_id, item in enumerate(new_items, first_id)
     )
-    shown = (
-        {"item_id": number, "position": index, **image}
-        for number, item in enumerate(new, first)
+    image_rows = (
+        {"item_id": item_id, "position": index, **image}
+        for item_id, item in enumerate(new_items, first_id)
         for index, image in enumerate(item.images)
     )
-    for table, values in ((Asset, assets), (Item, rows), (ItemImage, shown)):
-        for part in cut_batches(values):  # limits memory
-            db.execute(insert(table), part)
-    return len(new)
+    for table, values in ((Asset, asset_rows), (Item, item_rows), (ItemImage, image_rows)):
+        for batch in cut_batches(values):  # limits memory
+            db.execute(insert(table), batch)
+    return len(new_items)

@@ -24,7 +24,7 @@ from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_files.names import did_you_mean
 
 PERSON_ROLES = ("annotator", "control", "owner", "trial")
-_LONGEST_NAME = 80
+_MAX_NAME = 80  # characters
 
 
 @writes_locked
@@ -48,10 +48,8 @@ def add_person(
             unknown.
     """
     name = name.strip()
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise AnnotationError(
-            f"name {name!r:.60} must have 1 to {_LONGEST_NAME} printable characters"
-        )
+    if not name or len(name) > _MAX_NAME or not name.isprintable():
+        raise AnnotationError(f"name {name!r:.60} must have 1 to {_MAX_NAME} printable characters")
     check_role(role)
     if find_person(db, name):
         raise AnnotationError(f"name {name!r} is already taken; choose another name")
@@ -110,9 +108,9 @@ def save_consent(db: Transaction, person_id: int, text: str = "") -> None:
     person = get_person(db, person_id, lock=True)
     if person.consented is None:
         person.consented = now = db.now()
-        about = {"kind": "consented", "detail": {"text": text}}
         if text:
-            db.add(Event(person_id=person_id, created=now, **about))
+            detail = {"text": text}
+            db.add(Event(person_id=person_id, kind="consented", detail=detail, created=now))
 
 
 @writes_locked
@@ -142,18 +140,18 @@ def withdraw_person(
         db.execute(delete(Answer).where(of_person))
         db.execute(delete(Assignment).where(is_own))
         db.execute(delete(Event).where(Event.person_id == person_id))
-    else:  # unfinished items are free for others
+    else:  # the places of unfinished items are open to others
         unfinished = update(Assignment).where(is_own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
     is_owed = sum((earned or {}).values()) - sum(person.paid.values()) > 0.005
-    left = Leaver(
+    leaver = Leaver(
         key=person.outside_key or secrets.token_hex(),
         outside=person.outside if is_owed else {},
         earned=dict(earned or {}) if is_owed or person.paid else {},
         paid=person.paid,
     )
     if person.outside_key or is_owed or person.paid:
-        db.add(left)
+        db.add(leaver)
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key = {}, None
     person.browser, person.paid = None, {}
@@ -161,12 +159,12 @@ def withdraw_person(
     links = update(Invitation).where(Invitation.person_id == person_id)
     db.execute(links.values(revoked=now, label=""))
     db.add(Event(person_id=person_id, kind="withdrawn", detail={"mode": mode}, created=now))
-    return left if is_owed else None
+    return leaver if is_owed else None
 
 
 DECISIONS = ("accept", "refuse", "rules", "let-in", "sign-out")
-_LONGEST = 2_000
-_SECOND_LOOK = 600_000  # milliseconds after the first
+_LONGEST_ANSWER = 2_000
+_REFUSAL_DELAY = 600_000  # milliseconds after the first doubt
 
 
 @writes_locked
@@ -216,16 +214,16 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
     Args:
         person_ids: Ids of all people whom the rules refuse now.
     """
-    doubts = Event.kind == "doubted"
-    db.execute(delete(Event).where(doubts, Event.person_id.not_in(person_ids)))
-    since = {event.person_id: event.created for event in db.scalars(select(Event).where(doubts))}
+    is_doubt = Event.kind == "doubted"
+    db.execute(delete(Event).where(is_doubt, Event.person_id.not_in(person_ids)))
+    doubts = dict(db.execute(select(Event.person_id, Event.created).where(is_doubt)).all())
     is_open = (Person.role == "annotator") & Person.reopened.is_(None) & Person.withdrawn.is_(None)
     query = select(Person).where(Person.id.in_(person_ids), is_open, Person.verdict == "")
     names, detail = [], {"as": "refused by the rules"}
     for person in db.scalars(query).all():
-        if person.id not in since:
+        if person.id not in doubts:
             db.add(Event(person_id=person.id, kind="doubted", created=db.now()))
-        elif db.now() >= since[person.id] + _SECOND_LOOK:
+        elif db.now() >= doubts[person.id] + _REFUSAL_DELAY:
             names.append(person.name)
             release_items(db, person)
             db.add(Event(person_id=person.id, kind="decided", detail=detail, created=db.now()))
@@ -248,18 +246,17 @@ def get_verdicts(db: Transaction) -> dict[str, str]:
 @reads
 def find_failed_checks(db: Transaction) -> dict[str, Reason]:
     """Return the names of people with too many wrong answers to checks, with the reasons."""
-    about = (Person.name, Item.id, Item.expected, ItemImage.image, Answer.value)
-    query = select(*about).select_from(Answer).join(Assignment).join(Item).join(Person)
+    columns = (Person.name, Item.id, Item.expected, ItemImage.image, Answer.value)
+    query = select(*columns).select_from(Answer).join(Assignment).join(Item).join(Person)
     query = query.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
-    wrong: dict[str, set[int]] = defaultdict(set)
-    for name, item, expected, image, value in db.execute(
-        query.where(Item.purpose == "check", Answer.current)
-    ):
+    wrong_items: dict[str, set[int]] = defaultdict(set)
+    query = query.where(Item.purpose == "check", Answer.current)
+    for name, item, expected, image, value in db.execute(query):
         if not db.study.kind.is_right(value, expected[image or ""]):
-            wrong[name].add(item)
+            wrong_items[name].add(item)
     return {
         name: Reason("answered %(count)s checks incorrectly", count=len(items))
-        for name, items in wrong.items()
+        for name, items in wrong_items.items()
         if len(items) > db.study.checks.max_wrong
     }
 
@@ -272,13 +269,13 @@ def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
         AnnotationError: An answer is missing, too long, or not one of the choices.
     """
     survey = db.study.survey
-    said = dict(zip(survey, answers, strict=False))
-    fits = (not survey[asked] or one in ("", *survey[asked]) for asked, one in said.items())
-    if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
+    by_question = dict(zip(survey, answers, strict=False))
+    is_listed = all(not c or a in ("", *c) for a, c in zip(answers, survey.values(), strict=False))
+    if len(answers) != len(survey) or not is_listed or max(map(len, answers)) > _LONGEST_ANSWER:
         raise AnnotationError("survey: answer with a listed choice or up to 2,000 characters", 409)
     get_person(db, person_id, lock=True)
     if not get_survey(db, person_id):
-        db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))
+        db.add(Event(person_id=person_id, kind="surveyed", detail=by_question, created=db.now()))
 
 
 @reads
@@ -294,12 +291,11 @@ def release_items(db: Transaction, person: Person) -> None:
     if person.reopened is None:
         person.reopened = db.now()
         _change_done_counts(db, person, -1)
-        held = update(Assignment).where(Assignment.person_id == person.id)
-        db.execute(held.where(Assignment.state == "open").values(state="expired"))
+        assignments = update(Assignment).where(Assignment.person_id == person.id)
+        db.execute(assignments.where(Assignment.state == "open").values(state="expired"))
 
 
 def _change_done_counts(db: Transaction, person: Person, change: int) -> None:
-    done = select(Assignment.item_id).where(
-        Assignment.person_id == person.id, Assignment.finished.is_not(None)
-    )
-    db.execute(update(Item).where(Item.id.in_(done)).values(done=Item.done + change))
+    is_done = (Assignment.person_id == person.id) & Assignment.finished.is_not(None)
+    item_ids = select(Assignment.item_id).where(is_done)
+    db.execute(update(Item).where(Item.id.in_(item_ids)).values(done=Item.done + change))

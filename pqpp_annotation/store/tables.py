@@ -16,9 +16,9 @@ VERSION = 6
 
 Key = Annotated[int, mapped_column(primary_key=True)]
 Large = Annotated[int, mapped_column(BigInteger)]
-OfItem = Annotated[int, mapped_column(ForeignKey("item.id"))]
-OfImage = Annotated[int, mapped_column(ForeignKey("item_image.id"))]
-OfPerson = Annotated[int, mapped_column(ForeignKey("person.id"))]
+ItemKey = Annotated[int, mapped_column(ForeignKey("item.id"))]
+ImageKey = Annotated[int, mapped_column(ForeignKey("item_image.id"))]
+PersonKey = Annotated[int, mapped_column(ForeignKey("person.id"))]
 Role = Annotated[str, mapped_column(Text, default="annotator")]
 
 
@@ -118,7 +118,7 @@ class ItemImage(StudyTable):
     __tablename__ = "item_image"
     __table_args__ = (UniqueConstraint("item_id", "position"),)
     id: Mapped[Key]
-    item_id: Mapped[OfItem] = mapped_column(index=True)
+    item_id: Mapped[ItemKey] = mapped_column(index=True)
     sha256: Mapped[str] = mapped_column(ForeignKey("asset.sha256"))
     position: Mapped[int]
     image: Mapped[str]
@@ -200,7 +200,7 @@ class Invitation(StudyTable):
     role: Mapped[Role]
     label: Mapped[str] = mapped_column(default="")
     is_shared: Mapped[bool] = mapped_column(default=False)
-    person_id: Mapped[OfPerson | None]
+    person_id: Mapped[PersonKey | None]
     expires: Mapped[Large]
     revoked: Mapped[Large | None]
 
@@ -229,8 +229,8 @@ class Assignment(StudyTable):
         Index("assignment_by_item", "item_id", "state", "expires"),
     )
     id: Mapped[Key]
-    person_id: Mapped[OfPerson] = mapped_column(index=True)
-    item_id: Mapped[OfItem]
+    person_id: Mapped[PersonKey] = mapped_column(index=True)
+    item_id: Mapped[ItemKey]
     position: Mapped[int]
     state: Mapped[str] = mapped_column(default="open")
     created: Mapped[Large]
@@ -253,7 +253,7 @@ class Answer(StudyTable):
     __table_args__ = (Index("answer_by_assignment", "assignment_id", "item_image_id", "current"),)
     id: Mapped[Key]
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignment.id"))
-    item_image_id: Mapped[OfImage | None]
+    item_image_id: Mapped[ImageKey | None]
     client_id: Mapped[str] = mapped_column(unique=True)
     value: Mapped[dict[str, Any]]
     seconds: Mapped[float] = mapped_column(default=0.0)
@@ -272,7 +272,7 @@ class Event(StudyTable):
 
     __tablename__ = "event"
     id: Mapped[Key]
-    person_id: Mapped[OfPerson] = mapped_column(index=True)
+    person_id: Mapped[PersonKey] = mapped_column(index=True)
     kind: Mapped[str]
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
     created: Mapped[Large]
@@ -288,7 +288,7 @@ class Session(StudyTable):
 
     __tablename__ = "session"
     visit: Mapped[str] = mapped_column(primary_key=True)
-    person_id: Mapped[OfPerson] = mapped_column(index=True)
+    person_id: Mapped[PersonKey] = mapped_column(index=True)
     invitation_id: Mapped[int | None] = mapped_column(ForeignKey("invitation.id"))
     expires: Mapped[Large]
 

@@ -28,11 +28,11 @@ from pqpp_files.atomic_write import convert_write_errors
 from pqpp_files.errors import describe
 
 BUSY_SECONDS = 10
-_KEPT = 500  # maximum number of cached orders
-_FIRST_LOOK, _MOST_AT_ONCE = 32, 2048
+_MOST_CACHED_ORDERS = 500
+_FIRST_CHUNK, _LARGEST_CHUNK = 32, 2048
 _LOCK = 0x70717070  # key of PostgreSQL's advisory lock
-_LAST_ITEM = select(func.max(Item.id))
-_ITEMS = select(Item.id).where(Item.purpose == bindparam("purpose"))
+_LAST_ITEM_ID = select(func.max(Item.id))
+_ITEM_IDS = select(Item.id).where(Item.purpose == bindparam("purpose"))
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -52,7 +52,7 @@ class Transaction(orm.Session):
     @cached_property
     def last_item_id(self) -> int:
         """Id of the item added last, 0 without items."""
-        return self.run(_LAST_ITEM).scalar() or 0
+        return self.run(_LAST_ITEM_ID).scalar() or 0
 
     def run(self, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:
         """Run a prebuilt statement with values for its parameters, without creating ORM objects.
@@ -66,10 +66,10 @@ class Transaction(orm.Session):
         """Return the ids of the items with a purpose, in the person's cached random order."""
         key, orders = (self.last_item_id, purpose, person_id), self.store.orders
         if key not in orders:
-            if len(orders) >= _KEPT:
+            if len(orders) >= _MOST_CACHED_ORDERS:
                 orders.clear()
-            items = self.run(_ITEMS, purpose=purpose).scalars()
-            orders[key] = array("q", shuffle_ids(items, self.study.seed, purpose, person_id))
+            item_ids = self.run(_ITEM_IDS, purpose=purpose).scalars()
+            orders[key] = array("q", shuffle_ids(item_ids, self.study.seed, purpose, person_id))
         return orders[key]
 
     def now(self) -> int:
@@ -84,10 +84,10 @@ class Transaction(orm.Session):
 
 def split_ids(order: array) -> Iterator[list[int]]:
     """Yield ids in consecutive lists, of 32 ids at first and up to 2048 later."""
-    start, size = 0, _FIRST_LOOK
+    start, size = 0, _FIRST_CHUNK
     while start < len(order):
         yield order[start : start + size].tolist()
-        start, size = start + size, min(size * 4, _MOST_AT_ONCE)
+        start, size = start + size, min(size * 4, _LARGEST_CHUNK)
 
 
 class Store:
@@ -105,14 +105,14 @@ class Store:
         self.engine, self.study = engine, study
         self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         self.orders: dict[tuple[int, str, int], array] = {}
-        # Writers of one process wait here, as SQLite's own waiting is unfair. At most one that
-        # locks the database waits at a time, so that saving answers is not delayed.
-        self._turn = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
-        self._alone = threading.Lock()
+        # Writers of one process wait for these locks, as SQLite's own queue is unfair. At most one
+        # locking writer waits for `_write_lock`, so that saving answers is not delayed.
+        self._write_lock = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
+        self._exclusive_lock = threading.Lock()
         self._writer = engine.execution_options(pqpp_writes=True)
         # All reads of a transaction see the same state, as always in SQLite.
-        level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
-        self._reader = engine.execution_options(**level)
+        isolation = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        self._reader = engine.execution_options(**isolation)
 
     @property
     def is_sqlite(self) -> bool:
@@ -138,11 +138,11 @@ class Store:
             lock: Whether other locking transactions wait, in all processes; SQLite allows one
                 writer at a time anyway.
         """
-        first = self._alone if lock else contextlib.nullcontext()
+        exclusive_lock = self._exclusive_lock if lock else contextlib.nullcontext()
         with (
             self._convert_errors(),
-            first,
-            self._turn,
+            exclusive_lock,
+            self._write_lock,
             Transaction(self, self._writer) as db,
             db.begin(),
         ):
@@ -163,11 +163,11 @@ class Store:
         from filelock import FileLock, Timeout
 
         try:
-            held = FileLock(f"{self.name}.serving", timeout=0).acquire()
+            server_lock = FileLock(f"{self.name}.serving", timeout=0).acquire()
         except Timeout:
-            what = "another process already serves this study; stop that process, or use PostgreSQL"
-            raise AnnotationError(f"{self.name}: {what}") from None
-        with held:
+            problem = f"{self.name}: another process already serves this study"
+            raise AnnotationError(f"{problem}; stop that process, or use PostgreSQL") from None
+        with server_lock:
             yield
 
     def close(self) -> None:
@@ -187,17 +187,17 @@ class Store:
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = describe(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
-                line = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s; try again"
-                raise AnnotationError(line, 503) from error
-            elsewhere = ("connect", "unable to open", "I/O", "readonly")
+                problem = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s"
+                raise AnnotationError(f"{problem}; try again", 503) from error
+            connection_errors = ("connect", "unable to open", "I/O", "readonly")
             is_lost = getattr(error, "connection_invalidated", False)
-            if is_lost or any(words in reason for words in elsewhere):
-                line = f"{self.name} cannot be reached ({reason}); try again"
-                raise AnnotationError(line, 503) from error
+            if is_lost or any(words in reason for words in connection_errors):
+                message = f"{self.name} cannot be reached ({reason}); try again"
+                raise AnnotationError(message, 503) from error
             if isinstance(error, IntegrityError):  # a bug in pqpp, not in the file
                 raise
-            line = f"{self.name} is damaged or not a database ({reason}); restore a backup"
-            raise AnnotationError(line, 503) from error
+            message = f"{self.name} is damaged or not a database ({reason}); restore a backup"
+            raise AnnotationError(message, 503) from error
 
 
 Step = Callable[Concatenate[Transaction, Arguments], Result]

@@ -25,16 +25,16 @@ from pqpp_annotation.store.transactions import Transaction, reads, split_ids, wr
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
-_NO_PLACE = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
-_HELD = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
-TAKES_PLACE = and_(or_(Assignment.state == "done", _HELD), Assignment.person_id.not_in(_NO_PLACE))
+_EXEMPT = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
+_RESERVED = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
+TAKES_PLACE = and_(or_(Assignment.state == "done", _RESERVED), Assignment.person_id.not_in(_EXEMPT))
 """The condition that an assignment occupies one of its item's places at the time `now`."""
 
-_TAKERS = select(func.count()).where(TAKES_PLACE)
-_TAKEN = _TAKERS.where(
+_PLACE_COUNT = select(func.count()).where(TAKES_PLACE)
+_TAKEN = _PLACE_COUNT.where(
     Assignment.item_id == bindparam("item"), Assignment.person_id != bindparam("person")
 )
-_CONTENT = (
+_ITEM_CONTENT = (
     select(Item.prompt, Item.purpose, Item.detail, ItemImage.id, *Asset.__table__.c)
     .select_from(Item)
     .join(ItemImage)
@@ -42,13 +42,13 @@ _CONTENT = (
     .where(Item.id == bindparam("item"))
 )
 _COLUMNS = Assignment.__table__.c
-_OWN = Assignment.person_id == bindparam("person")
-_BY_ID = select(*_COLUMNS).where(Assignment.id == bindparam("id"))
-_LOCKED = _BY_ID.with_for_update()
-_TRAINING = select(*_COLUMNS).join(Item).where(_OWN, Item.purpose == "training")
-_OPEN = select(*_COLUMNS).where(_OWN, Assignment.state == "open").order_by(Assignment.position)
-_CHANGE = update(Assignment).where(Assignment.id == bindparam("assignment"))
-_ANSWERS = select(Answer.item_image_id, Answer.value).where(
+_IS_OWN = Assignment.person_id == bindparam("person")
+_ASSIGNMENT = select(*_COLUMNS).where(Assignment.id == bindparam("id"))
+_LOCKED_ASSIGNMENT = _ASSIGNMENT.with_for_update()
+_TRAINING_ASSIGNMENTS = select(*_COLUMNS).join(Item).where(_IS_OWN, Item.purpose == "training")
+_OPEN = select(*_COLUMNS).where(_IS_OWN, Assignment.state == "open").order_by(Assignment.position)
+_UPDATE_ASSIGNMENT = update(Assignment).where(Assignment.id == bindparam("assignment"))
+_CURRENT_ANSWERS = select(Answer.item_image_id, Answer.value).where(
     Answer.assignment_id == bindparam("assignment"), Answer.current
 )
 
@@ -73,7 +73,7 @@ def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
     Raises:
         AnnotationError: The assignment is another person's or does not exist.
     """
-    assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
+    assignment = db.run(_LOCKED_ASSIGNMENT if lock else _ASSIGNMENT, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
         raise AnnotationError("this item is not assigned to you; continue with your own items", 403)
     return assignment
@@ -81,12 +81,12 @@ def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
 
 def change_assignment(db: Transaction, assignment_id: int, **columns: Any) -> None:
     """Change columns of an assignment."""
-    db.run(_CHANGE, assignment=assignment_id, **columns)
+    db.run(_UPDATE_ASSIGNMENT, assignment=assignment_id, **columns)
 
 
 def get_item_content(db: Transaction, item_id: int) -> tuple[Row, dict[int, Any]]:
     """Return a row with an item's prompt, purpose and detail, and its images by id."""
-    rows = db.run(_CONTENT, item=item_id).all()
+    rows = db.run(_ITEM_CONTENT, item=item_id).all()
     return rows[0], {row.id: row for row in rows}
 
 
@@ -105,13 +105,13 @@ def build_shown_item(db: Transaction, assignment: Row) -> ShownItem:
     """Return the item of an assignment, with its images in the person's order."""
     item, images = get_item_content(db, assignment.item_id)
     seeds = (db.study.seed, "images", assignment.person_id, assignment.item_id)
-    shown = {key: images[key] for key in shuffle_ids(images, *seeds)}
+    ordered_images = {key: images[key] for key in shuffle_ids(images, *seeds)}
     return ShownItem(
         assignment=assignment.id,
         prompt=item.prompt,
         images=tuple(
             ShownImage(key, i.sha256, i.width, i.height, i.frame[3] - i.frame[1])
-            for key, i in shown.items()
+            for key, i in ordered_images.items()
         ),
         answers=get_answers(db, assignment.id),
         purpose=item.purpose,
@@ -129,7 +129,7 @@ def get_item_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
 
 def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
     """Return the current answers of an assignment, by image id (None for the item)."""
-    return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
+    return dict(map(tuple, db.run(_CURRENT_ANSWERS, assignment=assignment_id)))
 
 
 def get_reservation_end(db: Transaction) -> int:
@@ -168,14 +168,14 @@ class TrainingState:
 def get_training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return a person's progress in the training round, which owners and control members skip."""
     person = get_person(db, person_id)
-    total, left = _get_tries(db, person)
+    total, remaining_tries = _get_tries(db, person)
     if person.trained is not None or not total or person.role not in ("annotator", "trial"):
-        return TrainingState(0, total, 0, len(left), True)
-    items = left[0] if left else []
-    begun = db.run(_TRAINING, person=person_id)
-    done = [row for row in begun if row.state == "done" and row.item_id in items]
+        return TrainingState(0, total, 0, len(remaining_tries), True)
+    items = remaining_tries[0] if remaining_tries else []
+    assignments = db.run(_TRAINING_ASSIGNMENTS, person=person_id)
+    done = [row for row in assignments if row.state == "done" and row.item_id in items]
     right = sum(_get_feedback(db, row)[0] for row in done)
-    return TrainingState(len(done), total, right, len(left), False)
+    return TrainingState(len(done), total, right, len(remaining_tries), False)
 
 
 def _get_tries(db: Transaction, person: Person) -> tuple[int, list[list[int]]]:
@@ -206,8 +206,8 @@ def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
-    found, agrees = get_answers(db, assignment.id), db.study.kind.is_right
-    is_right = all(image in found and agrees(found[image], expected[image]) for image in expected)
+    answers, kind = get_answers(db, assignment.id), db.study.kind
+    is_right = all(k in answers and kind.is_right(answers[k], expected[k]) for k in expected)
     return is_right, expected
 
 
@@ -235,23 +235,23 @@ MOST_OPEN = 5
 """Maximum number of open items per person: the one on the page, and some loaded ahead in case the
 connection fails."""
 
-_WORK = select(func.count()).join_from(Assignment, Item).where(_OWN, Item.purpose != "training")
-_GIVEN = select(Assignment.item_id).where(_OWN, Assignment.state != "expired")
-_PLACE = _WORK.where(Assignment.state.in_(("open", "done")))
+_COUNT = select(func.count()).join_from(Assignment, Item).where(_IS_OWN, Item.purpose != "training")
+_ASSIGNED_ITEM_IDS = select(Assignment.item_id).where(_IS_OWN, Assignment.state != "expired")
+_NEXT_POSITION = _COUNT.where(Assignment.state.in_(("open", "done")))
 _PAUSED = select(StudyRow.paused)
 # The person's last position, and the id of their assignment to an item.
-_LAST = select(
+_LAST_POSITION_AND_ID = select(
     func.max(Assignment.position),
     func.max(case((Assignment.item_id == bindparam("item"), Assignment.id))),
-).where(_OWN)
-_UNSEEN = (Item.done < bindparam("places"), Item.id.not_in(_GIVEN))
-_FREE = select(Item.id).where(
+).where(_IS_OWN)
+_UNSEEN = (Item.done < bindparam("places"), Item.id.not_in(_ASSIGNED_ITEM_IDS))
+_FREE_ITEM_IDS = select(Item.id).where(
     Item.id.in_(bindparam("part", expanding=True)),
     *_UNSEEN,
-    _TAKERS.where(Assignment.item_id == Item.id).scalar_subquery() < bindparam("places"),
+    _PLACE_COUNT.where(Assignment.item_id == Item.id).scalar_subquery() < bindparam("places"),
 )
-# The first end of others' reservations of items that the person has not seen.
-_RESERVED = (
+# The earliest expiry of others' reservations of items that the person has not seen.
+_FIRST_EXPIRY = (
     select(func.min(Assignment.expires))
     .join(Item)
     .where(
@@ -262,15 +262,15 @@ _RESERVED = (
         *_UNSEEN,
     )
 )
-_CLOSED = Assignment.state.in_(("done", "skipped"))
-_PROGRESS = _WORK.with_only_columns(
+_IS_CLOSED = Assignment.state.in_(("done", "skipped"))
+_PROGRESS = _COUNT.with_only_columns(
     func.count().filter(Assignment.state == "done"),
     func.count().filter(Assignment.state == "skipped"),
-    func.count().filter(_CLOSED, Item.purpose == "control"),
-    func.count().filter(_CLOSED, Item.purpose == "work", Item.done < bindparam("places")),
+    func.count().filter(_IS_CLOSED, Item.purpose == "control"),
+    func.count().filter(_IS_CLOSED, Item.purpose == "work", Item.done < bindparam("places")),
 )
-_NEW = insert(Assignment).returning(*_COLUMNS)
-_AGAIN = _CHANGE.returning(*_COLUMNS)
+_INSERT_ASSIGNMENT = insert(Assignment).returning(*_COLUMNS)
+_REOPEN_ASSIGNMENT = _UPDATE_ASSIGNMENT.returning(*_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -329,11 +329,11 @@ def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> S
     if training.is_passed and person.stopped is None:
         assignment = _reserve_work_item(db, person, after)
     elif training.tries_left and person.stopped is None:
-        begun = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
+        assignments = {row.item_id: row for row in db.run(_TRAINING_ASSIGNMENTS, person=person_id)}
         _, (items, *_) = _get_tries(db, person)
-        left = (n for n in items if n not in begun or begun[n].state != "done")
-        if (item_id := next(left, None)) is not None:
-            assignment = begun.get(item_id) or _create_reservation(db, person_id, item_id)
+        unanswered = (n for n in items if n not in assignments or assignments[n].state != "done")
+        if (item_id := next(unanswered, None)) is not None:
+            assignment = assignments.get(item_id) or _create_reservation(db, person_id, item_id)
     return None if assignment is None else build_shown_item(db, assignment)
 
 
@@ -367,11 +367,10 @@ def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) 
 @reads
 def get_past_items(db: Transaction, person_id: int) -> Sequence[Row]:
     """Return assignment id, prompt, state and finishing time of a person's items, latest first."""
-    query = select(
-        Assignment.id.label("assignment"), Item.prompt, Assignment.state, Assignment.finished
-    ).join(Item)
-    own_items = query.where(Assignment.person_id == person_id)
-    return db.execute(own_items.order_by(Assignment.position.desc())).all()
+    query = select(Assignment.id.label("assignment"), Item.prompt, Assignment.state)
+    query = query.add_columns(Assignment.finished).join(Item)
+    query = query.where(Assignment.person_id == person_id).order_by(Assignment.position.desc())
+    return db.execute(query).all()
 
 
 @reads
@@ -379,17 +378,17 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
     """Return the progress of a person and of the study."""
     person, items = get_person(db, person_id), count_items(db)
     places = db.study.people_per_item
-    done, skipped, controls, work = db.run(_PROGRESS, person=person_id, places=places).one()
-    left = {
+    done, skipped, controls, closed_work = db.run(_PROGRESS, person=person_id, places=places).one()
+    remaining = {
         "owner": 0,
         "control": items.control - controls,
         "trial": max(0, items.work + items.control - done - skipped),
     }
-    left_for_me = left.get(person.role, items.work - items.finished - work)
+    left_for_me = remaining.get(person.role, items.work - items.finished - closed_work)
     if person.stopped is not None:
         left_for_me = 0
-    elif (most := _get_item_limit(db, person)) is not None:
-        left_for_me = min(left_for_me, max(0, most - done))
+    elif (limit := _get_item_limit(db, person)) is not None:
+        left_for_me = min(left_for_me, max(0, limit - done))
     return PersonProgress(done, skipped, left_for_me, items.finished, items.work)
 
 
@@ -402,20 +401,20 @@ def get_next_step(db: Transaction, person_id: int) -> NextStep:
         return NextStep("screened_out")
     done = func.count().filter(Assignment.state == "done")
     opened = func.count().filter(Assignment.state == "open")
-    finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
-    if finished and finished >= (_get_item_limit(db, person) or finished + 1):
+    n_done, n_open = db.run(_COUNT.with_only_columns(done, opened), person=person_id).one()
+    if n_done and n_done >= (_get_item_limit(db, person) or n_done + 1):
         return NextStep("complete")
-    if held or not training.is_passed:
+    if n_open or not training.is_passed:
         return NextStep("work")
     if db.run(_PAUSED).scalar() is not None:
         return NextStep("paused")
     if _choose_item(db, person) is not None:
         return NextStep("work")
     if person.role == "annotator":
-        about = {"person": person_id, "places": db.study.people_per_item, "now": now}
-        if (free := db.run(_RESERVED, **about).scalar()) is not None:
-            return NextStep("waiting", -(-(free - now) // MINUTE))
-    return NextStep("complete" if finished else "quota_full")
+        values = {"person": person_id, "places": db.study.people_per_item, "now": now}
+        if (expiry := db.run(_FIRST_EXPIRY, **values).scalar()) is not None:
+            return NextStep("waiting", -(-(expiry - now) // MINUTE))
+    return NextStep("complete" if n_done else "quota_full")
 
 
 def _get_item_limit(db: Transaction, person: Person) -> int | None:
@@ -423,11 +422,11 @@ def _get_item_limit(db: Transaction, person: Person) -> int | None:
 
 
 def _reserve_work_item(db: Transaction, person: Person, after: int | None) -> Row | None:
-    behind = -1 if after is None else get_assignment(db, person.id, after).position
-    held = 0
+    last_position = -1 if after is None else get_assignment(db, person.id, after).position
+    n_open = 0
     for assignment in db.run(_OPEN, person=person.id).all():
-        if assignment.position <= behind:
-            held += 1
+        if assignment.position <= last_position:
+            n_open += 1
             continue
         if assignment.expires > db.now():
             return assignment
@@ -436,7 +435,7 @@ def _reserve_work_item(db: Transaction, person: Person, after: int | None) -> Ro
             change_assignment(db, assignment.id, expires=get_reservation_end(db))
             return assignment
         change_assignment(db, assignment.id, state="expired")
-    if held >= MOST_OPEN or db.run(_PAUSED).scalar() is not None:
+    if n_open >= MOST_OPEN or db.run(_PAUSED).scalar() is not None:
         return None
     item_id = _choose_item(db, person)
     return None if item_id is None else _create_reservation(db, person.id, item_id)
@@ -447,41 +446,42 @@ def _choose_item(db: Transaction, person: Person) -> int | None:
         return None
     if person.role == "control":
         return _find_unseen_item(db, person, "control")
-    position = db.run(_PLACE, person=person.id).scalar_one()
-    most = _get_item_limit(db, person)
-    if most is not None and position >= most:
+    position = db.run(_NEXT_POSITION, person=person.id).scalar_one()
+    limit = _get_item_limit(db, person)
+    if limit is not None and position >= limit:
         return None
     if person.role == "trial":
-        work = _find_unseen_item(db, person, "work")
-        if work is None:
+        item_id = _find_unseen_item(db, person, "work")
+        if item_id is None:
             return _find_unseen_item(db, person, "control")
     else:
-        about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        chunks = split_ids(db.get_item_order(person.id, "work"))
-        free = ((chunk, set(db.run(_FREE, part=chunk, **about).scalars())) for chunk in chunks)
-        work = next((item for chunk, items in free for item in chunk if item in items), None)
+        values = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
+        item_id = None
+        for chunk in split_ids(db.get_item_order(person.id, "work")):
+            if free_ids := set(db.run(_FREE_ITEM_IDS, part=chunk, **values).scalars()):
+                item_id = next(n for n in chunk if n in free_ids)
+                break
     study = db.study
-    rules = ((study.checks.every, "check"), (study.control.every, "control"))
-    for every, purpose in rules if work is not None else ():
-        if is_control_at(position, every, study.seed, person.id, purpose):
-            work = _find_unseen_item(db, person, purpose) or work
-    return work
+    for every, purpose in ((study.checks.every, "check"), (study.control.every, "control")):
+        if item_id is not None and is_control_at(position, every, study.seed, person.id, purpose):
+            item_id = _find_unseen_item(db, person, purpose) or item_id
+    return item_id
 
 
 def _find_unseen_item(db: Transaction, person: Person, purpose: str) -> int | None:
-    seen_ids = set(db.run(_GIVEN, person=person.id).scalars())
+    seen_ids = set(db.run(_ASSIGNED_ITEM_IDS, person=person.id).scalars())
     order = db.get_item_order(person.id, purpose)
     return next((item_id for item_id in order if item_id not in seen_ids), None)
 
 
 def _create_reservation(db: Transaction, person_id: int, item_id: int) -> Row:
-    last, earlier_id = db.run(_LAST, person=person_id, item=item_id).one()
+    last_position, earlier_id = db.run(_LAST_POSITION_AND_ID, person=person_id, item=item_id).one()
     columns = {
-        "position": 0 if last is None else last + 1,
+        "position": 0 if last_position is None else last_position + 1,
         "state": "open",
         "created": db.now(),
         "expires": get_reservation_end(db),
     }
     if earlier_id is not None:  # expired or skipped earlier
-        return db.run(_AGAIN, assignment=earlier_id, **columns).one()
-    return db.run(_NEW, person_id=person_id, item_id=item_id, **columns).one()
+        return db.run(_REOPEN_ASSIGNMENT, assignment=earlier_id, **columns).one()
+    return db.run(_INSERT_ASSIGNMENT, person_id=person_id, item_id=item_id, **columns).one()

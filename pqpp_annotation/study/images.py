@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 MOST_PIXELS = 100_000_000
-_QUALITY = {"quality": 95, "subsampling": 0}
-_BARS = (127, 127, 127)
-_TOLD = 5
+_JPEG_OPTIONS = {"quality": 95, "subsampling": 0}
+_BAR_COLOR = (127, 127, 127)
+_MOST_REPORTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def make_blind_copy(
     if size[0] * size[1] > MOST_PIXELS:
         return f"expected up to {MOST_PIXELS:,} pixels, got {size[0] * size[1]:,}"
     try:
-        image = _to_srgb(open_image(content), content)  # decodes all: finds truncated files
+        image = _to_srgb(open_image(content), content)  # decodes the whole file
     except FileError as error:
         return f"damaged file ({str(error)[:120]})"
     frame = [0.0, 0.0, 1.0, 1.0]
@@ -87,26 +87,26 @@ def make_blind_copy(
         scale = image_size / (max if fit == "pad" else min)(size)
         width, height = (max(1, round(side * scale)) for side in size)
         left, top = (image_size - width) // 2, (image_size - height) // 2
-        frame = [one / image_size for one in (left, top, left + width, top + height)]
-        canvas = images.new("RGB", (image_size, image_size), _BARS)
-        inside = [max(0, -round(at / scale)) for at in (left, top)]
-        box = (*inside, *(side - at for side, at in zip(size, inside, strict=True)))
-        shown = (min(width, image_size), min(height, image_size))
-        image = image.resize(shown, images.Resampling.LANCZOS, box)
+        frame = [edge / image_size for edge in (left, top, left + width, top + height)]
+        canvas = images.new("RGB", (image_size, image_size), _BAR_COLOR)
+        offset = [max(0, -round(at / scale)) for at in (left, top)]
+        box = (*offset, *(side - at for side, at in zip(size, offset, strict=True)))
+        visible_size = (min(width, image_size), min(height, image_size))
+        image = image.resize(visible_size, images.Resampling.LANCZOS, box)
         canvas.paste(image, (max(0, left), max(0, top)))
         image = canvas
     kind = "PNG" if image_size is None else "JPEG"
     file = io.BytesIO()
-    bare = images.frombytes("RGB", image.size, image.tobytes())  # without metadata
-    bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
+    stripped = images.frombytes("RGB", image.size, image.tobytes())  # without metadata
+    stripped.save(file, kind, **(_JPEG_OPTIONS if kind == "JPEG" else {}))
     copy = file.getvalue()
     file_width, file_height = size[::-1] if header.orientation > 4 else size
-    name, sha256 = (hashlib.sha256(one).hexdigest() for one in (copy, content))
-    found: dict[str, Any] = {"sha256": sha256, "shown": name, "frame": frame}
-    found |= {"width": image.width, "height": image.height}
-    found |= {"file_width": file_width, "file_height": file_height}
-    found |= {"media_type": f"image/{kind.lower()}", "orientation": header.orientation}
-    return CheckedImage(location=location, **found), copy
+    name, sha256 = (hashlib.sha256(data).hexdigest() for data in (copy, content))
+    fields: dict[str, Any] = {"sha256": sha256, "shown": name, "frame": frame}
+    fields |= {"width": image.width, "height": image.height}
+    fields |= {"file_width": file_width, "file_height": file_height}
+    fields |= {"media_type": f"image/{kind.lower()}", "orientation": header.orientation}
+    return CheckedImage(location=location, **fields), copy
 
 
 def _to_srgb(image: Image, content: bytes) -> Image:
@@ -140,32 +140,32 @@ class Copies:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._new: list[str] = []
-        self._missing = [one for one in (folder, *folder.parents) if not one.exists()]
+        self._missing = [path for path in (folder, *folder.parents) if not path.exists()]
 
-    def get_path(self, shown: str) -> Path:
+    def get_path(self, copy_hash: str) -> Path:
         """Return the path of a copy by its hash."""
-        return self._folder / shown[:2] / shown
+        return self._folder / copy_hash[:2] / copy_hash
 
-    def read(self, shown: str) -> bytes | None:
+    def read(self, copy_hash: str) -> bytes | None:
         """Return the bytes of a copy; None if it is missing or has changed."""
         try:
-            content = self.get_path(shown).read_bytes()
+            content = self.get_path(copy_hash).read_bytes()
         except OSError:
             return None
-        return content if hashlib.sha256(content).hexdigest() == shown else None
+        return content if hashlib.sha256(content).hexdigest() == copy_hash else None
 
-    def write(self, shown: str, content: bytes) -> None:
+    def write(self, copy_hash: str, content: bytes) -> None:
         """Write a copy under its hash, unless it exists."""
-        path = self.get_path(shown)
-        if not path.exists() or self.read(shown) is None:
-            self._new.append(shown)
+        path = self.get_path(copy_hash)
+        if not path.exists() or self.read(copy_hash) is None:
+            self._new.append(copy_hash)
             write_file(path, content)
 
     def remove_new_copies(self) -> None:
         """Delete the copies that this object has written, and folders that are then empty."""
-        for shown in self._new:
-            self.get_path(shown).unlink(missing_ok=True)
-        for folder in (*{self.get_path(shown).parent for shown in self._new}, *self._missing):
+        for copy_hash in self._new:
+            self.get_path(copy_hash).unlink(missing_ok=True)
+        for folder in (*{self.get_path(h).parent for h in self._new}, *self._missing):
             with contextlib.suppress(OSError):  # not empty
                 folder.rmdir()
 
@@ -207,10 +207,12 @@ def copy_images(
             for batch in cut_batches(names):  # limits memory
                 checks = pool.map(lambda name: _copy_file(find_path(name), study, copies), batch)
                 checked |= zip(batch, checks, strict=True)
-        faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
+        faults = [f"image {n}: {check}" for n, check in checked.items() if isinstance(check, str)]
         if faults:
-            told = faults[:_TOLD] + [f"and {len(faults) - _TOLD} more"] * bool(faults[_TOLD:])
-            raise AnnotationError(f"{'; '.join(told)}; correct the table or replace the images")
+            reported = faults[:_MOST_REPORTED]
+            if len(faults) > _MOST_REPORTED:
+                reported.append(f"and {len(faults) - _MOST_REPORTED} more")
+            raise AnnotationError(f"{'; '.join(reported)}; correct the table or replace the images")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.remove_new_copies()
@@ -238,10 +240,10 @@ def _copy_file(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
 
 def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
     """Write the copy of an image and return its record, or a description of its fault."""
-    found = make_blind_copy(content, location, study.image_size, study.fit)
-    if isinstance(found, str):
-        return found
-    image, copy = found
+    result = make_blind_copy(content, location, study.image_size, study.fit)
+    if isinstance(result, str):
+        return result
+    image, copy = result
     copies.write(image.shown, copy)
     return image
 
@@ -249,5 +251,4 @@ def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> C
 def get_relative_path(folder: Path, path: str | os.PathLike[str]) -> str:
     """Return a path relative to a folder if it is inside, else the absolute path."""
     absolute, base = expand(path).absolute(), folder.absolute()
-    inside = absolute.is_relative_to(base)
-    return str(absolute.relative_to(base) if inside else absolute)
+    return str(absolute.relative_to(base) if absolute.is_relative_to(base) else absolute)

@@ -78,7 +78,7 @@ def read_items(
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
         >>> with read_items(study, folder / "prompts.csv") as (items, images):
-        ...     [(one.prompt, one.purpose) for one in items], [(i.width, i.height) for i in images]
+        ...     [(x.prompt, x.purpose) for x in items], [(x.width, x.height) for x in images]
         ([('a cat', 'work')], [(768, 768)])
     """
     table = read_table(file, remedy="name the columns prompt and image, or use --image-column")
@@ -93,33 +93,33 @@ def read_items(
         by_prompt.setdefault(row["prompt_id"], []).append(row)
         by_image.setdefault(row["image"], {}).setdefault(row["prompt_id"], row)
     for prompt_rows in by_prompt.values():
-        first, seen = prompt_rows[0], set()
-        for other in prompt_rows:
-            if other["prompt"] != first["prompt"]:
-                what = f"prompt_id {other['prompt_id']} has another prompt in {locate(first)}"
-                raise AnnotationError(f"{locate(other)}: {what}; give each prompt its own id")
-            key = (other["image"], other.get("model", ""))
-            if key in seen:
-                raise AnnotationError(f"{locate(other)}: duplicate image {key[0]}; remove the line")
-            seen.add(key)
+        first, keys = prompt_rows[0], set()
+        for row in prompt_rows:
+            if row["prompt"] != first["prompt"]:
+                problem = f"prompt_id {row['prompt_id']} has another prompt in {locate(first)}"
+                raise AnnotationError(f"{locate(row)}: {problem}; give each prompt its own id")
+            key = (row["image"], row.get("model", ""))
+            if key in keys:
+                raise AnnotationError(f"{locate(row)}: duplicate image {key[0]}; remove the line")
+            keys.add(key)
     shared = [[*uses.values()] for uses in by_image.values() if len(uses) > 1]
-    if 0 < 2 * len(shared) < len(by_image):  # if most images are shared, it is intended
-        where = " and ".join(map(locate, shared[0][:2]))
-        found = f"{len(shared)}, such as {shared[0][0]['image']} in {where}"
-        what = f"images with several prompts: {found}; correct them if this is a slip"
-        logging.getLogger(__name__).warning(what)
+    if 0 < 2 * len(shared) < len(by_image):  # sharing most images is intended
+        locations = " and ".join(map(locate, shared[0][:2]))
+        example = f"{len(shared)}, such as {shared[0][0]['image']} in {locations}"
+        warning = f"images with several prompts: {example}; correct them if this is a slip"
+        logging.getLogger(__name__).warning(warning)
     fetched = fetch_images(filter(ADDRESS.match, by_image), study.root / f"{study.name}-images")
     folder = study.root / expand(study.image_dir or "")
 
     with copy_images(
         by_image, lambda name: fetched.get(name) or join_inside(folder, name), study
     ) as images:
-        sha256_of = {name: image.sha256 for name, image in images.items()}
+        hashes = {name: image.sha256 for name, image in images.items()}
         items = []
         for prompt_rows in by_prompt.values():
             for part, group in enumerate(study.kind.to_items(prompt_rows, study.task)):
-                detail = study.kind.collect_extra_item_data(group, by_prompt, sha256_of)
-                items.append(_make_item(study, group, part, detail, sha256_of, locate))
+                detail = study.kind.collect_extra_item_data(group, by_prompt, hashes)
+                items.append(_make_item(study, group, part, detail, hashes, locate))
         yield items, [*{image.sha256: image for image in images.values()}.values()]
 
 
@@ -139,16 +139,16 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
         return list(items)
     if count >= len(work):
         raise AnnotationError(f"control.count must be below {len(work)}, the number of work items")
-    drawn = set(random.Random(f"control-{seed}").sample(work, count))
-    return [replace(one, purpose="control") if n in drawn else one for n, one in enumerate(items)]
+    chosen = set(random.Random(f"control-{seed}").sample(work, count))
+    return [replace(x, purpose="control") if n in chosen else x for n, x in enumerate(items)]
 
 
-def _read_rows(study: Study, table: Table, locate: _Locator) -> list[dict[str, str]]:
-    # Missing columns raise an error here.
-    table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
+def _read_rows(study: Study, table: Table, locate: _Locator) -> list[_Row]:
+    table.columns.setdefault("prompt", table["prompt"])
+    table[study.image_column]  # raises an error if the column is missing
     if not len(table):
         raise AnnotationError(f"{table.path}: no rows; add one row per image")
-    rows = []
+    rows: list[_Row] = []
     for number in range(len(table)):
         row = {name: cells[number] for name, cells in table.columns.items()}
         row = {name: "" if cell is None else str(cell) for name, cell in row.items()}
@@ -160,8 +160,8 @@ def _read_rows(study: Study, table: Table, locate: _Locator) -> list[dict[str, s
             if not row[name].strip():
                 raise AnnotationError(f"{locate(row)}: {name!r} is empty; fill in the cell")
         if len(row["prompt"]) > _MOST_CHARACTERS:
-            what = f"prompt has more than {_MOST_CHARACTERS:,} characters; shorten the prompt"
-            raise AnnotationError(f"{locate(row)}: {what}")
+            problem = f"prompt has more than {_MOST_CHARACTERS:,} characters; shorten the prompt"
+            raise AnnotationError(f"{locate(row)}: {problem}")
         for name, cell in row.items():
             if "\0" in cell:
                 raise AnnotationError(f"{locate(row)}: remove the NUL character from {name!r}")
@@ -176,19 +176,19 @@ def _make_item(
     rows: Sequence[_Row],
     part: int,
     detail: dict,
-    sha256_of: Mapping[str, str],
+    hashes: Mapping[str, str],
     locate: _Locator,
 ) -> NewItem:
     first = rows[0]
     for row in rows:
         for name in _PURPOSES:
             if _has_flag(row, name) != _has_flag(first, name):
-                what = f"only some images of prompt_id {row['prompt_id']} are marked as {name}"
-                raise AnnotationError(f"{locate(row)}: {what}; mark all of them or none")
+                problem = f"only some images of prompt_id {row['prompt_id']} are marked as {name}"
+                raise AnnotationError(f"{locate(row)}: {problem}; mark all of them or none")
     purpose = next((name for name in _PURPOSES if _has_flag(first, name)), "work")
     images = tuple(
         {
-            "sha256": sha256_of[row["image"]],
+            "sha256": hashes[row["image"]],
             "image": row["image"],
             "model": row.get("model", ""),
             "is_reference": _has_flag(row, "reference") or row.get("model") == REFERENCE,
@@ -196,15 +196,15 @@ def _make_item(
         for row in rows
     )
     about_image, expected = study.kind.about_image, {}
-    answered = () if purpose not in ("training", "check") else rows if about_image else rows[:1]
-    for row in answered:
-        if not (cell := row.get("expected", "")):
-            raise AnnotationError(f"{locate(row)}: `expected` is empty; enter the right answer")
-        try:
-            value = study.kind.parse_expected(cell, study.task)
-        except AnnotationError as error:
-            raise AnnotationError(f"{locate(row)}: {error}") from None
-        expected[row["image"] if about_image else ""] = value
+    if purpose in ("training", "check"):
+        for row in rows if about_image else rows[:1]:
+            if not (cell := row.get("expected", "")):
+                raise AnnotationError(f"{locate(row)}: `expected` is empty; enter the right answer")
+            try:
+                value = study.kind.parse_expected(cell, study.task)
+            except AnnotationError as error:
+                raise AnnotationError(f"{locate(row)}: {error}") from None
+            expected[row["image"] if about_image else ""] = value
     return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
 
 
@@ -269,16 +269,16 @@ def make_study(
                 raise AnnotationError(f"{fault}; add unmarked prompts")
             by_model: dict[str, list[CheckedImage]] = {}
             by_hash = {image.sha256: image for image in images}
-            for one in (one for item in items for one in item.images):
-                if one["model"] and not one["is_reference"]:
-                    by_model.setdefault(one["model"], []).append(by_hash[one["sha256"]])
+            for image in (image for item in items for image in item.images):
+                if image["model"] and not image["is_reference"]:
+                    by_model.setdefault(image["model"], []).append(by_hash[image["sha256"]])
             if warning := find_model_leak(by_model, get_copies(study)):
                 logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", warning)
             try:
                 create_store(study, items, images, is_first=True)
                 write_file(target, _format_yaml(study))
             except BaseException as error:
-                if not isinstance(error, AnnotationError):  # the database may be another study's
+                if not isinstance(error, AnnotationError):  # the database may be of another study
                     drop_store(study)
                 raise
     return read_study(target)

@@ -32,15 +32,15 @@ def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
     paths = {url: folder / hash_parts([url])[:32] for url in urls}
     if not paths:
         return {}
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         reasons = list(pool.map(_download, paths.items()))
     faults = [fault for fault in reasons if fault]
     if faults:
         with contextlib.suppress(OSError):  # not empty: downloaded images stay for the next try
-            for one in missing:
-                one.rmdir()
+            for path in missing:
+                path.rmdir()
         more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
         raise AnnotationError(f"{faults[0]}{more}; try again, or correct the table")
     return paths
@@ -57,8 +57,8 @@ def _download(pair: tuple[str, Path]) -> str | None:
         with atomic_write(path) as temp_path:
             download(url, temp_path)
     except (OSError, ValueError) as error:
-        shown = re.sub("//[^/]*@", "//", url)  # without a password
-        return f"image {shown:.200}: {' '.join(str(error).split())[:150]}"
+        safe_url = re.sub("//[^/]*@", "//", url)  # without a password
+        return f"image {safe_url:.200}: {' '.join(str(error).split())[:150]}"
     return None
 
 
@@ -96,12 +96,12 @@ def write_prompt_table(rows: Any, folder: Path, image_column: str = "image") -> 
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))
-    kept = [
+    columns = [
         name
-        for name, kind in rows.features.items()
-        if name == image_column or isinstance(kind, datasets.Value | datasets.ClassLabel)
+        for name, feature in rows.features.items()
+        if name == image_column or isinstance(feature, datasets.Value | datasets.ClassLabel)
     ]
-    rows = rows.select_columns(kept)
+    rows = rows.select_columns(columns)
     folder.mkdir(parents=True, exist_ok=True)
     first, lines = len(list(folder.iterdir())), []
 

@@ -180,7 +180,7 @@ class Study(Options):
             raise AnnotationError(f"database must be {allowed}")
         self.task = self.kind.complete_settings(self.task)
         for question, choices in self.survey.items():
-            if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):
+            if not isinstance(choices, list) or not all(isinstance(x, str) for x in choices):
                 raise AnnotationError(f"survey, {question!r:.60}: expected a list of choices or []")
 
     @cached_property
@@ -223,11 +223,11 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         raise AnnotationError(f"{path}: {error}") from None
 
 
-def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
+def parse_study(config: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
     """Parse the settings of a study.
 
     Args:
-        given: The settings, named as in the study file.
+        config: The settings, named as in the study file.
         folder: The folder that paths are relative to.
 
     Raises:
@@ -237,18 +237,18 @@ def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") 
         >>> parse_study({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
         2
     """
-    free: dict[str, Any] = {name: given.get(name) or {} for name in ("task", "survey")}
-    rest = {name: given[name] for name in given if name not in (*free, "kind", "folder")}
+    mappings: dict[str, Any] = {name: config.get(name) or {} for name in ("task", "survey")}
+    others = {name: config[name] for name in config if name not in (*mappings, "kind", "folder")}
     for name in ("name", "kind"):
-        if given.get(name) is None:
+        if config.get(name) is None:
             raise AnnotationError(f"{name} is missing; add it to the study file")
-    for name, settings in free.items():
+    for name, settings in mappings.items():
         if not isinstance(settings, Mapping):
             raise AnnotationError(f"{name}: expected a mapping, got {settings!r:.60}")
-        free[name] = {str(key): value for key, value in settings.items()}
+        mappings[name] = {str(key): value for key, value in settings.items()}
     try:
         # `task` and `survey` can have values of any type, checked by `Study`.
-        made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
-        return dataclasses.replace(made, **free)
+        study = build_recipe(Study, {**others, "kind_name": config["kind"], "folder": str(folder)})
+        return dataclasses.replace(study, **mappings)
     except PqppError as error:
         raise AnnotationError(str(error).replace("kind_name", "kind")) from None

@@ -1,1 +1,1 @@
-"""The pages of a study: joining, judging, history; what is sent is on disk before it is "saved"."""
+"""The web pages of a study: joining, rating and history; answers are on disk before "saved"."""

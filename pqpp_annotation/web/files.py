@@ -15,7 +15,7 @@ from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import get_assignment, get_item_images
 from pqpp_annotation.study.images import CheckedImage, copy_image
 from pqpp_annotation.web.security import LOG
-from pqpp_annotation.web.site import Here
+from pqpp_annotation.web.site import Visit
 
 pages = APIRouter()
 FOLDERS = {"/static/kinds": "kinds", "/static/owner": "owner/static", "/static": "web/static"}
@@ -35,30 +35,28 @@ class ScriptFiles(StaticFiles):
 
 
 @pages.get("/images/{assignment}/{name}")
-def send_task_image(visit: Here, assignment: int, name: str) -> Response:
+def send_task_image(visit: Visit, assignment: int, name: str) -> Response:
     """Send an image of an item assigned to the person, by its name on the page."""
     with visit.store.begin_read() as db:
         person = visit.get_person(db)
         images = get_item_images(db, get_assignment(db, person.id, assignment).item_id)
-    name_of = visit.site.sessions.get_image_name
-    shown = next((images[image] for image in images if name_of(person.id, image) == name), None)
-    if shown is None:
+    get_name = visit.site.sessions.get_image_name
+    image = next((image for key, image in images.items() if get_name(person.id, key) == name), None)
+    if image is None:
         raise AnnotationError("image not found in this study; reload the page", 403)
-    return send_image(visit, shown)
+    return send_image(visit, image)
 
 
-def send_image(visit: Here, image: Asset) -> Response:
+def send_image(visit: Visit, image: Asset) -> Response:
     """Send the displayed copy of an image, which browsers may cache."""
-    content = visit.site.copies.read(image.shown)
+    content, media_type = visit.site.copies.read(image.shown), image.media_type
     if content is None:
         content, media_type = _restore_copy(visit, image)
-    else:
-        media_type = image.media_type
-    kept = {"Cache-Control": "private, max-age=31536000, immutable"}
-    return Response(content, media_type=media_type, headers=kept)
+    headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(content, media_type=media_type, headers=headers)
 
 
-def _restore_copy(visit: Here, image: Asset) -> tuple[bytes, str]:
+def _restore_copy(visit: Visit, image: Asset) -> tuple[bytes, str]:
     """Create a lost copy again from the original file; return the copy and its media type."""
     path, content = visit.study.root / image.location, b""
     copy: CheckedImage | str = "the image is missing or has changed; restore the file"

@@ -10,7 +10,7 @@ from pqpp_annotation.protocol.completion import get_final_page
 from pqpp_annotation.store.access import count_attempt, get_link, has_joined, redeem_link
 from pqpp_annotation.store.people import save_consent, withdraw_person
 from pqpp_annotation.store.tables import Person
-from pqpp_annotation.web.site import Here, refuse_unencrypted, require_form_token
+from pqpp_annotation.web.site import Visit, refuse_unencrypted, require_form_token
 
 Outside = Annotated[str, Field(default="", max_length=100)]
 
@@ -43,7 +43,7 @@ forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 @pages.get("/join/{token}")
-def show_invitation(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
+def show_invitation(visit: Visit, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
     """Show the study's description; nothing is stored, as link previews open this page too."""
     link = get_link(visit.store, token)
     has_joined(visit.store, link, ids.as_dict())  # raises if the id is missing
@@ -52,21 +52,21 @@ def show_invitation(visit: Here, token: str, ids: Annotated[RecruiterIds, Query(
 
 
 @pages.post("/join/{token}")
-def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response:
+def join(visit: Visit, token: str, form: Annotated[JoinForm, Form()]) -> Response:
     """Sign in with a link; record the consent if given."""
     visit.check_csrf(form.csrf)
     link, ids = get_link(visit.store, token), form.as_dict()
     is_new = link.is_shared and not has_joined(visit.store, link, ids)
-    who = "new people", str(link.id), visit.client_ip
-    if is_new and (wait := count_attempt(visit.store, *who)):
+    keys = ("new people", str(link.id), visit.client_ip)
+    if is_new and (wait := count_attempt(visit.store, *keys)):
         minutes = -(-wait // 60)
-        line = visit.language.ngettext(
+        message = visit.language.ngettext(
             "Too many attempts. Try again in %(count)s minute.",
             "Too many attempts. Try again in %(count)s minutes.",
             minutes,
         )
-        line %= {"count": minutes}
-        raise HTTPException(429, line, {"Retry-After": str(wait)})
+        message %= {"count": minutes}
+        raise HTTPException(429, message, {"Retry-After": str(wait)})
     person = redeem_link(visit.store, token, ids, visit.get_browser_secret())
     if form.agree and person.consented is None:
         save_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))
@@ -74,50 +74,50 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
 
 
 @pages.get("/sign-in")
-def show_sign_in(visit: Here) -> Response:
+def show_sign_in(visit: Visit) -> Response:
     """Show instructions for signing in."""
     return visit.render("sign_in.html")
 
 
 @forms.post("/sign-out")
-def sign_out(visit: Here) -> Response:
+def sign_out(visit: Visit) -> Response:
     """End the session."""
     visit.sign_out()
     return visit.redirect("/sign-in")
 
 
 @pages.get("/consent")
-def show_consent(visit: Here) -> Response:
+def show_consent(visit: Visit) -> Response:
     """Ask for consent."""
     visit.get_person()
     return visit.render("consent.html")
 
 
 @forms.post("/consent")
-def receive_consent(visit: Here) -> Response:
+def receive_consent(visit: Visit) -> Response:
     """Record the consent."""
     save_consent(visit.store, visit.get_person().id, visit.language.gettext(visit.study.consent))
     return visit.redirect("/work")
 
 
 @pages.get("/withdraw")
-def show_withdrawal(visit: Here) -> Response:
+def show_withdrawal(visit: Visit) -> Response:
     """Show the choice between deleting answers and making them anonymous."""
     visit.get_person()
     return visit.render("withdraw.html")
 
 
 @forms.post("/withdraw")
-def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()]) -> Response:
+def withdraw(visit: Visit, mode: Annotated[Literal["delete", "anonymous"], Form()]) -> Response:
     """Withdraw the person, and show the last page."""
     person = visit.get_person()
     finish = get_final_page(visit.store, person, "withdrawn")  # before the ids are deleted
     people = visit.site.monitor.get_overview(fresh=True).people
     pay = next((row.pay for row in people if row.id == person.id), None)
     earned = {"for_items": pay.for_items, "for_hours": pay.for_hours} if pay else None
-    left = withdraw_person(visit.store, person.id, mode, earned)
+    leaver = withdraw_person(visit.store, person.id, mode, earned)
     visit.sign_out()
-    claim = left.name if left and not left.outside else ""  # the only id for payment
+    claim = leaver.name if leaver and not leaver.outside else ""  # the only id for payment
     return visit.render("farewell.html", is_deleted=mode == "delete", finish=finish, claim=claim)
 
 

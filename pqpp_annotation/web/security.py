@@ -28,7 +28,7 @@ _HEADERS = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Links contain a token that other sites must not see; our own forms need the referrer.
+    # Links contain a token that other sites must not see; the study's forms need the referrer.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -58,9 +58,9 @@ class SecurityMiddleware:
         if scope["method"] == "HEAD":  # the server omits the body
             scope = {**scope, "method": "GET"}
         scope["root_path"] = root = self._root
-        if root and not f"{scope['path']}/".startswith(f"{root}/"):  # removed by the proxy
+        if root and not f"{scope['path']}/".startswith(f"{root}/"):  # the proxy removed the prefix
             scope["path"] = root + scope["path"]
-        began, status = time.perf_counter(), 500
+        start, status = time.perf_counter(), 500
 
         async def add_headers(message: Message) -> None:
             nonlocal status
@@ -78,8 +78,8 @@ class SecurityMiddleware:
         finally:
             if not scope["path"].startswith(f"{root}/static/"):
                 route = getattr(scope.get("route"), "path", "(no page)")
-                took = (time.perf_counter() - began) * 1000
-                LOG.info("%s %s %d %.0f ms", scope["method"], route, status, took)
+                milliseconds = (time.perf_counter() - start) * 1000
+                LOG.info("%s %s %d %.0f ms", scope["method"], route, status, milliseconds)
 
 
 def _find_refusal(scope: Scope) -> ASGIApp | None:
@@ -98,7 +98,7 @@ def _find_refusal(scope: Scope) -> ASGIApp | None:
 
 
 LEAST_SECRET = 32
-_LETTERS = 24
+_NAME_LENGTH = 24
 
 
 class CookieSigner:
@@ -122,10 +122,10 @@ class CookieSigner:
     def __init__(self, secret: str, study: str = "") -> None:
         self._cookie_signer = Signer(secret, salt="pqpp-session")
         self._form_signer = Signer(secret, salt="pqpp-form")
-        self._names = hashlib.sha256(f"pqpp-images {secret}".encode()).digest()
+        self._image_key = hashlib.sha256(f"pqpp-images {secret}".encode()).digest()
         # Studies on one host need different cookie names.
-        about = f"pqpp-cookie {secret} {study}".encode()
-        self.name = "pqpp-" + hashlib.sha256(about).hexdigest()[:8]
+        digest = hashlib.sha256(f"pqpp-cookie {secret} {study}".encode()).hexdigest()
+        self.name = f"pqpp-{digest[:8]}"
 
     def create_visit(self) -> str:
         """Return the random id of a new visit."""
@@ -159,8 +159,8 @@ class CookieSigner:
             >>> len(set(names)), sessions.get_image_name(1, 1) == names[0]
             (2, True)
         """
-        about = f"{person_id} {image}".encode()
-        return hmac.new(self._names, about, hashlib.sha256).hexdigest()[:_LETTERS]
+        message = f"{person_id} {image}".encode()
+        return hmac.new(self._image_key, message, hashlib.sha256).hexdigest()[:_NAME_LENGTH]
 
 
 def read_secret(folder: Path, name: str) -> str:
@@ -191,7 +191,7 @@ def read_secret(folder: Path, name: str) -> str:
     with lock_folder(folder):  # another process may start at the same time
         if not path.exists():
             write_file(path, secrets.token_urlsafe(48), is_secret=True)
-    kept = path.read_text(encoding="ascii").strip()
-    if len(kept) < LEAST_SECRET:
+    secret = path.read_text(encoding="ascii").strip()
+    if len(secret) < LEAST_SECRET:
         raise AnnotationError(f"{path} is damaged; delete the file (everyone must sign in again)")
-    return kept
+    return secret

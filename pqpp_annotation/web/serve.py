@@ -27,7 +27,7 @@ from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, LOOPBACK, SecurityMiddleware, read_secret
-from pqpp_annotation.web.site import PACKAGE, Here, PageRequest, Site
+from pqpp_annotation.web.site import PACKAGE, PageRequest, Site, Visit
 from pqpp_files.atomic_write import find_full_disk_errno
 
 
@@ -56,7 +56,7 @@ def create_app(
     _add_error_handlers(app)
 
     @app.get("/")
-    def redirect_home(visit: Here) -> Response:
+    def redirect_home(visit: Visit) -> Response:
         """Redirect to the person's first page."""
         return visit.redirect(joining.get_home_path(visit.get_person()))
 
@@ -84,7 +84,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(AnnotationError)
     def handle_study_error(request: Request, error: AnnotationError) -> Response:
-        if error.status == 503:  # it names the database, so only the log gets it
+        if error.status == 503:  # the message names the database, so it is only logged
             LOG.error("%s", error)
             line = gettext_noop("the study is unavailable right now; try again")
             return respond(request, error.status, line)
@@ -93,8 +93,8 @@ def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def handle_bad_request(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"][1:])
-        return respond(request, 422, f"{where}: {first['msg']}")
+        field = ".".join(str(part) for part in first["loc"][1:])
+        return respond(request, 422, f"{field}: {first['msg']}")
 
     @app.exception_handler(StarletteHTTPException)
     def handle_http_error(request: Request, error: HTTPException) -> Response:
@@ -120,14 +120,14 @@ def _add_error_handlers(app: FastAPI) -> None:
         return respond(request, 500, gettext_noop("something went wrong"))
 
 
-TLS = """\
+TLS_WARNING = """\
 This address is reachable over the network without encryption, so only this computer can sign in.
 Use a reverse proxy with TLS (docs/annotation.md, "Behind a reverse proxy", has examples for Caddy
 and nginx), or set --certificate and --key.
 """
 
-_EVERYWHERE = ("0.0.0.0", "::")  # all addresses of the computer
-ALLOWED = "Sessions are sent unencrypted over the network (--allow-http).\n"
+_ALL_ADDRESSES = ("0.0.0.0", "::")
+HTTP_WARNING = "Sessions are sent unencrypted over the network (--allow-http).\n"
 
 
 def serve(
@@ -162,22 +162,21 @@ def serve(
         raise AnnotationError(f"`url` must be like https://example.org/study; got {url!r:.80}")
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
-    with contextlib.ExitStack() as held:
-        held.enter_context(_stop_quietly())
-        store = held.enter_context(contextlib.closing(open_store(study)))
-        held.enter_context(store.hold_server_lock())
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_stop_quietly())
+        store = stack.enter_context(contextlib.closing(open_store(study)))
+        stack.enter_context(store.hold_server_lock())
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             listener = socket.create_server((host, port), family=family, backlog=2048)
         except (OSError, OverflowError) as error:
-            said = getattr(error, "strerror", None) or str(error)
-            line = f"{host}, port {port}: {said}; choose another `host` or `port`"
-            raise AnnotationError(line) from None
-        held.enter_context(listener)
+            problem = f"{host}, port {port}: {getattr(error, 'strerror', None) or error}"
+            raise AnnotationError(f"{problem}; choose another `host` or `port`") from None
+        stack.enter_context(listener)
         secret = read_secret(Path(path).resolve().parent, study.name)
         scheme = "http" if certificate is None else "https"
         if host not in LOOPBACK and certificate is None:
-            sys.stderr.write(ALLOWED if allows_http else TLS)
+            sys.stderr.write(HTTP_WARNING if allows_http else TLS_WARNING)
         _configure_logging()
         config = uvicorn.Config(
             create_app(store, secret=secret, allows_http=allows_http, root_path=root),
@@ -189,18 +188,18 @@ def serve(
             timeout_graceful_shutdown=5,
             lifespan="off",
         )
-        title = study.title or study.name
-        here = socket.gethostname()
-        shown_host = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
-        port = listener.getsockname()[1]
-        address = f"{scheme}://{shown_host}:{port}{root}"
-        before = get_server_url(store)
-        known_host = urlsplit(before).hostname
-        if url or known_host in (None, here.lower(), *_EVERYWHERE, *LOOPBACK):
-            save_server_url(store, url or address)
-        sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
-        if (now := get_server_url(store)) != before and get_links(store):
-            sys.stderr.write(f"Earlier links begin with {before}; replace that with {now}\n")
+        hostname = socket.gethostname()
+        shown_host = f"[{host}]" if ":" in host else host
+        if host in _ALL_ADDRESSES:
+            shown_host = hostname
+        address = url or f"{scheme}://{shown_host}:{listener.getsockname()[1]}{root}"
+        old_url = get_server_url(store)
+        known_hosts = (None, hostname.lower(), *_ALL_ADDRESSES, *LOOPBACK)
+        if url or urlsplit(old_url).hostname in known_hosts:
+            save_server_url(store, address)
+        sys.stderr.write(f"{study.title or study.name}\n{address}/ - stop it with Ctrl-C\n")
+        if (new_url := get_server_url(store)) != old_url and get_links(store):
+            sys.stderr.write(f"Earlier links begin with {old_url}; replace that with {new_url}\n")
         uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -209,13 +208,13 @@ def _stop_quietly() -> Iterator[None]:
     """End the block without an error on Ctrl-C or SIGTERM."""
     in_main = threading.current_thread() is threading.main_thread()
     # The server finishes open requests, then passes the signal to this handler.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
+    old_handler = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
     try:
         with contextlib.suppress(KeyboardInterrupt):
             yield
     finally:
         if in_main:
-            signal.signal(signal.SIGTERM, before)
+            signal.signal(signal.SIGTERM, old_handler)
 
 
 def _configure_logging() -> None:

@@ -73,8 +73,8 @@ class PageRequest:
         """The study's language if set, else the available one that the browser prefers."""
         if self.study.language:
             return self.site.languages[self.study.language.lower()]
-        wanted = self.request.headers.get("Accept-Language", "")
-        return choose_language(wanted, self.site.languages)
+        header = self.request.headers.get("Accept-Language", "")
+        return choose_language(header, self.site.languages)
 
     @property
     def csrf(self) -> str:
@@ -108,8 +108,8 @@ class PageRequest:
         """
         person = self.get_person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
-            line = "consent is missing; read the consent text and agree first"
-            raise HTTPException(401, line, {"X-Page": "/consent"})
+            message = "consent is missing; read the consent text and agree first"
+            raise HTTPException(401, message, {"X-Page": "/consent"})
         return person
 
     def check_csrf(self, token: str) -> None:
@@ -128,16 +128,17 @@ class PageRequest:
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
         """Render a template with the values, the study, the signed-in person and translations."""
-        page = self.site.templates.get_template(template)
-        texts = self.language
-        about: dict[str, Any] = {
-            "title": texts.gettext(self.site.title),
-            "csrf": self.csrf,
-            "root": self.root,
-            "person": self.signed_in,
-        }
-        about |= {"language": texts, "gettext": texts.gettext, "ngettext": texts.ngettext}
-        html = escape_controls(page.render(**about, **values), "\t\n\r\u061c\u200e\u200f")
+        html = self.site.templates.get_template(template).render(
+            title=self.language.gettext(self.site.title),
+            csrf=self.csrf,
+            root=self.root,
+            person=self.signed_in,
+            language=self.language,
+            gettext=self.language.gettext,
+            ngettext=self.language.ngettext,
+            **values,
+        )
+        html = escape_controls(html, "\t\n\r\u061c\u200e\u200f")
         return self._set_cookie(HTMLResponse(html, status), self.session)
 
     def redirect(self, path: str) -> Response:
@@ -171,10 +172,10 @@ class PageRequest:
             self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
         return response
 
-    def _set_cookie(self, response: Response, visit: str, more: str = "") -> Response:
+    def _set_cookie(self, response: Response, visit: str, suffix: str = "") -> Response:
         """Set a signed cookie, for encrypted connections only if `is_secure`."""
         response.set_cookie(
-            f"{self._cookie_name}{more}",
+            f"{self._cookie_name}{suffix}",
             self.site.sessions.sign(visit),
             max_age=DAYS * 86400,
             secure=self.is_secure,
@@ -200,15 +201,15 @@ async def _make_page_request(request: Request) -> PageRequest:
     return PageRequest(request)
 
 
-Here = Annotated[PageRequest, Depends(_make_page_request)]
+Visit = Annotated[PageRequest, Depends(_make_page_request)]
 
 
-def require_form_token(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
+def require_form_token(visit: Visit, csrf: Annotated[str, Form(max_length=1000)]) -> None:
     """Refuse a form without the session's token."""
     visit.check_csrf(csrf)
 
 
-def refuse_unencrypted(visit: Here) -> None:
+def refuse_unencrypted(visit: Visit) -> None:
     """Refuse an unencrypted request, unless it is local or `allows_http` is set.
 
     Raises:

@@ -9,13 +9,13 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.kinds import ShownItem
-from pqpp_annotation.protocol.completion import WAYS_OUT, FinalPage, get_final_page
+from pqpp_annotation.protocol.completion import get_final_page
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import get_survey, save_survey
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
-from pqpp_annotation.web.site import Here, require_form_token
+from pqpp_annotation.web.site import Visit, require_form_token
 
 LONGEST = 3600.0
 """Maximum seconds of an answer; more means that the browser's clock was changed."""
@@ -40,41 +40,41 @@ class AnswerBody(BaseModel):
 
 @pages.get("/work")
 @pages.get("/work/{assignment}")
-def show_work(visit: Here, assignment: int | None = None) -> Response:
+def show_work(visit: Visit, assignment: int | None = None) -> Response:
     """Show an item assigned to the person; without one, the script requests the next item."""
     kind = visit.study.kind
     with visit.store.begin_read() as db:
         person = visit.get_consenting_person(db)
-        shown = None if assignment is None else work.get_item(db, person.id, assignment)
+        item = None if assignment is None else work.get_item(db, person.id, assignment)
         return visit.render(
             "work.html",
-            state=_get_page_data(visit, db, person, shown),
+            state=_get_page_data(visit, db, person, item),
             kind=kind.name,
             kind_style=(kind.folder / "page.css").is_file(),
         )
 
 
-def _get_page_data(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict:
+def _get_page_data(visit: Visit, db: Transaction, person: Person, item: ShownItem | None) -> dict:
     """Return the data for a page's script: item (or None), progress and training."""
     return {
         "study": visit.study.name,
         "kind": visit.study.kind.name,
         "who": _get_browser_person_id(person),
-        "task": None if shown is None else TaskPage(visit, person, shown).to_page_data(),
+        "task": None if item is None else TaskPage(visit, person, item).to_page_data(),
         "progress": asdict(work.get_progress(db, person.id)),
         "training": asdict(work.get_training_state(db, person.id)),
     }
 
 
 @pages.get("/api/session")
-def get_session_token(visit: Here) -> dict[str, str]:
+def get_session_token(visit: Visit) -> dict[str, str]:
     """Return a new form token, for a page that stayed open while its person signed in again."""
     return {"who": _get_browser_person_id(visit.get_consenting_person()), "csrf": visit.csrf}
 
 
 @pages.post("/api/next")
 def get_next_task(
-    visit: Here, after: Annotated[int | None, Body(embed=True)] = None
+    visit: Visit, after: Annotated[int | None, Body(embed=True)] = None
 ) -> dict[str, Any]:
     """Reserve and return the next item, or the one after an assignment."""
     with visit.store.begin_write(lock=True) as db:
@@ -83,7 +83,7 @@ def get_next_task(
 
 
 @pages.get("/api/tasks/{assignment}")
-def get_earlier_task(visit: Here, assignment: int) -> dict[str, Any]:
+def get_earlier_task(visit: Visit, assignment: int) -> dict[str, Any]:
     """Return an item assigned to the person."""
     with visit.store.begin_read() as db:
         person = visit.get_consenting_person(db)
@@ -91,15 +91,15 @@ def get_earlier_task(visit: Here, assignment: int) -> dict[str, Any]:
 
 
 @pages.get("/api/feedback/{assignment}")
-def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
+def get_task_feedback(visit: Visit, assignment: int) -> dict[str, Any]:
     """Return the right answers of an answered training item, and the training progress."""
     person = visit.get_consenting_person()
-    shown = work.get_item(visit.store, person.id, assignment)
+    item = work.get_item(visit.store, person.id, assignment)
     is_right, expected = work.get_training_feedback(visit.store, person.id, assignment)
     training = work.get_training_state(visit.store, person.id)
     return {
         "is_right": is_right,
-        "expected": TaskPage(visit, person, shown).to_page_answers(expected),
+        "expected": TaskPage(visit, person, item).to_page_answers(expected),
         "training": asdict(training),
         "is_over": training.done >= training.total,
         "is_passed": training.right >= visit.study.training.least * training.total,
@@ -107,23 +107,23 @@ def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
 
 
 @pages.post("/api/answers")
-def receive_answer(visit: Here, sent: AnswerBody) -> dict[str, bool]:
+def receive_answer(visit: Visit, body: AnswerBody) -> dict[str, bool]:
     """Save an answer and return whether its item is complete."""
 
-    def read_from_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
-        return TaskPage(visit, person, shown).read_answer(sent.image, sent.value)
+    def read_from_page(item: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
+        return TaskPage(visit, person, item).read_answer(body.image, body.value)
 
-    about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
+    answer = (body.assignment, None, body.value, body.client_id, min(body.seconds, LONGEST))
     with visit.store.begin_write() as db:
         person = visit.get_verified_person(db)
-        is_complete = save_answer(db, person.id, *about, read_from_page)
+        is_complete = save_answer(db, person.id, *answer, read_from_page)
     if is_complete:
         visit.site.monitor.reopen_places_if_due()
     return {"saved": True, "complete": is_complete}
 
 
 @pages.post("/api/skip")
-def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
+def receive_skip(visit: Visit, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
     """Skip an item."""
     with visit.store.begin_write() as db:
         work.skip_item(db, visit.get_verified_person(db).id, assignment)
@@ -131,7 +131,7 @@ def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> d
 
 
 @pages.post("/api/report")
-def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Note) -> dict[str, bool]:
+def receive_report(visit: Visit, assignment: Annotated[int, Body()], text: Note) -> dict[str, bool]:
     """Save a report of a problem with an item."""
     with visit.store.begin_write() as db:
         work.report_item(db, visit.get_verified_person(db).id, assignment, text)
@@ -139,7 +139,7 @@ def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Note) 
 
 
 @pages.get("/history")
-def show_history(visit: Here) -> Response:
+def show_history(visit: Visit) -> Response:
     """Show the person's items, latest first."""
     person = visit.get_consenting_person()
     progress = work.get_progress(visit.store, person.id)
@@ -148,22 +148,22 @@ def show_history(visit: Here) -> Response:
 
 
 @pages.get("/thanks")
-def show_thanks(visit: Here) -> Response:
+def show_thanks(visit: Visit) -> Response:
     """Show the last page, the survey before it, or why the person must wait or continue."""
     person = visit.get_consenting_person()
     visit.site.monitor.reopen_places_if_due()
     progress = work.get_progress(visit.store, person.id)
-    way = work.get_next_step(visit.store, person.id)
+    step = work.get_next_step(visit.store, person.id)
     # A person who waits for others' reservations has done everything available.
-    out = "complete" if way.name == "waiting" and progress.done else way.name
-    if out == "complete" and visit.study.survey and not get_survey(visit.store, person.id):
+    outcome = "complete" if step.name == "waiting" and progress.done else step.name
+    if outcome == "complete" and visit.study.survey and not get_survey(visit.store, person.id):
         return visit.render("survey.html")
-    finish = get_final_page(visit.store, person, out) if out in WAYS_OUT else FinalPage(None, None)
-    return visit.render("thanks.html", way=way, finish=finish, progress=progress)
+    finish = get_final_page(visit.store, person, outcome)
+    return visit.render("thanks.html", step=step, finish=finish, progress=progress)
 
 
 @pages.post("/survey", dependencies=[Depends(require_form_token)])
-def receive_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
+def receive_survey(visit: Visit, answers: Annotated[list[str], Form()]) -> Response:
     """Save a person's answers to the survey."""
     save_survey(visit.store, visit.get_consenting_person().id, answers)
     return visit.redirect("/thanks")
@@ -177,35 +177,35 @@ def _get_browser_person_id(person: Person) -> str:
 class TaskPage:
     """An item on a person's page, with random names for its images."""
 
-    def __init__(self, visit: Here, person: Person, shown: ShownItem) -> None:
-        self._visit, self._person, self._shown = visit, person, shown
+    def __init__(self, visit: Visit, person: Person, item: ShownItem) -> None:
+        self._visit, self._person, self._item = visit, person, item
         self._kind = visit.study.kind
-        self._names = {image.id: self._get_name(image.id) for image in shown.images}
+        self._names = {image.id: self._get_name(image.id) for image in item.images}
         self._ids = {name: image_id for image_id, name in self._names.items()}
 
     def _get_name(self, image: int | str) -> str:
         return self._visit.site.sessions.get_image_name(self._person.id, image)
 
     def _get_url(self, image: int | str) -> str:
-        return f"{self._visit.root}/images/{self._shown.assignment}/{self._get_name(image)}"
+        return f"{self._visit.root}/images/{self._item.assignment}/{self._get_name(image)}"
 
     def to_page_data(self) -> dict[str, Any]:
         """Return the data for the script of the kind of task, without models and purposes."""
-        shown, study, names = self._shown, self._visit.study, self._names
+        item, study, names = self._item, self._visit.study, self._names
         images = [
             {
                 **{"id": names[i.id], "url": self._get_url(i.id)},
                 **{"width": i.width, "height": i.height, "tall": i.tall},
             }
-            for i in shown.images
+            for i in item.images
         ]
         return {
-            "assignment": shown.assignment,
-            "is_training": shown.purpose == "training",
-            "prompt": shown.prompt,
+            "assignment": item.assignment,
+            "is_training": item.purpose == "training",
+            "prompt": item.prompt,
             "images": images,
-            "answers": self.to_page_answers(shown.answers),
-            "detail": self._kind.get_extra_page_data(shown.detail, self._get_url),
+            "answers": self.to_page_answers(item.answers),
+            "detail": self._kind.get_extra_page_data(item.detail, self._get_url),
             "settings": study.kind.get_page_settings(study.task, self._visit.language.gettext),
         }
 

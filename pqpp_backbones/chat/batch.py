@@ -16,16 +16,16 @@ from tqdm import tqdm
 
 from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_json_reply, read_completion
 from pqpp_backbones.chat.models import Endpoint
-from pqpp_backbones.chat.service import FREE, BoundedClient
+from pqpp_backbones.chat.service import UNBILLED, BoundedClient
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json
 
 _PATH: Any = "/v1/chat/completions"
-_MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # per uploaded file
-_LARGEST, _LISTED = 2_000_000_000, 10_000  # bytes of a file of replies, and batches
-_SECONDS = 30.0  # between two status requests
-_ENDED = ("completed", "failed", "expired", "cancelled")
+_MAX_LINES, _MAX_BYTES = 50_000, 100_000_000  # per uploaded file
+_LARGEST, _MAX_BATCHES = 2_000_000_000, 10_000  # bytes of a file of replies, and batches
+_POLL_SECONDS = 30.0  # between two status requests
+_FINAL_STATUSES = ("completed", "failed", "expired", "cancelled")
 
 
 def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
@@ -44,32 +44,32 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
     """
     budget, ledger, service = chat.budget, chat.budget.ledger, chat.service
     with ledger.lock():
-        seen = {line["key"] for line in ledger.lines if _is_pending(line)} | set(ledger.replies)
-    most, answers = dict[str, float](), dict[str, tuple[str, ...]]()
+        known = {line["key"] for line in ledger.lines if _is_pending(line)} | set(ledger.replies)
+    max_costs, answers = dict[str, float](), dict[str, tuple[str, ...]]()
     first = None
     with tempfile.TemporaryFile() as spool:
         for request in requests:
             key = chat.get_key(request)
-            if key not in answers and key not in seen:
+            if key not in answers and key not in known:
                 price = budget.get_max_cost(request, chat.name)
-                most[key] = price * DISCOUNT if first else price
+                max_costs[key] = price * DISCOUNT if first else price
                 first = first or request
                 line = {"method": "POST", "url": _PATH, "body": request.to_body(chat.name)}
                 spool.write(json.dumps({"custom_id": key, **line}).encode() + b"\n")
             answers[key] = request.answers
-        budget.check_calls(most.values())
+        budget.check_calls(max_costs.values())
         if first:
             try:
                 chat.ask(first)
             except ServiceError as error:
                 if not error.affects_one_request:
                     raise
-            del most[chat.get_key(first)]
+            del max_costs[chat.get_key(first)]
         spool.seek(0)
         try:
-            with BoundedClient(service.timeout, _LARGEST) as wire:
-                client = service.client.with_options(http_client=wire)
-                _upload_requests(chat, client, spool, most)
+            with BoundedClient(service.timeout, _LARGEST) as http:
+                client = service.client.with_options(http_client=http)
+                _upload_requests(chat, client, spool, max_costs)
                 _collect_replies(chat, client, answers)
         except openai.APIError as error:
             refusal = service.make_error(error, chat.name)
@@ -86,24 +86,24 @@ def _is_pending(line: Mapping[str, Any]) -> bool:
     return "file" in line and "paid" not in line
 
 
-def _upload_requests(chat: Endpoint, client: Any, spool: Any, most: Mapping[str, float]) -> None:
+def _upload_requests(chat: Endpoint, client: Any, spool: Any, costs: Mapping[str, float]) -> None:
     """Upload the requests in files, and record one call per request."""
     data, keys = bytearray(), list[str]()
     for raw in itertools.chain(spool, [b""]):
         line = parse_json(raw or b"{}", "a question")
-        if line.get("custom_id") in most:
+        if line.get("custom_id") in costs:
             line["body"] = chat.service.drop_refused_parameters(line["body"])
             data += json.dumps(line).encode() + b"\n"
             keys.append(line["custom_id"])
-        if keys and (not raw or len(keys) == _MOST_LINES or len(data) > _MOST_BYTES):
+        if keys and (not raw or len(keys) == _MAX_LINES or len(data) > _MAX_BYTES):
             file = client.files.create(file=("questions.jsonl", bytes(data)), purpose="batch").id
             ledger = chat.budget.ledger
             with ledger.lock():
-                entered = {line["key"] for line in ledger.lines if _is_pending(line)}
-                if not entered.union(ledger.replies).issuperset(keys):  # another process sent some
-                    chat.budget.check_total(len(keys), sum(most[key] for key in keys))
+                pending = {line["key"] for line in ledger.lines if _is_pending(line)}
+                if not pending.union(ledger.replies).issuperset(keys):  # another process sent some
+                    chat.budget.check_total(len(keys), sum(costs[key] for key in keys))
                     for key in keys:
-                        ledger.record_call(most[key], key=key, file=file)
+                        ledger.record_call(costs[key], key=key, file=file)
             data, keys = bytearray(), []
 
 
@@ -115,35 +115,36 @@ def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[st
             if _is_pending(line) and line["key"] in answers:
                 files.setdefault(line["file"], {})[line["key"]] = call
         batches = dict[str, str]()
-        for one in itertools.islice(client.batches.list(limit=100), _LISTED) if files else ():
-            if one.id in batches.values():  # the same page again
+        known = client.batches.list(limit=100) if files else ()
+        for batch in itertools.islice(known, _MAX_BATCHES):
+            if batch.id in batches.values():  # the service repeats its first page
                 break
-            batches[one.input_file_id] = one.id
-        create = client.with_options(max_retries=0).batches.create  # a retry may be a second batch
+            batches[batch.input_file_id] = batch.id
+        create = client.with_options(max_retries=0).batches.create  # a retry could create another
         try:
             for file in [file for file in files if file not in batches]:
-                about = {"input_file_id": file, "endpoint": _PATH, "completion_window": "24h"}
-                batches[file] = create(**about).id
+                options = {"input_file_id": file, "endpoint": _PATH, "completion_window": "24h"}
+                batches[file] = create(**options).id
         except openai.APIStatusError as error:
             refusal = error
     if refusal:
-        for file in files.keys() - batches.keys() if refusal.status_code in FREE else ():
+        for file in files.keys() - batches.keys() if refusal.status_code in UNBILLED else ():
             for call in files[file].values():
                 ledger.record_cost(call, 0.0)
         raise refusal
     for file, calls in files.items():
         label = escape_controls(f"batch {batches[file]}")
         with tqdm(desc=label, total=len(calls), disable=None) as bar:
-            while (batch := client.batches.retrieve(batches[file])).status not in _ENDED:
+            while (batch := client.batches.retrieve(batches[file])).status not in _FINAL_STATUSES:
                 bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
-                time.sleep(_SECONDS)
-        asked, why = len(calls), str(batch.errors or "")
+                time.sleep(_POLL_SECONDS)
+        count, reason = len(calls), str(batch.errors or "")
         for name in filter(None, (batch.output_file_id, batch.error_file_id)):
             for text in filter(str.strip, client.files.content(name).text.split("\n")):
                 line = parse_json_reply(chat.service.hide_key(text))
                 key, response = line["custom_id"], line.get("response") or {}
                 if response.get("status_code") != 200:
-                    why = str(response.get("body") or line.get("error"))
+                    reason = str(response.get("body") or line.get("error"))
                 elif key in calls:
                     call, reply = calls.pop(key), Reply("", why="the body is no chat completion")
                     paid = ledger.lines[call]["most"]
@@ -156,8 +157,8 @@ def _collect_replies(chat: Endpoint, client: Any, answers: Mapping[str, tuple[st
         for call in calls.values():
             ledger.record_cost(call, 0.0)
         if calls:
-            said = f"batch {batch.id} ({batch.status}) has no reply to {len(calls)} of {asked}"
-            said = f"{chat.url}: {escape_controls(f'{said} questions ({why[:200]})')}; "
-            if len(calls) == asked:
-                raise ServiceError(f"{said}try again later, or remove `batch`")
-            warnings.warn(f"{said}sending those questions one by one at full price", stacklevel=2)
+            fault = f"batch {batch.id} ({batch.status}) has no reply to {len(calls)} of {count}"
+            fault = f"{chat.url}: {escape_controls(f'{fault} questions ({reason[:200]})')}; "
+            if len(calls) == count:
+                raise ServiceError(f"{fault}try again later, or remove `batch`")
+            warnings.warn(f"{fault}sending those questions one by one at full price", stacklevel=2)

@@ -63,7 +63,7 @@ class Request:
             "max_tokens": self.max_tokens,
         }
         if self.answers:
-            body |= {"logprobs": True, "top_logprobs": MOST_TOLD}
+            body |= {"logprobs": True, "top_logprobs": MAX_TOP_LOGPROBS}
         if self.schema is not None:
             form = {"name": "reply", "strict": True, "schema": self.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -131,8 +131,8 @@ class Chat(abc.ABC):
         if ledger.path:
             fields["key"] = self.get_key(request)
         with ledger.lock():
-            kept = ledger.replies.get(fields.get("key", ""))
-        reply = Reply(**kept) if kept else self._send(request, fields)
+            recorded = ledger.replies.get(fields.get("key", ""))
+        reply = Reply(**recorded) if recorded else self._send(request, fields)
         if reply.why:
             raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
         return reply
@@ -228,10 +228,10 @@ class Budget:
 
         A reply without text and without a token count costs the maximum.
         """
-        counted = reply.tokens_in, reply.tokens_out
+        reported = reply.tokens_in, reply.tokens_out
         size = len(reply.text.encode("utf-8", "replace"))
-        guessed = _count_tokens(request), size / CHARACTERS_A_TOKEN
-        counts = [guess if n is None else n for n, guess in zip(counted, guessed, strict=True)]
+        estimated = _count_tokens(request), size / CHARACTERS_A_TOKEN
+        counts = [guess if n is None else n for n, guess in zip(reported, estimated, strict=True)]
         is_known = reply.text or reply.tokens_out is not None
         paid = self.get_cost(model, *counts) if is_known else self.get_max_cost(request, model)
         self.ledger.record_cost(call, paid, reply=asdict(reply))
@@ -244,24 +244,25 @@ class Budget:
 
     def check_total(self, calls: int, cost: float) -> None:
         """Check that calls stay within the budget; the caller must have locked the ledger."""
-        left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
-        if calls > left:
-            raise ServiceError(f"calls needed: {calls}, left: {left}; raise `max_calls`")
-        money = math.inf if self.max_cost is None else self.max_cost - self.ledger.spent
-        if cost > money + 1e-12:
-            raise ServiceError(
-                f"the calls may cost {cost:.4g}, but {money:.4g} is left; raise `max_cost`"
-            )
+        if self.max_calls is not None:
+            remaining = self.max_calls - len(self.ledger.lines)
+            if calls > remaining:
+                raise ServiceError(f"calls needed: {calls}, left: {remaining}; raise `max_calls`")
+        if self.max_cost is not None:
+            money = self.max_cost - self.ledger.spent
+            if cost > money + 1e-12:
+                fault = f"the calls may cost {cost:.4g}, but {money:.4g} is left"
+                raise ServiceError(f"{fault}; raise `max_cost`")
 
 
 def _count_tokens(request: Request) -> float:
-    sent = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
+    text = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
     # Scripts with three bytes per letter have about one token per letter.
-    tokens = len(sent.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
+    tokens = len(text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
     return tokens + TOKENS_AN_IMAGE * (request.image is not None)
 
 
-MOST_TOLD = 20
+MAX_TOP_LOGPROBS = 20
 """The number of likeliest first tokens that are searched for an answer: the endpoints' limit."""
 
 
@@ -299,25 +300,26 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     choice = (completion["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, completion.get("usage") or {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    asked, said = (n if type(n) is int and 0 <= n < 2**53 else None for n in counts)
+    tokens_in, tokens_out = (n if type(n) is int and 0 <= n < 2**53 else None for n in counts)
     content = message.get("content") or ""
     if not isinstance(content, str):  # a list of parts, some of them reasoning
         content = "".join(str(part.get("text") or "") for part in content)
     content, refusal = content.encode("utf-8", "replace").decode(), message.get("refusal")
     text = strip_thinking(content)
     if not text.strip():
-        ended = choice.get("finish_reason") or "no reason given"
-        why = f"the model refused: {refusal}" if refusal else f"the message has no text ({ended})"
-        return Reply("", asked, said, None, escape_controls(why)[:200])
+        why = f"the message has no text ({choice.get('finish_reason') or 'no reason given'})"
+        why = f"the model refused: {refusal}" if refusal else why
+        return Reply("", tokens_in, tokens_out, None, escape_controls(why)[:200])
     try:  # present only if requested and supported
-        told = choice["logprobs"]["content"] if answers else []
-        thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
-        first = next(one for one in told[thought:] if one["token"].strip() or not thought)
+        tokens = choice["logprobs"]["content"] if answers else []
+        start = next((n for n, one in enumerate(tokens) if "</think>" in one["token"]), -1) + 1
+        # Blanks may separate the answer from the thinking.
+        first = next(one for one in tokens[start:] if one["token"].strip() or not start)
         top = first["top_logprobs"]
         probs = top and sum_probs([(t["token"], float(t["logprob"])) for t in top], answers)
     except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError):
         probs = None
-    return Reply(text, asked, said, probs)
+    return Reply(text, tokens_in, tokens_out, probs)
 
 
 def parse_json_reply(text: str) -> Any:

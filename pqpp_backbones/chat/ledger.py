@@ -12,7 +12,7 @@ from pqpp_files.atomic_write import convert_write_errors, lock_folder
 from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.paths import expand
 
-_BEGINS = b'{"call": '  # of each line
+_LINE_START = b'{"call": '  # the start of every line
 
 
 class Ledger:
@@ -43,7 +43,7 @@ class Ledger:
         self.lines: list[dict[str, Any]] = []
         self.replies: dict[str, Any] = {}
         self.spent = 0.0
-        self._at = self._read = 0  # bytes and lines of the file that are known
+        self._offset = self._line_count = 0  # bytes and lines that were read
         self._threads = threading.RLock()
 
     @contextlib.contextmanager
@@ -55,25 +55,25 @@ class Ledger:
         """
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        alone = lock_folder(self.path.parent) if self.path else contextlib.nullcontext()
-        with self._threads, alone:
+        file_lock = lock_folder(self.path.parent) if self.path else contextlib.nullcontext()
+        with self._threads, file_lock:
             if self.path and self.path.exists():
                 with self.path.open("rb") as file:
-                    file.seek(self._at)
+                    file.seek(self._offset)
                     new = file.read()
-                whole = new[: new.rfind(b"\n") + 1]
-                for line in whole.splitlines():
-                    self._read += 1
+                complete = new[: new.rfind(b"\n") + 1]
+                for line in complete.splitlines():
+                    self._line_count += 1
                     try:
                         self._apply_line(parse_json(line, "a line", parse_constant=refuse_constant))
                     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-                        fault = f"{self.path}, line {self._read}: not an entry of a ledger"
+                        fault = f"{self.path}, line {self._line_count}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; choose another `ledger`") from None
-                if cut := new[len(whole) :]:  # an incomplete line of a killed process
-                    if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):
+                if partial := new[len(complete) :]:  # an incomplete line of a killed process
+                    if not self.lines and not partial.startswith(_LINE_START[: len(partial)]):
                         raise ServiceError(f"{self.path} is not a ledger; choose another `ledger`")
-                    os.truncate(self.path, self._at + len(whole))
-                self._at += len(whole)
+                    os.truncate(self.path, self._offset + len(complete))
+                self._offset += len(complete)
             yield
 
     def record_call(self, max_cost: float, **fields: Any) -> int:
@@ -95,7 +95,7 @@ class Ledger:
             data = json.dumps(line, allow_nan=False).encode() + b"\n"
             with convert_write_errors(self.path), self.path.open("ab") as file:
                 file.write(data)
-            self._at, self._read = self._at + len(data), self._read + 1
+            self._offset, self._line_count = self._offset + len(data), self._line_count + 1
 
     def _apply_line(self, line: dict[str, Any]) -> None:
         if line["call"] == len(self.lines):

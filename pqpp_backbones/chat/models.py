@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from pqpp_backbones.chat.chat import (
-    MOST_TOLD,
+    MAX_TOP_LOGPROBS,
     Budget,
     Chat,
     Reply,
@@ -79,14 +79,14 @@ class Endpoint(Chat):
         try:
             reply = read_completion(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
-            said = escape_controls(str(completion))[:200]
-            line = f"{self.url}: the reply is not a chat completion ({said}); check the address"
+            excerpt = escape_controls(str(completion))[:200]
+            line = f"{self.url}: the reply is not a chat completion ({excerpt}); check the address"
             raise ServiceError(line) from None
         self.budget.record_cost(call, request, reply, self.name)
         return reply
 
 
-_SEEING = "AutoModelForImageTextToText"
+_VISION_CLASS = "AutoModelForImageTextToText"
 
 
 class LocalChat(Chat):
@@ -124,26 +124,26 @@ class LocalChat(Chat):
         form = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
         inputs = self.processor.apply_chat_template(messages, add_generation_prompt=True, **form)
         model = self.model
-        placed = {
+        model_inputs = {
             name: value.to(model.device, model.dtype if value.is_floating_point() else None)
             for name, value in inputs.items()
         }
-        wanted: dict[str, Any] = {"max_new_tokens": request.max_tokens, "do_sample": False}
-        wanted |= {"return_dict_in_generate": True, "output_logits": bool(request.answers)}
+        options: dict[str, Any] = {"max_new_tokens": request.max_tokens, "do_sample": False}
+        options |= {"return_dict_in_generate": True, "output_logits": bool(request.answers)}
         if request.temperature > 0:
-            wanted |= {"do_sample": True, "temperature": request.temperature}
+            options |= {"do_sample": True, "temperature": request.temperature}
         devices = [model.device] if model.device.type == "cuda" else []
         with torch.inference_mode(), torch.random.fork_rng(devices):
             torch.manual_seed(request.seed)
-            generated = model.generate(**placed, **wanted)
-        asked, tokens = placed["input_ids"].shape[1], generated.sequences
-        text = self.processor.decode(tokens[0, asked:], skip_special_tokens=True)
+            generated = model.generate(**model_inputs, **options)
+        n_input, tokens = model_inputs["input_ids"].shape[1], generated.sequences[0]
+        text = self.processor.decode(tokens[n_input:], skip_special_tokens=True)
         probs = None
         if request.answers:
-            top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
-            words = map(self.processor.decode, top.indices.unsqueeze(-1))
-            probs = sum_probs(zip(words, top.values.tolist(), strict=True), request.answers)
-        reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, probs)
+            top = generated.logits[0][0].float().log_softmax(-1).topk(MAX_TOP_LOGPROBS)
+            texts = map(self.processor.decode, top.indices.unsqueeze(-1))
+            probs = sum_probs(zip(texts, top.values.tolist(), strict=True), request.answers)
+        reply = Reply(strip_thinking(text), n_input, len(tokens) - n_input, probs)
         self.budget.record_cost(call, request, reply, self.name)
         return reply
 
@@ -175,7 +175,7 @@ def load_local_chat(
     from pqpp_backbones.pretrained import load_model
 
     what = "vision-language model" if images else "chat model"
-    loaded = load_model(name, _SEEING if images else _choose_auto_class, what, device, dtype)
+    loaded = load_model(name, _VISION_CLASS if images else _choose_auto_class, what, device, dtype)
     revision = f"{loaded.identity.name}@{loaded.identity.revision}"
     return LocalChat(loaded.model, loaded.processor, revision, budget)
 
@@ -184,7 +184,7 @@ def _choose_auto_class(config: Any) -> str:
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
     images = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    return _SEEING if images else "AutoModelForCausalLM"
+    return _VISION_CLASS if images else "AutoModelForCausalLM"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,9 +223,10 @@ class ChatOptions(Options):
             chat_model: The model if PQPP_CHAT_MODEL is not set.
         """
         values = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
-        given: dict[str, Any] = {name: text for name, text in values.items() if text}
-        given |= {"batch": given["batch"] not in ("0", "false")} if "batch" in given else {}
-        return build_recipe(cls, {"chat_model": chat_model, **given})
+        options: dict[str, Any] = {name: text for name, text in values.items() if text}
+        if "batch" in options:
+            options["batch"] = options["batch"] not in ("0", "false")
+        return build_recipe(cls, {"chat_model": chat_model, **options})
 
     def __post_init__(self) -> None:
         """Check the options, including the prices."""

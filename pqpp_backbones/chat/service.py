@@ -19,12 +19,12 @@ from pqpp_backbones.chat.chat import Budget, parse_json_reply
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.escape import escape_controls
 
-_LARGEST = 60_000_000  # bytes, like an image of 4096 x 4096 in base64
-# Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
-FREE = {*range(300, 500), 503, 529} - {408}
-FEW = 5
+_MAX_REPLY_BYTES = 60_000_000  # bytes, like an image of 4096 x 4096 in base64
+# Requests with these statuses are not billed. After a gateway timeout (504, 524), they may be.
+UNBILLED = {*range(300, 500), 503, 529} - {408}
+FEWER_LOGPROBS = 5
 """The number of likeliest tokens from services that refuse more."""
-_TOO_MANY = f"top_logprobs above {FEW}"
+_TOO_MANY = f"top_logprobs above {FEWER_LOGPROBS}"
 # Parameters that some services refuse.
 _OPTIONAL = ("max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "response_format")
 
@@ -61,17 +61,17 @@ class Service:
             raise ServiceError(
                 f"the key in {key_env} contains spaces or non-ASCII characters; correct the key"
             )
-        self._wire = _LedgerClient(budget, timeout)
+        self._http = _LedgerClient(budget, timeout)
         # OpenAI's own environment variables must not be sent to other addresses.
-        others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
+        unset: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
         try:
             self.client = openai.OpenAI(
                 api_key=self._key or "none",
                 base_url=self.url,
                 max_retries=tries - 1,
                 timeout=timeout,
-                http_client=self._wire,
-                default_headers=others,
+                http_client=self._http,
+                default_headers=unset,
             )
         except httpx2.InvalidURL:
             raise ServiceError(address) from None
@@ -97,30 +97,30 @@ class Service:
                 exceeded.
         """
         while True:
-            sent = self.drop_refused_parameters(body)
-            self._wire.now.most, self._wire.now.fields = max_cost, fields
+            payload = self.drop_refused_parameters(body)
+            self._http.current.most, self._http.current.fields = max_cost, fields
             try:
                 answer = self.client.post(
-                    path, cast_to=httpx2.Response, body=sent, options=self._options
+                    path, cast_to=httpx2.Response, body=payload, options=self._options
                 )
                 break
             except openai.APIError as error:
                 refusal = self.make_error(error, body.get("model"))
-                may_name = refusal.status in (400, 422) and not refusal.affects_one_request
-                if not (may_name and self._record_refused(sent, refusal.said)):
+                names_parameter = refusal.status in (400, 422) and not refusal.affects_one_request
+                if not (names_parameter and self._record_refused(payload, refusal.reply)):
                     raise refusal from None
         text = self.hide_key(answer.text)
         try:
             if not text.startswith(("data:", "event:", ":")):
-                return parse_json_reply(text), self._wire.now.call
-            whole = httpx2.Response(200, text=text)
-            chunks = openai.Stream(cast_to=ChatCompletionChunk, response=whole, client=self.client)
+                return parse_json_reply(text), self._http.current.call
+            events = httpx2.Response(200, text=text)
+            chunks = openai.Stream(cast_to=ChatCompletionChunk, response=events, client=self.client)
             state = ChatCompletionStreamState()
             for chunk in chunks:
                 state.handle_chunk(chunk)
-            return state.current_completion_snapshot.to_dict(), self._wire.now.call
+            return state.current_completion_snapshot.to_dict(), self._http.current.call
         except AssertionError:  # the stream had no chunk
-            return {"choices": []}, self._wire.now.call
+            return {"choices": []}, self._http.current.call
         except openai.APIError as error:
             why = escape_controls(str(error))
             raise ServiceError(f"{self.url}: {why}; correct the request, or try later") from None
@@ -129,33 +129,33 @@ class Service:
 
     def drop_refused_parameters(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body without the parameters in `refused`."""
-        sent = {name: value for name, value in body.items() if name not in self.refused}
+        payload = {name: value for name, value in body.items() if name not in self.refused}
         if "max_tokens" in self.refused and "max_tokens" in body:
-            sent["max_completion_tokens"] = body["max_tokens"]
+            payload["max_completion_tokens"] = body["max_tokens"]
         if "logprobs" in self.refused:
-            sent.pop("top_logprobs", None)
-        if _TOO_MANY in self.refused and "top_logprobs" in sent:
-            sent["top_logprobs"] = FEW
-        return sent
+            payload.pop("top_logprobs", None)
+        if _TOO_MANY in self.refused and "top_logprobs" in payload:
+            payload["top_logprobs"] = FEWER_LOGPROBS
+        return payload
 
-    def _record_refused(self, sent: Mapping[str, Any], reply: str) -> bool:
+    def _record_refused(self, payload: Mapping[str, Any], reply: str) -> bool:
         """Record the parameters that a reply refuses; return whether there are any."""
-        named = {name for name in _OPTIONAL if name in sent and re.search(rf"\b{name}\b", reply)}
-        if "top_logprobs" in named and sent["top_logprobs"] > FEW:
-            named = named - {"top_logprobs", "logprobs"} | {_TOO_MANY}
-        for name in sorted(named - self.refused):
+        names = {name for name in _OPTIONAL if name in payload and re.search(rf"\b{name}\b", reply)}
+        if "top_logprobs" in names and payload["top_logprobs"] > FEWER_LOGPROBS:
+            names = names - {"top_logprobs", "logprobs"} | {_TOO_MANY}
+        for name in sorted(names - self.refused):
             warnings.warn(f"{self.url} refuses {name}; retrying without {name}", stacklevel=4)
-        self.refused |= named
-        return bool(named)
+        self.refused |= names
+        return bool(names)
 
     def make_error(self, error: openai.APIError, model: Any = None) -> ServiceError:
         """Convert an error of the client to a `ServiceError`."""
         if isinstance(error, openai.APIStatusError):
             status, message = error.status_code, error.message.partition(" - ")[2]
             parts = map(str, filter(None, (message or error.body, error.code, error.param)))
-            said = escape_controls(self.hide_key(" ".join(" ".join(parts).split())))[:200]
-            line = f"{self.url}: status {status}, {said}; check the address, the model "
-            return ServiceError(f"{line}{model!r} and the variable {self.key_env}", status, said)
+            reply = escape_controls(self.hide_key(" ".join(" ".join(parts).split())))[:200]
+            line = f"{self.url}: status {status}, {reply}; check the address, the model "
+            return ServiceError(f"{line}{model!r} and the variable {self.key_env}", status, reply)
         cause = error.__cause__
         why = f"{type(cause).__name__}: {escape_controls(str(cause))}"[:200]
         tries = f"{self.tries} tries of up to {self.timeout:g} s"
@@ -170,43 +170,43 @@ class BoundedClient(httpx2.Client):
     """An HTTP client that limits the size and the duration of replies."""
 
     def __init__(self, timeout: float, max_bytes: int, max_seconds: float = math.inf) -> None:
-        plain = {"accept-encoding": "identity"}  # a compressed reply may be of any size
-        super().__init__(timeout=timeout, follow_redirects=False, headers=plain)
+        headers = {"accept-encoding": "identity"}  # a compressed reply could expand to any size
+        super().__init__(timeout=timeout, follow_redirects=False, headers=headers)
         self._max_bytes, self._max_seconds = max_bytes, max_seconds
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request, and read the whole response."""
-        until, raw = time.monotonic() + self._max_seconds, bytearray()
+        deadline, content = time.monotonic() + self._max_seconds, bytearray()
         with contextlib.closing(super().send(request, **{**options, "stream": True})) as response:
             for chunk in response.iter_raw():
-                raw += chunk
-                if len(raw) > self._max_bytes:
+                content += chunk
+                if len(content) > self._max_bytes:
                     raise httpx2.ReadError("the reply is too large")
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise httpx2.ReadTimeout("the reply took too long")
-        of_wire = (b"content-encoding", b"content-length", b"transfer-encoding")
-        headers = [pair for pair in response.headers.raw if pair[0].lower() not in of_wire]
-        how: dict[str, Any] = {"headers": headers, "content": bytes(raw), "request": request}
-        kept = httpx2.Response(response.status_code, **how)
-        kept.encoding = "utf-8"  # else the service names any of Python's codecs
-        return kept
+        omitted = (b"content-encoding", b"content-length", b"transfer-encoding")
+        headers = [pair for pair in response.headers.raw if pair[0].lower() not in omitted]
+        fields: dict[str, Any] = {"headers": headers, "content": bytes(content), "request": request}
+        copy = httpx2.Response(response.status_code, **fields)
+        copy.encoding = "utf-8"  # else the service could choose any of Python's codecs
+        return copy
 
 
 class _LedgerClient(BoundedClient):
     """A client that records each try in the ledger before sending it."""
 
     def __init__(self, budget: Budget, timeout: float) -> None:
-        super().__init__(timeout, _LARGEST, timeout)
-        self.budget, self.now = budget, threading.local()
+        super().__init__(timeout, _MAX_REPLY_BYTES, timeout)
+        self.budget, self.current = budget, threading.local()
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        call = self.now.call = self.budget.record_call(self.now.most, **self.now.fields)
+        call = self.current.call = self.budget.record_call(self.current.most, **self.current.fields)
         try:
             response = super().send(request, **options)
         except httpx2.ConnectError:
             self.budget.ledger.record_cost(call, 0.0)
             raise
-        if response.status_code in FREE:
+        if response.status_code in UNBILLED:
             self.budget.ledger.record_cost(call, 0.0)
         if b"insufficient_quota" in response.content:
             response.headers["x-should-retry"] = "false"

@@ -75,12 +75,12 @@ def get_layer_means(
         mask = inputs["attention_mask"].unsqueeze(-1).to(states[0].dtype)
         return torch.stack([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], dim=1)
 
-    most = get_max_length(model)
-    rows = encode(tokenizer, prompts, STATES_LENGTH if most is None else min(STATES_LENGTH, most))
+    limit = get_max_length(model)
+    rows = encode(tokenizer, prompts, STATES_LENGTH if limit is None else min(STATES_LENGTH, limit))
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
-    layers_of = _run_batches(model, compute_means, shape, rows, pad_id, 128, progress)
-    return {layer: layers_of[:, index] for index, layer in enumerate(layers)}
+    means = _run_batches(model, compute_means, shape, rows, pad_id, 128, progress)
+    return {layer: means[:, index] for index, layer in enumerate(layers)}
 
 
 @torch.inference_mode()

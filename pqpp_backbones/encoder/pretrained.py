@@ -17,7 +17,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer, safe_load
 
 # Names of learned position embeddings in transformers.
-_TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
+_POSITION_TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
 
 
 def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
@@ -49,7 +49,7 @@ def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     what = f"{name_or_path} is not a text encoder that transformers can load"
     with safe_load(what, remedy, name_or_path):
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
-        tower = getattr(config, "text_config", None)  # of a model for texts and images
+        tower = getattr(config, "text_config", None)  # for a model of texts and images
         config = tower if _is_text_model(tower) else config
         encoder, report = _get_loader(config).from_pretrained(
             name_or_path,
@@ -59,12 +59,12 @@ def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
             output_loading_info=True,
             **options,
         )
-        lacking = sorted(report["missing_keys"]) if config is tower else []
-        if lacking:
-            raise ModelError(f"its text tower has no {lacking[0]!r}")
+        missing = sorted(report["missing_keys"]) if config is tower else []
+        if missing:
+            raise ModelError(f"its text tower has no {missing[0]!r}")
     config = encoder.config
-    is_whole = getattr(config, "is_encoder_decoder", False) and not _is_text_model(config)
-    if encoder.main_input_name != "input_ids" or is_whole or not hasattr(config, "hidden_size"):
+    is_seq2seq = getattr(config, "is_encoder_decoder", False) and not _is_text_model(config)
+    if encoder.main_input_name != "input_ids" or is_seq2seq or not hasattr(config, "hidden_size"):
         raise ModelError(
             f"{name_or_path} is a model of type {config.model_type!r}, not a text encoder; {remedy}"
         )
@@ -96,19 +96,19 @@ def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
     Raises:
         ModelError: the tokenizer is not WordPiece, or its ids do not match the word vectors.
     """
-    kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
-    if kind not in ("WordPiece", "WordLevel"):
+    algorithm = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
+    if algorithm not in ("WordPiece", "WordLevel"):
         raise ModelError(
-            f"the encoder's tokenizer is {kind}, not WordPiece; use an encoder such as BERT"
+            f"the encoder's tokenizer is {algorithm}, not WordPiece; use an encoder such as BERT"
         )
-    numbers = tokenizer.get_vocab()
-    known = encoder.get_input_embeddings().num_embeddings
-    if sorted(numbers.values()) != list(range(len(numbers))) or len(numbers) > known:
+    ids = tokenizer.get_vocab()
+    n_vectors = encoder.get_input_embeddings().num_embeddings
+    if sorted(ids.values()) != list(range(len(ids))) or len(ids) > n_vectors:
         raise ModelError(
-            f"the ids of the tokenizer's {len(numbers)} pieces do not match the encoder's {known} "
+            f"the ids of the tokenizer's {len(ids)} pieces do not match the encoder's {n_vectors} "
             "word vectors; use another encoder"
         )
-    return sorted(numbers, key=numbers.__getitem__)
+    return sorted(ids, key=ids.__getitem__)
 
 
 def get_max_length(encoder: nn.Module) -> int | None:
@@ -121,11 +121,11 @@ def get_max_length(encoder: nn.Module) -> int | None:
     40
     """
     lengths = []
-    for name, part in encoder.named_modules():
-        if isinstance(part, nn.Embedding) and name.rpartition(".")[2] in _TABLES:
+    for name, module in encoder.named_modules():
+        if isinstance(module, nn.Embedding) and name.rpartition(".")[2] in _POSITION_TABLES:
             # RoBERTa's positions start after the padding id.
-            unused = 0 if part.padding_idx is None else part.padding_idx + 1
-            lengths.append(part.num_embeddings - unused)
+            offset = 0 if module.padding_idx is None else module.padding_idx + 1
+            lengths.append(module.num_embeddings - offset)
     configured = getattr(encoder.config, "max_position_embeddings", None)
     return min([*lengths, configured or lengths[0]]) if lengths else None
 
@@ -140,12 +140,12 @@ def resolve_max_length(encoder: nn.Module, max_length: int | None) -> int:
     Raises:
         ModelError: the requested length exceeds the encoder's limit.
     """
-    most = get_max_length(encoder)
+    limit = get_max_length(encoder)
     if max_length is None:
-        return MAX_LENGTH if most is None else min(MAX_LENGTH, most)
-    if most is not None and max_length > most:
+        return MAX_LENGTH if limit is None else min(MAX_LENGTH, limit)
+    if limit is not None and max_length > limit:
         raise ModelError(
-            f"`max_length` must be at most {most}, the limit of the encoder; got {max_length}"
+            f"`max_length` must be at most {limit}, the limit of the encoder; got {max_length}"
         )
     return max_length
 
@@ -162,8 +162,8 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
         ...
     pqpp_backbones.errors.ModelError: the encoder has no layer 6; choose layers from 0 to 2
     """
-    most = encoder.config.num_hidden_layers
-    wrong = [layer for layer in layers if not 0 <= layer <= most]
-    if wrong or not layers:
-        fault = f"the encoder has no layer {wrong[0]}" if wrong else "`layers` is empty"
-        raise ModelError(f"{fault}; choose layers from 0 to {most}")
+    n_layers = encoder.config.num_hidden_layers
+    invalid = [layer for layer in layers if not 0 <= layer <= n_layers]
+    if invalid or not layers:
+        fault = f"the encoder has no layer {invalid[0]}" if invalid else "`layers` is empty"
+        raise ModelError(f"{fault}; choose layers from 0 to {n_layers}")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 MAX_LENGTH = 128
 """The default number of tokens to which a prompt is truncated."""
 
-# A batch of long prompts is cut so that its padded tokens fit a CPU's cache and a GPU's memory.
+# Limits batches of long prompts, so that their tokens fit in a CPU's cache and a GPU's memory.
 TOKENS_A_BATCH = 8192
 
 

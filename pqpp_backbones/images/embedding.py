@@ -12,7 +12,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import check_token_ids, safe_load
 from pqpp_files.foreign.images import open_image
 
-_NEEDED = ("get_text_features", "get_image_features")
+_FEATURE_METHODS = ("get_text_features", "get_image_features")
 
 
 def load_backbone(name_or_path: str) -> PreTrainedModel:
@@ -27,7 +27,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
         backbone = AutoModel.from_pretrained(
             name_or_path, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
-    if not all(hasattr(backbone, name) for name in _NEEDED):
+    if not all(hasattr(backbone, name) for name in _FEATURE_METHODS):
         raise ModelError(
             f"{name_or_path} is a model of type {backbone.config.model_type!r}, which does not "
             f"embed both texts and images; {remedy}"
@@ -55,15 +55,15 @@ def tokenize(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, t
 
     Prompts for SigLIP are padded to the full length, as in its training.
     """
-    full = "siglip" in config.model_type
+    is_siglip = "siglip" in config.model_type
     encoded = processor.tokenizer(
         list(prompts),
-        padding="max_length" if full else True,
+        padding="max_length" if is_siglip else True,
         truncation=True,
         max_length=config.text_config.max_position_embeddings,
         return_tensors="pt",
     )
-    names = ("input_ids",) if full else ("input_ids", "attention_mask")
+    names = ("input_ids",) if is_siglip else ("input_ids", "attention_mask")
     return {name: encoded[name] for name in names}
 
 

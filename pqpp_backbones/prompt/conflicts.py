@@ -35,11 +35,11 @@ class Conflict(NamedTuple):
 @cache
 def _read_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
     lines = read_lines(__file__, "usual_colours.txt")
-    usual = {thing: colours.split() for thing, colours in (line.split(": ") for line in lines)}
-    names = "|".join(sorted(usual, key=len, reverse=True))
-    after = to_word_regex(read_word_lists(__file__, "grammar.txt")["after"])
-    ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{after})\b)"
-    return usual, re.compile(
+    things = dict(line.split(": ") for line in lines)
+    names = "|".join(sorted(things, key=len, reverse=True))
+    followers = to_word_regex(read_word_lists(__file__, "grammar.txt")["after"])
+    ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{followers})\b)"
+    return {thing: colours.split() for thing, colours in things.items()}, re.compile(
         rf"(?<![\w-])(?:(?P<colour>{COLOURS})(?:[- ]colou?red)?\s+)?"
         rf"\b(?P<thing>{names})(?P<plural>e?s)?\b(?:\s+with\s+(?P<part>{COLOURS})\s+(?:{_PARTS})\b|{ends})"
     )
@@ -48,26 +48,24 @@ def _read_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
 def find_conflicts(text: str) -> list[Conflict]:
     """Find the things in an unusual colour in lower-case text, in order.
 
-    >>> [found[0::3] for found in find_conflicts("a red apple beside a blue banana")]
+    >>> [conflict[0::3] for conflict in find_conflicts("a red apple beside a blue banana")]
     [('blue banana', 'yellow')]
     >>> find_conflicts("an orange tiger with blue stripes")[0].words
     'tiger with blue stripes'
     """
     if _COLOUR_WORDS.isdisjoint(re.findall(r"[a-z]+", text)):
         return []
-    usual, pattern = _read_colours()
-    found = []
+    usual_colours, pattern = _read_colours()
+    conflicts = []
     for match in pattern.finditer(text):
-        known = usual[match["thing"]]
+        usual = usual_colours[match["thing"]]
         is_article = text[: match.start()].endswith(("a ", "an ", "one "))
         if match["thing"] in COLOURS and not (is_article or match["plural"]):
             continue  # "blue and orange"
         colour, part = ((match[name] or "").replace("grey", "gray") for name in ("colour", "part"))
-        if colour and colour not in known:
-            found.append(
-                Conflict(text[match.start() : match.end()], *match.span("colour"), known[0])
-            )
-        if part and part not in (*known, "black", "white"):
+        if colour and colour not in usual:
+            conflicts.append(Conflict(match[0], *match.span("colour"), usual[0]))
+        if part and part not in (*usual, "black", "white"):
             start, end = match.span("part")
-            found.append(Conflict(text[match.start("thing") : match.end()], start, end + 1, ""))
-    return found
+            conflicts.append(Conflict(text[match.start("thing") : match.end()], start, end + 1, ""))
+    return conflicts

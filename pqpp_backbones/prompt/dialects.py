@@ -45,17 +45,17 @@ _NETWORK = re.compile(
 _TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)", re.IGNORECASE)
 _UNDERSCORES = re.compile(r"(?<![\w_])[a-z]{2,}(?:_[a-z]+)+(?![\w_])")
 _SCORE = re.compile(r"(?<!\w)(?:score_\d(?:_up)?|rating_\w+|source_\w+)(?!\w)\s*,?")
-_ESCAPED = {r"\(": "\ue000", r"\)": "\ue001", r"\[": "\ue002", r"\]": "\ue003"}
+_ESCAPES = {r"\(": "\ue000", r"\)": "\ue001", r"\[": "\ue002", r"\]": "\ue003"}
 _WEIGHTED = re.compile(r"\(([^()]*[^\W\d_][^()]*?)\s*:\s*-?\d*\.?\d+\s*\)")
-_SIGNED = re.compile(r"\(([^()]*)\)(?:[+-]+|\d\.\d+)(?=[\s,.]|$)")
+_PLUS_MINUS = re.compile(r"\(([^()]*)\)(?:[+-]+|\d\.\d+)(?=[\s,.]|$)")
 _PLUSSES = re.compile(r"(?<=\w\w)\+{2,}(?=[\s,.]|$)")
 _DOUBLED = re.compile(r"\(\(([^()]*)\)\)")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_JOINED = re.compile(r"\s*(?::\s*\d*\.?\d+)?[\s,]+(?:AND|BREAK)[\s,]+|^BREAK\s+|\s+BREAK$")
+_JOINER = re.compile(r"\s*(?::\s*\d*\.?\d+)?[\s,]+(?:AND|BREAK)[\s,]+|^BREAK\s+|\s+BREAK$")
 _LAST_WEIGHT = re.compile(r"\s:\d*\.?\d+\s*$")
 _ROUND = re.compile(r"[()]")
-_MOST_NESTED = 40
+_MAX_NESTING = 40
 
 _LINE = re.compile(r"^[ \t]*(?:#{1,6}|[-*+•]|>|\d{1,2}[.)])[ \t]+(?=\S)", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^*_\n]+?)(?<=\S)\1(?!\w)")
@@ -120,13 +120,13 @@ def join_weighted_parts(text: str, removed: Removed) -> str:
     pieces = _PART.split(text)
     if len(pieces) == 1:
         return text
-    wanted: list[str] = []
+    kept: list[str] = []
     for part, weight in zip(pieces[::2], [*pieces[1::2], None], strict=True):
         if part.strip(" ,"):
-            is_wanted = not weight or float(weight) >= 0
-            (wanted if is_wanted else removed["unwanted"]).append(part.strip(" ,"))
+            is_kept = not weight or float(weight) >= 0
+            (kept if is_kept else removed["unwanted"]).append(part.strip(" ,"))
     removed["weight"].append("::")
-    return ", ".join(wanted)
+    return ", ".join(kept)
 
 
 def cut_weights(text: str, removed: Removed) -> str:
@@ -137,24 +137,24 @@ def cut_weights(text: str, removed: Removed) -> str:
     """
     marks: list[str] = []
     plain = text
-    for mark, stand_in in _ESCAPED.items():
+    for mark, stand_in in _ESCAPES.items():
         plain = plain.replace(mark, stand_in)
     # If all text is in capitals, AND is a word.
     if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
-        plain = substitute(_JOINED, plain, marks, ", ")
+        plain = substitute(_JOINER, plain, marks, ", ")
     plain = substitute(_LAST_WEIGHT, plain, marks) if plain != text else plain
     plain = _cut_nested((_BRACKETS,), plain, marks, _resolve_schedule)
     plain = _cut_nested((_BRACES,), plain, marks, lambda match: re.split(r"[|,]", match[1])[0])
-    plain = _cut_nested((_WEIGHTED, _SIGNED, _DOUBLED), plain, marks, r"\1")
+    plain = _cut_nested((_WEIGHTED, _PLUS_MINUS, _DOUBLED), plain, marks, r"\1")
     plain = substitute(_PLUSSES, plain, marks)
     if plain != text or abs(plain.count("(") - plain.count(")")) > 1:
         plain = substitute(_ROUND, plain, marks)
     if plain == text:
         return text
-    for mark, stand_in in _ESCAPED.items():
+    for mark, stand_in in _ESCAPES.items():
         plain = plain.replace(stand_in, mark[1])
         marks = [marked.replace(stand_in, mark) for marked in marks]
-    removed["weight"] += marks or [mark for mark in _ESCAPED if mark in text]
+    removed["weight"] += marks or [mark for mark in _ESCAPES if mark in text]
     return plain
 
 
@@ -171,29 +171,29 @@ def rewrite_tags(text: str, removed: Removed) -> str:
     return substitute(_UNDERSCORES, text, removed["tag"], lambda match: match[0].replace("_", " "))
 
 
-Instead = str | Callable[[re.Match[str]], str]
+Replacement = str | Callable[[re.Match[str]], str]
 
 
-def substitute(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
+def substitute(pattern: re.Pattern[str], text: str, marks: list[str], new: Replacement = "") -> str:
     """Replace each match, and append it to `marks` with ``…`` in place of the kept words."""
 
     def record(match: re.Match[str]) -> str:
-        stays = match.expand(instead) if isinstance(instead, str) else instead(match)
-        shown = match[0].replace(stays, "…") if " " in stays.strip() else match[0]
-        marks.append(shown.strip())
-        return stays
+        replacement = match.expand(new) if isinstance(new, str) else new(match)
+        mark = match[0].replace(replacement, "…") if " " in replacement.strip() else match[0]
+        marks.append(mark.strip())
+        return replacement
 
     return pattern.sub(record, text)
 
 
 def _cut_nested(
-    patterns: tuple[re.Pattern[str], ...], text: str, marks: list[str], instead: Instead
+    patterns: tuple[re.Pattern[str], ...], text: str, marks: list[str], new: Replacement
 ) -> str:
-    for _ in range(_MOST_NESTED):
-        before = text
+    for _ in range(_MAX_NESTING):
+        previous = text
         for pattern in patterns:
-            text = substitute(pattern, text, marks, instead)
-        if text == before:
+            text = substitute(pattern, text, marks, new)
+        if text == previous:
             break
     return text
 

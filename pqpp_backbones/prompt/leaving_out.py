@@ -17,7 +17,7 @@ from pqpp_backbones.prompt.numbers import find_numbers
 from pqpp_backbones.prompt.quoted import find_texts_to_draw
 from pqpp_backbones.prompt.word_lists import read_word_lists
 
-# Phrases that count as one word; the data classify single words.
+# Multi-word phrases are single tokens; grammar.txt classifies single words.
 _TOKEN = re.compile(
     r"(?:(?P<place>(?:(?:to|on)\s+the\s+)?(?:left|right)(?:\s+side)?\s+of|in\s+front\s+of|on\s+top\s+of"
     r"|under|underneath|beneath|behind|above|below|inside)|(?P<link>(?:next|close)\s+to|(?:made|full)\s+of)"
@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 )
 _WORDS = read_word_lists(__file__, "grammar.txt")
 _AN = re.compile(r"(?!(?:uni|use|euro|one|ufo|ukul))[aeiou]|8|11\b|18\b|hour|honest|heir", re.I)
-_MOST, _MOST_ATOMS = 64, 200
+_MAX_OMISSIONS, _MAX_ATOMS = 64, 200
 
 
 class Omission(NamedTuple):
@@ -71,27 +71,29 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     ([], ('two', 4, 7))
     """
     tokens = list(_tokenize(content))
-    things = list(_find_noun_phrases(tokens))
-    found = []
-    for first, last, edits in sorted(_find_removable_phrases(content, tokens, things))[:_MOST]:
+    phrases = list(_find_noun_phrases(tokens))
+    omissions = []
+    for first, last, edits in sorted(_find_removals(content, tokens, phrases))[:_MAX_OMISSIONS]:
         rest = _apply_edits(content, edits)
         if any(letter.isalnum() for letter in rest) and rest != content:
-            found.append(Omission(content[first:last], first, last, rest))
-    return found if typed is None or typed == content else list(_find_typed(found, content, typed))
+            omissions.append(Omission(content[first:last], first, last, rest))
+    if typed is None or typed == content:
+        return omissions
+    return list(_locate_in_typed(omissions, content, typed))
 
 
 def _tokenize(content: str) -> Iterator[_Token]:
     texts = {index.start: (index.end, "text") for index in find_texts_to_draw(content)}
     known = {n.start: (n.end, "number") for n in find_numbers(content)} | texts
     tokens: list[_Token] = []
-    at = 0
-    while match := _TOKEN.search(content, at):
-        word, start, at = match[0].lower(), match.start(), match.end()
+    position = 0
+    while match := _TOKEN.search(content, position):
+        word, start, position = match[0].lower(), match.start(), match.end()
         kinds = (kind for kind in ("link", "article") if word in _WORDS[kind])
         kind = match.lastgroup or next(kinds, "word")
-        if start in known and (kind != "word" or known[start][0] >= at):
-            at, kind = known[start]
-        tokens.append(_Token(content[start:at], start, at, kind))
+        if start in known and (kind != "word" or known[start][0] >= position):
+            position, kind = known[start]
+        tokens.append(_Token(content[start:position], start, position, kind))
     tokens = _join_names(content, tokens)
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         yield token._replace(kind="verb") if _is_verb(token, before, after) else token
@@ -102,8 +104,8 @@ def _join_names(content: str, tokens: list[_Token]) -> list[_Token]:
     if not any(token.kind == "word" and token.text.islower() for token in tokens):
         return tokens
     joined: list[_Token] = []
-    for is_name, row in groupby(tokens, lambda one: one.kind == "word" and one.text[0].isupper()):
-        run = list(row)
+    for is_name, group in groupby(tokens, lambda one: one.kind == "word" and one.text[0].isupper()):
+        run = list(group)
         start, end = run[0].start, run[-1].end
         joined += [_Token(content[start:end], start, end, "word")] if is_name else run
     return joined
@@ -114,56 +116,56 @@ def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool
     if token.kind != "word" or word in _WORDS["nouns"]:
         return False
     is_after_word = before is not None and before.kind == "word"
-    begins_thing = next_kind in ("article", "number", "text")
+    starts_phrase = next_kind in ("article", "number", "text")
     if word.endswith("ing") and len(word) > 4:
         if next_kind == "word" and after and after.text.lower() not in _WORDS["adverbs"]:
             described = before.text.lower() in _WORDS["adjectives"] if before else True
             return is_after_word and not described and word not in _WORDS["gerunds"]
-        goes_on = before is not None and before.text.lower() in _WORDS["clause"]
-        return begins_thing or is_after_word or goes_on
+        follows_clause = before is not None and before.text.lower() in _WORDS["clause"]
+        return starts_phrase or is_after_word or follows_clause
     if not (is_after_word and before):
         return False
     is_plural = before.text.lower() in _WORDS["plurals"] or before.text.endswith("s")
     is_stem = word in _WORDS["stems"]
-    if begins_thing:
+    if starts_phrase:
         return is_plural or is_stem or word.endswith(("s", "ed"))
     is_past = word.endswith("ed") and len(word) > 4 and next_kind != "word"
     return is_past or (is_stem and is_plural) or word in _WORDS["finite"]
 
 
 def _find_noun_phrases(tokens: list[_Token]) -> Iterator[range]:
-    at = 0
-    while at < len(tokens):
-        end = at
+    start = 0
+    while start < len(tokens):
+        end = start
         while end < len(tokens) and tokens[end].kind in ("article", "number", "word", "text"):
-            was_named = end > at and tokens[end - 1].kind in ("word", "text")
+            has_noun = end > start and tokens[end - 1].kind in ("word", "text")
             is_no = tokens[end].text.lower() == "no"  # a "no parking" zone
-            begins = tokens[end].kind == "article" and end > at and not is_no
-            if begins or (was_named and tokens[end].kind != "word"):
+            starts_phrase = tokens[end].kind == "article" and end > start and not is_no
+            if starts_phrase or (has_noun and tokens[end].kind != "word"):
                 break
             end += 1
             # "and" or a comma between two adjectives of one thing
             words = [token.text.lower() for token in tokens[end - 1 : end + 2]]
-            if words[1:2] in (["and"], [","]) and set(words[0:3:2]) <= _WORDS["adjectives"]:
+            if words[1:2] in (["and"], [","]) and {words[0], words[-1]} <= _WORDS["adjectives"]:
                 end += 1
-        if any(token.kind in ("number", "word", "text") for token in tokens[at:end]):
-            yield range(at, end)
-        at = max(end, at + 1)
+        if any(token.kind in ("number", "word", "text") for token in tokens[start:end]):
+            yield range(start, end)
+        start = max(end, start + 1)
 
 
-def _find_removable_phrases(
-    content: str, tokens: list[_Token], things: list[range]
+def _find_removals(
+    content: str, tokens: list[_Token], phrases: list[range]
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
     """Yield the position of each removable phrase, and the edits that remove it."""
-    for at, thing in enumerate(things):
-        head, begins = tokens[thing[-1]], tokens[thing[0]]
-        links = tokens[things[at - 1][-1] + 1 : thing[0]] if at else tokens[: thing[0]]
+    for number, phrase in enumerate(phrases):
+        head, first_token = tokens[phrase[-1]], tokens[phrase[0]]
+        links = tokens[phrases[number - 1][-1] + 1 : phrase[0]] if number else tokens[: phrase[0]]
         negations = [one for one in links if one.text.lower() in ("without", "not")]
-        negation = begins if begins.text.lower() == "no" else next(iter(negations), None)
-        yield (negation or head).start, head.end, _get_removal_edits(tokens, things, at)
+        negation = first_token if first_token.text.lower() == "no" else next(iter(negations), None)
+        yield (negation or head).start, head.end, _get_removal_edits(tokens, phrases, number)
         if negation is None:
-            yield from _find_modifiers(content, tokens, thing)
-    beginnings = {thing[0] for thing in things}
+            yield from _find_modifiers(content, tokens, phrase)
+    beginnings = {phrase[0] for phrase in phrases}
     for index, token in enumerate(tokens):
         has_object = index + 1 in beginnings
         if token.kind == "verb":
@@ -176,59 +178,60 @@ def _find_removable_phrases(
             yield token.start, token.end, [(token.start, token.end, "and")]
 
 
-def _get_removal_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
-    thing = things[at]
-    begins, last = tokens[thing[0]], tokens[thing[-1]]
-    follows = tokens[things[at + 1][0]] if at + 1 < len(things) else None
-    behind = tokens[thing[-1] + 1 : thing[-1] + 3]
-    if at == 0 and follows:
-        # "horse" without legs: no legs; "sign" that says 'Stop': the words 'Stop'
-        put = "no " if tokens[things[1][0] - 1].text.lower() == "without" else ""
-        return [(0, follows.start, "the words " if follows.kind == "text" else put)]
-    if follows and len(behind) == 2 and behind[0].text == "of" and behind[1] is follows:
-        return [(begins.start, follows.start, "")]  # "piles" of twigs
-    first = thing[0]
+def _get_removal_edits(tokens: list[_Token], phrases: list[range], number: int) -> list[_Edit]:
+    phrase = phrases[number]
+    first_token, last = tokens[phrase[0]], tokens[phrase[-1]]
+    next_token = tokens[phrases[number + 1][0]] if number + 1 < len(phrases) else None
+    following = tokens[phrase[-1] + 1 : phrase[-1] + 3]
+    if number == 0 and next_token:
+        # a horse without legs -> no legs; a sign that says 'Stop' -> the words 'Stop'
+        put = "no " if tokens[phrases[1][0] - 1].text.lower() == "without" else ""
+        return [(0, next_token.start, "the words " if next_token.kind == "text" else put)]
+    if next_token and following[1:] == [next_token] and following[0].text == "of":
+        return [(first_token.start, next_token.start, "")]  # piles of twigs -> twigs
+    first = phrase[0]
     while first and tokens[first - 1].kind in ("link", "place", "mark", "verb"):
-        if tokens[first - 1].kind == "verb" and first < thing[0]:
-            break  # "sitting" on a table
+        if tokens[first - 1].kind == "verb" and first < phrase[0]:
+            break  # a dog sitting on a table -> a dog sitting
         first -= 1
-    kinds = [one.kind for one in behind]
-    is_particle = kinds == ["link", "link"] and behind[0].text in _WORDS["particles"]
-    edits = [(tokens[first - 1].end if first and at else 0, last.end, "")]
-    if is_particle or (kinds == ["link", "verb"] and first < thing[0]):
-        edits.append((behind[0].start, behind[0].end, ""))  # holding a bat "up"; "and" holding
-    elif at > 1 and tokens[thing[0] - 1].text.lower() in ("and", "or"):
-        between = tokens[things[at - 2][-1] + 1 : things[at - 1][0]]
+    kinds = [one.kind for one in following]
+    is_particle = kinds == ["link", "link"] and following[0].text in _WORDS["particles"]
+    edits = [(tokens[first - 1].end if first and number else 0, last.end, "")]
+    if is_particle or (kinds == ["link", "verb"] and first < phrase[0]):
+        # Also remove "up" in "holding a bat up", and "and" in "a hat and holding".
+        edits.append((following[0].start, following[0].end, ""))
+    elif number > 1 and tokens[phrase[0] - 1].text.lower() in ("and", "or"):
+        between = tokens[phrases[number - 2][-1] + 1 : phrases[number - 1][0]]
         if [token.text for token in between] == [","]:
-            edits.append((between[0].start, between[0].end, f" {tokens[thing[0] - 1].text}"))
+            edits.append((between[0].start, between[0].end, f" {tokens[phrase[0] - 1].text}"))
     return edits
 
 
 def _find_modifiers(
-    content: str, tokens: list[_Token], thing: range
+    content: str, tokens: list[_Token], phrase: range
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    article = tokens[thing[0]] if tokens[thing[0]].text.lower() in ("a", "an") else None
-    for place in thing[:-1]:
-        token = tokens[place]
+    article = tokens[phrase[0]] if tokens[phrase[0]].text.lower() in ("a", "an") else None
+    for index in phrase[:-1]:
+        token = tokens[index]
         if token.kind not in ("word", "number"):
             continue
-        first, last = place, place
-        while first > thing[0] and tokens[first - 1].kind == "word":
+        first, last = index, index
+        while first > phrase[0] and tokens[first - 1].kind == "word":
             word = tokens[first - 1].text.lower()
             if word not in _WORDS["adverbs"] and not (word.endswith("ly") and len(word) > 5):
                 break
             first -= 1
-        if tokens[place + 1].kind in ("link", "mark"):
-            last = place + 1
-        elif first > thing[0] and tokens[first - 1].kind in ("link", "mark"):
+        if tokens[index + 1].kind in ("link", "mark"):
+            last = index + 1
+        elif first > phrase[0] and tokens[first - 1].kind in ("link", "mark"):
             first -= 1
         edits = [(tokens[first].start, tokens[last].end, "")]
-        follows = content[tokens[last + 1].start :]
-        right = "an" if _AN.match(follows) else "a"
-        if article and first == thing[0] + 1:
-            edits.append((article.start, article.end, right))
-        elif token.text.lower() in ("one", "1") and place == thing[0]:
-            edits = [(token.start, token.end, right)]
+        following = content[tokens[last + 1].start :]
+        new_article = "an" if _AN.match(following) else "a"
+        if article and first == phrase[0] + 1:
+            edits.append((article.start, article.end, new_article))
+        elif token.text.lower() in ("one", "1") and index == phrase[0]:
+            edits = [(token.start, token.end, new_article)]
         yield token.start, token.end, edits
 
 
@@ -250,21 +253,21 @@ def _apply_edits(content: str, edits: list[_Edit]) -> str:
 _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
-def _find_typed(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
+def _locate_in_typed(omissions: list[Omission], content: str, typed: str) -> Iterator[Omission]:
     """Yield the phrases with their positions in the typed prompt."""
-    # The code below is cubic in the number of repeated words.
-    here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
-    there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))
+    # The limit on atoms bounds the time, which is cubic in the number of repeated words.
+    atoms = list(islice(_ATOM.finditer(content), _MAX_ATOMS))
+    typed_atoms = list(islice(_ATOM.finditer(typed), 2 * _MAX_ATOMS))
     form, typed_form = (
-        [unicodedata.normalize("NFKC", match[0]).casefold() for match in some]
-        for some in (here, there)
+        [unicodedata.normalize("NFKC", match[0]).casefold() for match in matches]
+        for matches in (atoms, typed_atoms)
     )
-    places: dict[int, tuple[int, int]] = {}
+    positions: dict[int, tuple[int, int]] = {}
     blocks = SequenceMatcher(None, form, typed_form, autojunk=False).get_matching_blocks()
-    for at, other, size in blocks:
-        places |= {here[at + n].start(): there[other + n].span() for n in range(size)}
-    for one in found:
-        inside = (match for match in here if one.start <= match.start() < one.end)
-        spans = [places.get(match.start()) for match in inside if match[0].isalnum()]
+    for a, b, size in blocks:
+        positions |= {atoms[a + n].start(): typed_atoms[b + n].span() for n in range(size)}
+    for omission in omissions:
+        inside = (match for match in atoms if omission.start <= match.start() < omission.end)
+        spans = [positions.get(match.start()) for match in inside if match[0].isalnum()]
         if spans and spans[0] and spans[-1] and all(spans):
-            yield one._replace(start=spans[0][0], end=spans[-1][1])
+            yield omission._replace(start=spans[0][0], end=spans[-1][1])

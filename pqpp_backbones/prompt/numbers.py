@@ -46,54 +46,54 @@ def find_numbers(text: str) -> tuple[Number, ...]:
     matches = list(_TOKEN.finditer(text))
     tokens = [match[0].lower() for match in matches]
     numbers: list[Number] = []
-    at = 0
-    while at < len(tokens):
-        if tokens[at] not in _BEGINNINGS and not tokens[at][0].isdecimal():
-            at += 1
+    i = 0
+    while i < len(tokens):
+        if tokens[i] not in _BEGINNINGS and not tokens[i][0].isdecimal():
+            i += 1
             continue
-        number, used = _read_number(tokens, at)
+        number, length = _read_number(tokens, i)
         if number is not None:
-            has_article = at and tokens[at] in {*_LARGE, *_FEW} and tokens[at - 1] in ("a", "the")
-            first = matches[at - 1] if has_article else matches[at]
-            numbers.append(Number(number, first.start(), matches[at + used - 1].end()))
-        at += used
+            has_article = i and tokens[i] in {*_LARGE, *_FEW} and tokens[i - 1] in ("a", "the")
+            first = matches[i - 1] if has_article else matches[i]
+            numbers.append(Number(number, first.start(), matches[i + length - 1].end()))
+        i += length
     return tuple(numbers)
 
 
-def _read_number(tokens: list[str], at: int) -> tuple[int | None, int]:
+def _read_number(tokens: list[str], start: int) -> tuple[int | None, int]:
     """Return the number that begins at a token, or None, and how many tokens it has."""
-    token = tokens[at]
+    token = tokens[start]
     digits = token.replace(",", "")
     if digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS:
-        large = tokens[at + 1] if at + 1 < len(tokens) else ""
+        large = tokens[start + 1] if start + 1 < len(tokens) else ""
         return (int(digits) * _LARGE[large], 2) if large in _LARGE else (int(digits), 1)
     if token in _FEW:
         return _FEW[token], 1
-    if token in _LARGE and at and tokens[at - 1] in ("a", "the"):
+    if token in _LARGE and start and tokens[start - 1] in ("a", "the"):
         return _LARGE[token], 1
-    if token not in _SMALL or (token == "one" and tokens[at + 1 : at + 2] in ([], ["of"])):
+    if token not in _SMALL or (token == "one" and tokens[start + 1 : start + 2] in ([], ["of"])):
         return None, 1
-    return _read_number_words(tokens, at)
+    return _read_number_words(tokens, start)
 
 
-def _read_number_words(tokens: list[str], at: int) -> tuple[int, int]:
+def _read_number_words(tokens: list[str], start: int) -> tuple[int, int]:
     """Return the value of a number in words, and how many tokens it has."""
     total = part = 0
-    place = at
-    while place < len(tokens):
-        word = tokens[place]
-        follows = tokens[place + 1] if place + 1 < len(tokens) else ""
+    end = start
+    while end < len(tokens):
+        word = tokens[end]
+        after = tokens[end + 1] if end + 1 < len(tokens) else ""
         number = _SMALL.get(word, 0)
         # "twenty five" is one number, "twenty thirty" is not.
         is_unit = number < 10 and part % 10 == 0 and part % 100 >= 20
-        goes_on = number > 0 and (part % 100 == 0 or is_unit)
-        if word in _SMALL and (place == at or goes_on):
+        continues = number > 0 and (part % 100 == 0 or is_unit)
+        if word in _SMALL and (end == start or continues):
             part += _SMALL[word]
-        elif word in _LARGE and place > at:
+        elif word in _LARGE and end > start:
             part *= _LARGE[word]
             if _LARGE[word] >= 1000:
                 total, part = total + part, 0
-        elif word != "and" or follows not in _SMALL or (total + part) < 100 or (total + part) % 100:
+        elif word != "and" or after not in _SMALL or (total + part) < 100 or (total + part) % 100:
             break
-        place += 1
-    return total + part, place - at
+        end += 1
+    return total + part, end - start

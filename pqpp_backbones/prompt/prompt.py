@@ -34,12 +34,12 @@ _SIGN = re.compile(
 )
 _EMOJI = re.compile("(?:[\U0001f000-\U0001faff\u2600-\u27bf][\ufe0f\u200d]*)+")
 _REPEATED = re.compile(r"(?<![\w'-])([^\W\d_]++)(?:[\s,]+\1(?![\w'-])){2,}", re.IGNORECASE)
-_STAND_IN = "\ue010{}\ue011"
-_STOOD_IN = re.compile("\ue010(\\d+)\ue011")
+_PLACEHOLDER = "\ue010{}\ue011"
+_PLACEHOLDER_REGEX = re.compile("\ue010(\\d+)\ue011")
 _BLANKS = re.compile(r"\s+")
 _GAP = re.compile(r"\s{8,}")
-_LOOSE = re.compile(r"\s+([,.;])|([,;])(?:\s*[,;])+")
-_MOST_CHARACTERS = 20_000
+_STRAY_PUNCTUATION = re.compile(r"\s+([,.;])|([,;])(?:\s*[,;])+")
+_MAX_CHARACTERS = 20_000
 
 _GREETING = r"(?:(?:hi|hello|hey)(?:\s+there)?\s*[,.!]+\s*)?"
 _POLITE = r"(?:please[,\s]+|kindly\s+)?"
@@ -64,11 +64,11 @@ _THANKS = re.compile(
 )
 
 # Quality tags do not describe what an image shows. In AGIQA-3K, where adjectives were
-# added to prompts by design, light and detail change how well images show their prompts by less
-# than the error of a mean (2.49 to 2.53 beside 2.53 without), while views (2.24 to 2.39) do more:
-# these are kept in the content.
+# added to prompts by design, words about light and detail change the mean alignment by less than
+# its standard error (2.49 to 2.53, and 2.53 without them). Views change it more (2.24 to 2.39), so
+# they stay in the content.
 _TAILS = read_word_lists(__file__, "tails.txt")
-_QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
+_QUALITY_WORDS = _TAILS["quality"] | _TAILS["modifiers"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
     rf"(?:(?:{to_word_regex(_TAILS['camera'])})"
@@ -86,29 +86,29 @@ _UNWANTED = re.compile(
     r"|(?:distorted|deformed|extra|bad)\s+\w+)(?:\s+or\s+\w+)?)",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"(\s*[,;|]+\s*|(?<!\b[A-Z])[.!]+\s+|[.!]+$)")
-_FEWEST_TAGS, _LONGEST_TAG = 4, 3
+_SEPARATOR = re.compile(r"(\s*[,;|]+\s*|(?<!\b[A-Z])[.!]+\s+|[.!]+$)")
+_MIN_TAGS, _MAX_TAG_WORDS = 4, 3
 
 
-# In AGIQA-3K, where styles were added to prompts by design, images show a prompt as well with a
-# style as without one (2.43 to 2.62 beside 2.50, errors of a mean .06), so it is ignored.
-_WAYS, _STYLES, _ARTISTS = (
-    read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
+# In AGIQA-3K, where styles were added to prompts by design, the mean alignment with a style is 2.43
+# to 2.62, and 2.50 without one (standard error .06), so styles are ignored.
+_TECHNIQUES, _STYLES, _ARTISTS = (
+    read_lines(__file__, name) for name in ("techniques.txt", "styles.txt", "artists.txt")
 )
-_LAST_OF_STYLES = frozenset(name.split()[-1] for name in (*_WAYS, *_ARTISTS))
-_NO_NAME = rf"(?!(?:{to_word_regex(_TAILS['no_name'])})\b)"
+_STYLE_ENDINGS = frozenset(name.split()[-1] for name in (*_TECHNIQUES, *_ARTISTS))
+_NO_NAME = rf"(?!(?:{to_word_regex(_TAILS['not_names'])})\b)"
 _NO_PLACE = r"(?!(?:Lake|Loch|Mount|River|Big|Central|Golden|The|An?|My|Her|His)\b)"
 _CAPITAL = r"[A-ZÀ-Þ][\w'’-]*\.?"
-_MADE = rf"(?:(?:digital|concept)\s+)?(?:{to_word_regex(_TAILS['made'])})\s+by"
-_NOT_DONE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:hit))"
+_MADE_BY = rf"(?:(?:digital|concept)\s+)?(?:{to_word_regex(_TAILS['works'])})\s+by"
+_NO_PARTICIPLE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:hit))"
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
 _NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
 _STYLE_OF = r"(?:(?:an?|the)\s+)?(?:[\w-]+\s+)?style\s+of\s+(?:(?!\s(?:of|with|holding)\s).)+"
 _FROM = r"(?:from|in)\s+the\s+(?:early\s+|mid\s+|late\s+)?(?:1\d|20)?\d0['’]?s"
 _IN_STYLE = r"in\s+(?:(?:an?|the)\s+)?(?:[\w-]+\s+){1,3}style"
-_FEWEST_WORDS = 2
+_MIN_WORDS = 2
 """The minimum number of words before a style without a comma."""
-_MOST_STYLES, _LONGEST_STYLE = 4, 400
+_MAX_STYLES, _MAX_STYLE_LENGTH = 4, 400
 """The maximum number of styles at the end of a part, and of their characters."""
 
 
@@ -144,34 +144,34 @@ class Prompt:
         >>> [kind for kind, _ in prompt.ignored]
         ['flag', 'flag', 'weight', 'quality', 'quality']
         """
-        rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
-        taken: Removed = defaultdict(list)
+        rest = unicodedata.normalize("NFKC", text[:_MAX_CHARACTERS]).rstrip(ENDING)
+        removed: Removed = defaultdict(list)
         rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
         quotations: list[str] = []
         if not _SIGNS.isdisjoint(rest) or _SIGN.search(rest):
-            rest = _remove_syntax(rest, taken, quotations)
+            rest = _remove_syntax(rest, removed, quotations)
         if not rest.isascii():
-            taken["emoji"] += _EMOJI.findall(rest)  # not those in quotations, which are drawn
+            removed["emoji"] += _EMOJI.findall(rest)  # quotations are masked; their emoji are drawn
             rest = _EMOJI.sub(" ", rest)
-        rest = _cut_tails(_cut_request(rest, taken), taken)
+        rest = _cut_tails(_cut_request(rest, removed), removed)
         if _REPEATED.search(rest):  # one word three times in a row becomes one
             from pqpp_backbones.prompt.dialects import substitute
 
-            rest = substitute(_REPEATED, rest, taken["repetition"], r"\1")
+            rest = substitute(_REPEATED, rest, removed["repetition"], r"\1")
 
         def unmask(piece: str) -> str:
-            return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
+            return _PLACEHOLDER_REGEX.sub(lambda match: quotations[int(match[1])], piece)
 
         rest = unmask(rest)
-        if not any(taken.values()):
+        if not any(removed.values()):
             return cls(text, text.strip() and text)
-        content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", rest)).strip(" ,;|")
+        content = _STRAY_PUNCTUATION.sub(r"\1\2", _BLANKS.sub(" ", rest)).strip(" ,;|")
         if not any(letter.isalnum() for letter in content):
-            if not (taken["unwanted"] or taken["settings"]):
+            if not (removed["unwanted"] or removed["settings"]):
                 return cls(text, text)
             content = ""
-        pairs = tuple((kind, unmask(piece)) for kind in IGNORED_KINDS for piece in taken[kind])
-        return cls(text, content, pairs, tuple(map(unmask, taken["unwanted"])))
+        pairs = tuple((kind, unmask(piece)) for kind in IGNORED_KINDS for piece in removed[kind])
+        return cls(text, content, pairs, tuple(map(unmask, removed["unwanted"])))
 
     def __str__(self) -> str:
         return self.text
@@ -202,10 +202,10 @@ class Prompt:
         """
         parts = [part.lower().split() for part in self.content.split(",") if part.strip()]
         plain = sum(
-            _TAILS["prose"].isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts
+            _TAILS["prose"].isdisjoint(part) and len(part) <= _MAX_TAG_WORDS for part in parts
         )
         has_tags = any(kind == "tag" for kind, _ in self.ignored)
-        return len(parts) >= _FEWEST_TAGS and plain >= len(parts) - has_tags
+        return len(parts) >= _MIN_TAGS and plain >= len(parts) - has_tags
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -221,21 +221,21 @@ def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
     """Remove syntax, and replace quotations with placeholders."""
     from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # few prompts need these patterns
 
-    for take in FRAME:
-        text = take(text, removed)
+    for remove in FRAME:
+        text = remove(text, removed)
     bare = strip_outer_quotes(text)
     if bare != text.strip():
         removed["quotes"].append(text.strip())
     quotations += [match[0] for match in QUOTED.finditer(bare)]
     numbers = count()
-    text = QUOTED.sub(lambda _: _STAND_IN.format(next(numbers)), bare)
-    for take in SYNTAX:
-        text = take(text, removed)
+    text = QUOTED.sub(lambda _: _PLACEHOLDER.format(next(numbers)), bare)
+    for remove in SYNTAX:
+        text = remove(text, removed)
     return text
 
 
 def _cut_request(text: str, removed: Removed) -> str:
-    """Remove a request such as ``Please draw me``, but not "An image of" alone."""
+    """Remove a request such as ``Please draw me``; "An image of" without a request stays."""
     match = _REQUEST.match(text.lstrip())
     if match:
         removed["request"].append(match[0].strip())
@@ -250,11 +250,11 @@ def _cut_request(text: str, removed: Removed) -> str:
 
 def _cut_tails(text: str, removed: Removed) -> str:
     """Remove parts about quality, style, or what not to show, unless nothing else is left."""
-    pieces = _BETWEEN.split(text)
+    pieces = _SEPARATOR.split(text)
     endings: Removed = defaultdict(list)
-    kept: list[str] = []
-    for at in range(0, len(pieces), 2):
-        part, style = _split_style(_remove_ending(pieces[at], endings), bool(kept))
+    content: list[str] = []
+    for index in range(0, len(pieces), 2):
+        part, style = _split_style(_remove_ending(pieces[index], endings), bool(content))
         if style:
             endings["style"].append(style.strip())
         bare = part.strip(" ()")
@@ -263,25 +263,25 @@ def _cut_tails(text: str, removed: Removed) -> str:
         elif _is_quality(bare):
             endings["quality"].append(part.strip())
         elif part.strip():
-            kept += [pieces[at - 1], part] if kept else ["", part]
-    if not endings or not kept:
+            content += [pieces[index - 1], part] if content else ["", part]
+    if not endings or not content:
         return text
     for kind, parts in endings.items():
         removed[kind] += parts
-    return "".join(kept)
+    return "".join(content)
 
 
 def _is_quality(part: str) -> bool:
     """Return whether a comma-separated part is about image quality or the camera."""
     words = [word.strip(".:,()[]") for word in part.lower().split()]
-    is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
+    is_quality = _QUALITY_WORDS.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
     return is_quality or bool(_LENS.fullmatch(part) or _BAD_PARTS.fullmatch(part))
 
 
 def _remove_ending(part: str, endings: Removed) -> str:
     """Remove a quality tag without a comma from the end of a part: "a train 8k"."""
     words = part.lower().split()
-    # The pattern is slow, and few parts have such an end.
+    # The last word is checked first, since the pattern is slow.
     if not words or not (words[-1] in _TAILS["last"] or "engine" in words):
         return part
     match = _ENDING.search(part)
@@ -296,18 +296,18 @@ def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return patterns for a style at the end of a part, and for a part that is only a style."""
     artist = rf"(?:(?i:{to_word_regex(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
-    apart = to_word_regex(way for way in _WAYS if " " in way or "-" in way)
+    compounds = to_word_regex(name for name in _TECHNIQUES if " " in name or "-" in name)
     ending = re.compile(
-        rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE}|{_FROM})$"
-        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{to_word_regex(_ARTISTS)}))$"
-        rf"|{_NO_ARTICLE}\s+(?i:(?:{to_word_regex([*_STYLES, *_WAYS])})\s+style|{apart})$"
+        rf"(?s)(?:\s+{_MADE_BY}|{_NO_PARTICIPLE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE}|{_FROM})$"
+        rf"|{_NO_PARTICIPLE}\s+(?i:by\s+(?:{to_word_regex(_ARTISTS)}))$"
+        rf"|{_NO_ARTICLE}\s+(?i:(?:{to_word_regex([*_STYLES, *_TECHNIQUES])})\s+style|{compounds})$"
     )
     full_names = to_word_regex(name for name in _ARTISTS if " " in name)
     part = re.compile(
-        rf"(?s)(?:(?i:(?:an?\s+)?(?:{to_word_regex(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
+        rf"(?s)(?:(?i:(?:an?\s+)?(?:{to_word_regex(_TECHNIQUES)}))\s+)?by\s+{artists}|(?i:(?:{_MADE_BY}|inspired\s+by)\s+.+|{full_names}"
         rf"|by\s+{_NO_NAME}(?:[^\W\d_.'’-]+\.?\s+){{1,3}}[^\W\d_'’-]+"
         rf"(?:\s+and\s+(?:[^\W\d_.'’-]+\.?\s*){{2,4}})?"
-        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{to_word_regex(_WAYS)}))"
+        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{to_word_regex(_TECHNIQUES)}))"
     )
     return ending, part
 
@@ -321,18 +321,18 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     (('', ' oil painting'), ('a house by Lake Como', ''))
     """
     style = ""
-    for _ in range(_MOST_STYLES):
-        tail = part[-_LONGEST_STYLE:].lower().strip(" ()")
+    for _ in range(_MAX_STYLES):
+        tail = part[-_MAX_STYLE_LENGTH:].lower().strip(" ()")
         last = tail.rsplit(None, 1)[-1:]
         is_dated = tail.endswith(("0s", "0's", "0’s"))
-        if not (is_dated or "by" in tail or "style" in tail or _LAST_OF_STYLES.intersection(last)):
+        if not (is_dated or "by" in tail or "style" in tail or _STYLE_ENDINGS.intersection(last)):
             break
-        ending, whole = _build_patterns()
-        if is_later and len(part) <= _LONGEST_STYLE and whole.fullmatch(part.strip(" ()")):
+        ending, only_style = _build_patterns()
+        if is_later and len(part) <= _MAX_STYLE_LENGTH and only_style.fullmatch(part.strip(" ()")):
             return "", part + style
         part = part.strip()
-        match = ending.search(part, max(0, len(part) - _LONGEST_STYLE))
-        if match is None or len(part[: match.start()].split()) < _FEWEST_WORDS:
+        match = ending.search(part, max(0, len(part) - _MAX_STYLE_LENGTH))
+        if match is None or len(part[: match.start()].split()) < _MIN_WORDS:
             break
         part, style = part[: match.start()], part[match.start() :] + style
     return part, style

@@ -16,8 +16,8 @@ def _make_regex(pair: str, length: str) -> str:
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
 
 
-# An apostrophe opens a quotation after a blank, and closes it before one or a mark: the dog's bowl
-# and rock 'n' roll contain none.
+# An apostrophe opens a quotation after a space, and closes it before a space or punctuation, so
+# "the dog's bowl" and "rock 'n' roll" contain no quotation.
 _SINGLE = [
     rf"'(?<!\w')(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"‘(?<!\w‘)(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",

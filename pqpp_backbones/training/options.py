@@ -120,7 +120,5 @@ def diverged_error(reason: str, step: int, rate: float, option: str = "learning_
         >>> str(diverged_error("the loss is nan", 3, 0.5)).partition(";")[0]
         'training diverged: the loss is nan at step 3 (learning rate 0.5)'
     """
-    remedy = f"lower `{option}`, and choose another `output_dir`"
-    return PqppError(
-        f"training diverged: {reason} at step {step} (learning rate {rate:g}); {remedy}"
-    )
+    fault = f"training diverged: {reason} at step {step} (learning rate {rate:g})"
+    return PqppError(f"{fault}; lower `{option}`, and choose another `output_dir`")

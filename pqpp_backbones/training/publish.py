@@ -46,8 +46,8 @@ def check_no_result(folder: Path, recipe: Options, patterns: Sequence[str] | Non
         PqppError: The folder contains an earlier result.
     """
     check_output_folder(folder, patterns)
-    wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)
-    if not wanted and folder.is_dir() and any(folder.iterdir()):
+    may_replace = any(getattr(recipe, n, None) for n in ("overwrite", "resume_from_checkpoint"))
+    if not may_replace and folder.is_dir() and any(folder.iterdir()):
         raise PqppError(
             f"{folder} is not empty; set `overwrite` to replace a result, or choose another folder"
         )
@@ -64,8 +64,8 @@ def check_push_access(recipe: Options) -> None:
     """
     if isinstance(recipe, HubOptions) and recipe.push_to_hub:
         assert recipe.hub_model_id is not None
-        how: dict[str, Any] = {"private": recipe.hub_private_repo, "dry_run": True}
-        push_files({}, recipe.hub_model_id, "model", lambda _: False, "", **how)
+        options: dict[str, Any] = {"private": recipe.hub_private_repo, "dry_run": True}
+        push_files({}, recipe.hub_model_id, "model", lambda _: False, "", **options)
 
 
 def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
@@ -98,8 +98,8 @@ def describe_run(recipe: Any, data: Mapping[str, Any], outcome: Any) -> dict[str
 
 def get_library_versions() -> dict[str, str]:
     """Return the versions of Python and of the installed libraries in `_LIBRARIES`."""
-    known = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in _LIBRARIES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            known[name] = importlib.metadata.version(name)
-    return known
+            versions[name] = importlib.metadata.version(name)
+    return versions

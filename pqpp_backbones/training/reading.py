@@ -34,13 +34,14 @@ def explain_load_errors(dataset: str, remedy: str) -> Iterator[None]:
             with convert_write_errors(datasets.config.HF_DATASETS_CACHE):
                 raise
         # Messages of the Hub's client may contain a token in request headers.
-        if refused := find_hub_reason(error):
-            raise PqppError(f"the dataset {dataset} {refused}") from None
-        known = (OSError, ValueError, KeyError, RuntimeError, DatasetsError)
-        is_made = isinstance(error, DatasetGenerationError)
-        if (is_made and dataset == "pqpp") or not isinstance(error, known):
+        if reason := find_hub_reason(error):
+            raise PqppError(f"the dataset {dataset} {reason}") from None
+        expected = (OSError, ValueError, KeyError, RuntimeError, DatasetsError)
+        is_generated = isinstance(error, DatasetGenerationError)
+        if (is_generated and dataset == "pqpp") or not isinstance(error, expected):
             raise  # a bug, which must be visible
         if isinstance(error, PermissionError) or getattr(error, "errno", 0) == errno.EROFS:
             remedy = "set HF_HOME to a folder that you may write to, or check your permissions"
-        reason = describe((error.__cause__ if is_made else None) or error, named=False).rstrip(".")
+        cause = (error.__cause__ if is_generated else None) or error
+        reason = describe(cause, named=False).rstrip(".")
         raise PqppError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None

@@ -26,7 +26,7 @@ from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.foreign.json_values import parse_json
 
 BEST, STATE = "best.safetensors", "trainer_state.json"
-_TIMES = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "eval_loss")
+_TIMINGS = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "eval_loss")
 
 
 @dataclass(frozen=True)
@@ -57,23 +57,23 @@ def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
         PqppError: transformers refuses an option.
     """
     names = TrainingArguments.__dataclass_fields__.keys() & recipe.to_dict().keys()
-    # Pushing and resuming are done outside of `Trainer`, with our own card and checks.
+    # pqpp pushes and resumes itself, with its own card and checks.
     names -= {"push_to_hub", "hub_model_id", "hub_private_repo", "resume_from_checkpoint"}
     options: dict[str, Any] = {name: getattr(recipe, name) for name in names}
     options |= {"report_to": recipe.report_to or "none", "eval_strategy": "epoch"}
     options |= {"per_device_eval_batch_size": recipe.per_device_train_batch_size}
     options |= {"save_total_limit": 1, "remove_unused_columns": False}
     options |= {"logging_nan_inf_filter": False, "label_names": ["labels"]}
-    further = recipe.training_arguments
+    extra = recipe.training_arguments
     options |= {"use_cpu": not torch.accelerator.is_available()}
     with reraise("transformers refuses the options", "change them", PqppError):
-        return TrainingArguments(**options | {n: _parse_value(t) for n, t in further.items()})
+        return TrainingArguments(**options | {n: _parse_value(t) for n, t in extra.items()})
 
 
 def find_checkpoint(folder: Path) -> Path | None:
     """Return the newest complete checkpoint in a folder; None if there is none."""
-    found = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
-    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+    checkpoints = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
+    return max(checkpoints, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 class PerformanceTrainer(Trainer):
@@ -107,9 +107,9 @@ class PerformanceTrainer(Trainer):
             super().__init__(model, arguments, **options)
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
-        # A sharded model is split in place; the whole model loads the best weights at the end.
-        sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
-        self.whole = copy.deepcopy(model).cpu() if sharded else model
+        # A sharded model is split in place; the full model loads the best weights at the end.
+        is_sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
+        self.full_model = copy.deepcopy(model).cpu() if is_sharded else model
         self.add_callback(_EpochCallback(self))
 
     def fit(self) -> Outcome:
@@ -119,25 +119,25 @@ class PerformanceTrainer(Trainer):
             HubError: The model is to be pushed, and the Hub would refuse it.
             PqppError: The training diverged, or the checkpoint to resume from is incomplete.
         """
-        folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
+        folder, resume = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
         if self.is_world_process_zero():
             check_push_access(self.recipe)
-        start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
+        start = find_checkpoint(folder) if resume == "last" else resume and Path(resume)
         if start and not (start / STATE).is_file():
             fault = f"`resume_from_checkpoint`: {start} is not a complete checkpoint"
             raise PqppError(f"{fault}; choose another checkpoint")
-        before = TrainerState()
+        previous = TrainerState()
         if start:
             with _explain_damage(start):
-                before = TrainerState.load_from_json(str(start / STATE))
-        if self.is_stalled(before):
-            self.state = before
+                previous = TrainerState.load_from_json(str(start / STATE))
+        if self.is_stalled(previous):
+            self.state = previous
         else:
             self.train(resume_from_checkpoint=str(start) if start else None)
         self.accelerator.wait_for_everyone()
         if self.is_world_process_zero():
-            self.whole.load_state_dict(load_tensors(folder / BEST, framework="torch"))
-        self.model = self.whole.eval()
+            self.full_model.load_state_dict(load_tensors(folder / BEST, framework="torch"))
+        self.model = self.full_model.eval()
         history = self.list_evaluations(self.state)
         best = _find_best_epoch(history, self.primary)
         times = [log["train_runtime"] for log in self.state.log_history if "train_runtime" in log]
@@ -161,7 +161,7 @@ class PerformanceTrainer(Trainer):
     def list_evaluations(self, state: TrainerState) -> list[dict[str, float]]:
         """Return the metrics of each evaluated epoch."""
         logs = [log for log in state.log_history if f"eval_{self.primary}" in log]
-        names = [k for log in logs[:1] for k in log if k.startswith("eval_") and k not in _TIMES]
+        names = [k for log in logs[:1] for k in log if k.startswith("eval_") and k not in _TIMINGS]
         return [{name.removeprefix("eval_"): log[name] for name in names} for log in logs]
 
     def is_stalled(self, state: TrainerState) -> bool:
@@ -175,13 +175,13 @@ class PerformanceTrainer(Trainer):
         rate, is_new = getattr(self.recipe, "head_learning_rate", None), self.optimizer is None
         optimizer = super().create_optimizer(model)
         if rate and is_new:
-            named = (self.model if model is None else model).named_parameters()
-            head = {id(weights) for name, weights in named if name.startswith(f"{self.head}.")}
+            parameters = (self.model if model is None else model).named_parameters()
+            head = {id(weights) for name, weights in parameters if name.startswith(f"{self.head}.")}
             for group in [*optimizer.param_groups]:
-                own = [weights for weights in group["params"] if id(weights) in head]
+                head_weights = [weights for weights in group["params"] if id(weights) in head]
                 others = [weights for weights in group["params"] if id(weights) not in head]
                 group["params"] = others
-                optimizer.add_param_group({**group, "params": own, "lr": rate})
+                optimizer.add_param_group({**group, "params": head_weights, "lr": rate})
             optimizer.param_groups[:] = [one for one in optimizer.param_groups if one["params"]]
         return optimizer
 
@@ -211,7 +211,7 @@ class PerformanceTrainer(Trainer):
             _write_weights(Path(self.recipe.output_dir) / BEST, weights)
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        # `save_pretrained` gives some weights older names, which resuming would silently miss.
+        # `save_pretrained` renames some weights, and resuming would silently not load them.
         folder = Path(output_dir or self.args.output_dir)
         _write_weights(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
 

@@ -61,7 +61,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
     content = _convert_records(records, path, options.from_format)
     if isinstance(content, FormAnswers):
         content = select_question(content, options, str(path))
-    return replace(content, path=path, unread_columns=source.names if source.wanted else ())
+    return replace(content, path=path, unread_columns=source.names if source.requested else ())
 
 
 def _convert_records(records: Sequence[Record], path: Path, tool: str) -> FlatRows | FormAnswers:

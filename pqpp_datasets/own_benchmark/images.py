@@ -140,34 +140,40 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         for path in walk_files(folder):
             status = path.lstat()
             state.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
-        digest = hash_parts([f"{part}\0" for part in state])
-        cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
-        options.setdefault("cache_dir", str(cache))
-        root = folder.absolute()
+        cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders"
+        digest = hash_parts(f"{part}\0" for part in state)[:16]
+        options.setdefault("cache_dir", str(cache / digest))
         _refuse_outside_files(folder)
         folders = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
         with _convert_load_errors(source):
             builder = datasets.load_dataset_builder(source, subset, **folders)
         for file in chain(*(builder.config.data_files or {}).values()):
-            join_inside(root, ".." if "://" in file else file)
+            join_inside(folder.absolute(), ".." if "://" in file else file)
     with _convert_load_errors(source), use_cache_if_unreachable(source):
         rows = datasets.load_dataset(source, subset, **options)
-    if folder.is_dir():
-        refuse_outside_images(rows, folder)
-    return rows
+    return refuse_outside_images(rows, folder) if folder.is_dir() else rows
 
 
-def refuse_outside_images(rows: Any, folder: Path) -> None:
-    """Raise an error if rows name files outside a folder, which `datasets` would read as images.
+def refuse_outside_images(rows: Any, folder: Path) -> Any:
+    """Return rows unless they name files outside a folder, which `datasets` would read as images.
 
-    Rows that are streamed are not checked.
+    Rows that are streamed are checked when they are read.
 
     Raises:
         FileError: A cell names such a file.
     """
-    splits = rows.values() if isinstance(rows, dict) else [rows]
-    tables = [split.data for split in splits if hasattr(split, "data")]
-    arrays = [chunk for table in tables for column in table.columns for chunk in column.chunks]
+    if isinstance(rows, dict):
+        return type(rows)({name: refuse_outside_images(rows[name], folder) for name in rows})
+    if hasattr(rows, "data"):
+        _check_paths(rows.data, folder)
+        return rows
+    options = {"batch_size": 16, "features": rows.features, "fn_kwargs": {"folder": folder}}
+    return rows.with_format("arrow").map(_check_paths, batched=True, **options).with_format(None)
+
+
+def _check_paths(table: Any, folder: Path) -> Any:
+    """Return a table unless its cells name files outside a folder, as `datasets` stores images."""
+    arrays = [chunk for column in table.columns for chunk in column.chunks]
     for array in arrays:  # nested arrays are appended below
         if pa.types.is_struct(array.type) and {"bytes", "path"} <= {it.name for it in array.type}:
             fields = array.filter(pc.is_null(pc.struct_field(array, "bytes")))
@@ -176,6 +182,7 @@ def refuse_outside_images(rows: Any, folder: Path) -> None:
                 join_inside(folder.absolute(), ".." if "://" in file else Path(file).absolute())
         elif pa.types.is_nested(array.type):
             arrays += array.flatten() if pa.types.is_struct(array.type) else [array.flatten()]
+    return table
 
 
 @contextlib.contextmanager

@@ -122,7 +122,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
 
 
 def _fill_empty_cells(rows: Any, role: str, default: str, tables: Sequence[LongTable]) -> Any:
-    """Fill a role's empty cells from rows with the same prompt text, else with `nothing`."""
+    """Fill a role's empty cells from rows with the same prompt text, else with `default`."""
     cells, texts = rows[role].fillna(""), rows["folded"]
     filled = rows.loc[cells != "", ["folded", role]].drop_duplicates()
     filled = filled.sort_values(role).set_index("folded")[role]

@@ -147,6 +147,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     paths = [folder / name for name in list_files(folder, split)]
     lines = read_text(paths[0]).removesuffix("\n").split("\n")
     rows: list[dict[str, Any]] = []
+    if lines == [""]:
+        raise BenchmarkError(f"{paths[0]} is empty; write one structured prompt per line")
     for number, line in enumerate(lines):
         line = line.removesuffix("\r")
         prompt = parse_prompt(line, f"{paths[0]}, line", number + 1)

@@ -13,8 +13,8 @@ from pqpp_files.escape import escape_controls
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import open_image
 
+#: The environment variable with the API key, which is in no log, error or file.
 KEY = "PQPP_IMAGES_KEY"
-"""The environment variable with the API key, which is in no log, error or file."""
 
 
 class EndpointGenerator(Generator):
@@ -68,34 +68,34 @@ class EndpointGenerator(Generator):
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
         """Return an image from one call, or the reason why there is none."""
-        asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
+        body = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
-            answer, call = self._service.post("/images/generations", asked, self.budget.price_call)
+            answer, call = self._service.post("/images/generations", body, self.budget.price_call)
         except ServiceError as error:
             if error.affects_one_request:
-                return GeneratedImage(None, True, {"refused": error.said})
+                return GeneratedImage(None, True, {"refused": error.reply})
             raise
         self.budget.ledger.record_cost(call, self.budget.price_call)
         if not isinstance(answer, dict) or "data" not in answer:
             raise ServiceError(f"{self._service.url} returned no image; check the address")
-        found = answer["data"][0] if isinstance(answer["data"], list) and answer["data"] else {}
-        found = found if isinstance(found, dict) else {}
-        image, why = _read_image(found)
-        facts = {"seed": None if "seed" in self._service.refused else asked["seed"]}
-        if isinstance(found.get("revised_prompt"), str):
-            facts["revised_prompt"] = escape_controls(found["revised_prompt"])
-        return GeneratedImage(image, None, facts if image else {"refused": why})
+        items = answer["data"] if isinstance(answer["data"], list) else []
+        item = items[0] if items and isinstance(items[0], dict) else {}
+        image, reason = _read_image(item)
+        info = {"seed": None if "seed" in self._service.refused else body["seed"]}
+        if isinstance(item.get("revised_prompt"), str):
+            info["revised_prompt"] = escape_controls(item["revised_prompt"])
+        return GeneratedImage(image, None, info if image else {"refused": reason})
 
 
 def _read_image(reply: dict[str, Any]) -> tuple[Any, str]:
     """Return the image of a reply, or the reason why there is none."""
-    told = reply.get("b64_json") or reply.get("url")
-    if not isinstance(told, str):
+    content = reply.get("b64_json") or reply.get("url")
+    if not isinstance(content, str):
         return None, "the reply has no image"
-    if told.startswith(("http://", "https://")):
+    if content.startswith(("http://", "https://")):
         return None, "the reply is a URL instead of the requested b64_json"
     try:
-        raw = base64.b64decode(re.sub(r"^data:[^,]*,", "", told), validate=True)
+        raw = base64.b64decode(re.sub(r"^data:[^,]*,", "", content), validate=True)
         return open_image(raw), ""
     except (ValueError, FileError):
         return None, "the reply is not a complete image"

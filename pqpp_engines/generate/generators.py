@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pqpp_backbones.chat.chat import Budget
 
-_WHEN_PARENT_DIES = 1  # PR_SET_PDEATHSIG of Linux
+_PR_SET_PDEATHSIG = 1  # from <sys/prctl.h>
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Generator:
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Return one result per request, which does not depend on the other requests."""
-        return [self.generate_one(each) for each in requests]
+        return [self.generate_one(request) for request in requests]
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
         """Return one image."""
@@ -104,8 +104,9 @@ class CommandGenerator(Generator):
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        if lacking := [mark for mark in ("{prompt}", "{output}") if mark not in self.command]:
-            raise EngineError(f"`command` has no {lacking[0]}; add it")
+        for placeholder in ("{prompt}", "{output}"):
+            if placeholder not in self.command:
+                raise EngineError(f"`command` has no {placeholder}; add it")
         try:
             shlex.split(self.command)
         except ValueError:
@@ -116,24 +117,24 @@ class CommandGenerator(Generator):
         """Return the image that the command writes."""
         with tempfile.TemporaryDirectory(prefix="pqpp-") as folder:
             output = Path(folder, "image.png")
-            filled = {"prompt": request.prompt, "seed": str(request.seed), "output": str(output)}
-            # All at once, since a prompt may contain such marks too.
+            values = {"prompt": request.prompt, "seed": str(request.seed), "output": str(output)}
+            # In one pass, since a prompt may itself contain placeholders.
             words = [
-                re.sub(r"\{(prompt|seed|output)\}", lambda mark: filled[mark[1]], word)
+                re.sub(r"\{(prompt|seed|output)\}", lambda match: values[match[1]], word)
                 for word in shlex.split(self.command)
             ]
             try:
-                done = run_command(words, self.seconds)
+                result = run_command(words, self.seconds)
             except subprocess.TimeoutExpired:
                 raise EngineError(f"`command` wrote no image in {self.seconds:g} s", True) from None
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
                     raise EngineError(f"cannot run {words[0]:.80} ({error.strerror})") from None
-                fault = "the prompt is too long for `command`, or contains a NUL character"
-                raise EngineError(fault, True) from None
-            said = done.stderr.decode("utf-8", "replace").strip() or "no error output"
-            if done.returncode:
-                status = f"{done.returncode} ({said.splitlines()[-1]})"
+                problem = "the prompt is too long for `command`, or contains a NUL character"
+                raise EngineError(problem, True) from None
+            error_output = result.stderr.decode("utf-8", "replace").strip() or "no error output"
+            if result.returncode:
+                status = f"{result.returncode} ({error_output.splitlines()[-1]})"
                 raise EngineError(f"`command` exited with status {status}", True)
             try:
                 return GeneratedImage(open_image(output))
@@ -162,9 +163,9 @@ def run_command(words: Sequence[str], seconds: float) -> subprocess.CompletedPro
     parent = os.getpid()
     prctl: Any = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
-    def end_with_parent() -> None:
-        prctl(_WHEN_PARENT_DIES, signal.SIGKILL)
-        if os.getppid() != parent:  # which was killed already
+    def exit_with_parent() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # the parent was killed before prctl was called
             os._exit(1)
 
     process = subprocess.Popen(
@@ -172,7 +173,7 @@ def run_command(words: Sequence[str], seconds: float) -> subprocess.CompletedPro
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=end_with_parent if prctl else None,
+        preexec_fn=exit_with_parent if prctl else None,
         process_group=0 if os.name == "posix" else None,
     )
     with process:

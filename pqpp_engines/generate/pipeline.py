@@ -1,7 +1,7 @@
 """Generate images with a diffusers pipeline and its options."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,14 @@ from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_hub.pull import pull_files
 
+#: Short names of pipelines on the Hub.
 MODELS = {
     "SDXL": "stabilityai/stable-diffusion-xl-base-1.0",
     "SD1.5": "stable-diffusion-v1-5/stable-diffusion-v1-5",
 }
-"""Short names of pipelines on the Hub."""
 
-_CALL = ("num_inference_steps", "guidance_scale", "negative_prompt", "height", "width")
-_OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
+_OPTIONS = ("num_inference_steps", "guidance_scale", "negative_prompt", "height", "width")
+_RESERVED = ("prompt", "generator", "output_type", "return_dict", "latents")
 
 
 @dataclass
@@ -87,8 +87,8 @@ class DiffusersGenerator(Generator):
     pipeline: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        full = MODELS.get(self.model, self.model)
-        self.name = self.name or Path(full).name.casefold()
+        full_name = MODELS.get(self.model, self.model)
+        self.name = self.name or Path(full_name).name.casefold()
         with require_extra("pqpp generate", "engines"):
             import diffusers  # noqa: F401
             import torch
@@ -96,7 +96,7 @@ class DiffusersGenerator(Generator):
             self.device = "cuda" if torch.cuda.is_available() else "cpu"
         revision = self.revision
         if self.pipeline is None:
-            self.pipeline, revision = self._load(full)
+            self.pipeline, revision = self._load(full_name)
         options = self._set_scheduler()
         lora = self._add_lora()
         self.pipeline.set_progress_bar_config(disable=True)
@@ -106,18 +106,18 @@ class DiffusersGenerator(Generator):
             move_model(self.pipeline, self.device)
         else:
             getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
-        known = inspect.signature(type(self.pipeline).__call__).parameters
-        given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
-        self._call = given | self._get_options("pipeline")
-        _check_options("pipeline", self._call, known, type(self.pipeline).__name__)
-        used = {n: self._call.get(n, known[n].default) for n in _CALL if n in known}
-        rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
+        parameters = inspect.signature(type(self.pipeline).__call__).parameters
+        explicit = {n: getattr(self, n) for n in _OPTIONS if getattr(self, n) is not None}
+        self._call = explicit | self._get_options("pipeline")
+        _check_options("pipeline", self._call, parameters, type(self.pipeline).__name__)
+        values = {n: self._call.get(n, parameters[n].default) for n in _OPTIONS if n in parameters}
+        more = {f"pipeline.{n}": self._call[n] for n in self._call if n not in _OPTIONS}
         self.settings = {
-            "model_id": full if is_repository_id(full) else Path(full).name,
+            "model_id": full_name if is_repository_id(full_name) else Path(full_name).name,
             "revision": revision,
             "dtype": self.dtype,
-            **{name: value for name, value in used.items() if value is not None},
-            **rest,
+            **{name: value for name, value in values.items() if value is not None},
+            **more,
             "scheduler": type(getattr(self.pipeline, "scheduler", None)).__name__,
             **options,
             **lora,
@@ -128,18 +128,18 @@ class DiffusersGenerator(Generator):
         """Return the images of one call of the pipeline; see `Generator.generate`."""
         import torch
 
-        seeded = [torch.Generator("cpu").manual_seed(image.seed) for image in requests]
+        generators = [torch.Generator("cpu").manual_seed(image.seed) for image in requests]
         prompts = [image.prompt for image in requests]
-        made = self.pipeline(prompts, generator=seeded, **self._call)
-        images = getattr(made, "images", None)
+        output = self.pipeline(prompts, generator=generators, **self._call)
+        images = getattr(output, "images", None)
         if images is None:
             raise EngineError(f"{self.model} returns no images; use another model")
-        flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(images)
-        one = f"the image has one colour, a sign of NaN in {self.dtype}; use another --dtype"
+        flagged = getattr(output, "nsfw_content_detected", None) or [None] * len(images)
+        reason = f"the image has one colour, a sign of NaN in {self.dtype}; use another --dtype"
         return [
             GeneratedImage(image, flag, {"height": image.height, "width": image.width})
             if flag or any(low < high for low, high in image.convert("RGB").getextrema())
-            else GeneratedImage(None, None, {"refused": one})
+            else GeneratedImage(None, None, {"refused": reason})
             for image, flag in zip(images, flagged, strict=True)
         ]
 
@@ -150,35 +150,36 @@ class DiffusersGenerator(Generator):
 
         diffusers.utils.logging.disable_progress_bar()
         remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
-        what, folder = f"{self.model} has no usable pipeline", expand(name)
+        problem, folder = f"{self.model} has no usable pipeline", expand(name)
         if not (is_folder := folder.is_dir()):
             options = {"revision": self.revision, "variant": self.variant, "use_safetensors": True}
-            with safe_load(what, remedy, name, files=()):
+            with safe_load(problem, remedy, name, files=()):
                 folder = Path(diffusers.DiffusionPipeline.download(name, **options))
-        with safe_load(what, remedy, str(folder), files=()):
+        with safe_load(problem, remedy, str(folder), files=()):
             index = read_json(folder / "model_index.json")
-            own = getattr(diffusers, str(index.get("_class_name")), None)
-            named = (value[0] for value in index.values() if isinstance(value, list) and value)
-            others = {name for name in named if type(name) is str} - {"diffusers", "transformers"}
-            known = all(hasattr(diffusers.pipelines, library) for library in others)
-            if not known or getattr(own, "_load_connected_pipes", False):
+            pipeline_class = getattr(diffusers, str(index.get("_class_name")), None)
+            libraries = (value[0] for value in index.values() if isinstance(value, list) and value)
+            others = {name for name in libraries if type(name) is str}
+            others -= {"diffusers", "transformers"}
+            is_known = all(hasattr(diffusers.pipelines, library) for library in others)
+            if not is_known or getattr(pipeline_class, "_load_connected_pipes", False):
                 raise ValueError("it refers to other repositories")
-            # diffusers requires some of the components that the pipeline was saved without.
-            left_out = [name for name, value in index.items() if value == [None, None]]
+            # diffusers requires some components even if the pipeline was saved without them.
+            absent = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
             options["local_files_only"] = True  # a card may name other repositories
-            # Older versions know the older name of the dtype alone, newer ones warn of it.
-            options |= dict.fromkeys({*self.dropped, *left_out})
+            # Newer versions of diffusers deprecate `torch_dtype`; older ones accept only this name.
+            options |= dict.fromkeys({*self.dropped, *absent})
             try:
                 pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
                     folder, use_safetensors=True, trust_remote_code=False, **options
                 )
             except ValueError as error:
-                if own is None or "can't find a pipeline" not in str(error):
+                if pipeline_class is None or "can't find a pipeline" not in str(error):
                     raise
-                if "prompt" not in inspect.signature(own.__call__).parameters:
-                    raise ValueError(f"{own.__name__} accepts no prompt") from None
-                pipeline = own.from_pretrained(
+                if "prompt" not in inspect.signature(pipeline_class.__call__).parameters:
+                    raise ValueError(f"{pipeline_class.__name__} accepts no prompt") from None
+                pipeline = pipeline_class.from_pretrained(
                     folder, use_safetensors=True, trust_remote_code=False, **options
                 )
         if unknown := set(self.dropped) - set(pipeline.config):
@@ -190,18 +191,18 @@ class DiffusersGenerator(Generator):
         """Replace the scheduler or change its configuration; return the changes."""
         import diffusers
 
-        changed = self._get_options("scheduler")
-        if self.scheduler is None and not changed:
+        changes = self._get_options("scheduler")
+        if self.scheduler is None and not changes:
             return {}
-        own = self.pipeline.scheduler
-        kind = getattr(diffusers, self.scheduler, None) if self.scheduler else type(own)
+        current = self.pipeline.scheduler
+        kind = getattr(diffusers, self.scheduler, None) if self.scheduler else type(current)
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
-            compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
+            compatible = ", ".join(sorted(known.__name__ for known in current.compatibles))
             raise EngineError(f"`scheduler` must be one of {compatible}; got {self.scheduler!r}")
-        _check_options("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
+        _check_options("scheduler", changes, inspect.signature(kind).parameters, kind.__name__)
         scheduler_class: Any = kind
-        self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
-        return {f"scheduler.{key}": value for key, value in changed.items()}
+        self.pipeline.scheduler = scheduler_class.from_config(current.config, **changes)
+        return {f"scheduler.{key}": value for key, value in changes.items()}
 
     def _add_lora(self) -> dict[str, Any]:
         """Add LoRA weights to the pipeline; return their names and revisions."""
@@ -222,19 +223,19 @@ class DiffusersGenerator(Generator):
         return {"lora": f"{name} {hash_files(folder)}", "lora_scale": self.lora_scale}
 
     def _get_options(self, part: str) -> dict[str, Any]:
-        of_part = {}
+        options = {}
         for name, value in self.more.items():
-            head, _, key = name.partition(".")
-            if head not in ("pipeline", "scheduler") or not key:
+            prefix, _, key = name.partition(".")
+            if prefix not in ("pipeline", "scheduler") or not key:
                 raise EngineError(f"`more` must be pipeline.KEY or scheduler.KEY; got {name!r}")
-            if head == part:
-                of_part[key] = value
-        return of_part
+            if prefix == part:
+                options[key] = value
+        return options
 
 
-def _check_options(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
+def _check_options(part: str, options: Collection[str], known: Collection[str], name: str) -> None:
     """Raise an error for arguments that are unknown, or that pqpp sets for each image."""
-    for name in given:
-        if name not in known or name in _OURS:
-            others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise EngineError(f"{of}: cannot set {part}.{name}; choose one of {others:.400}")
+    for key in options:
+        if key not in known or key in _RESERVED:
+            allowed = ", ".join(n for n in known if n not in ("self", "kwargs", *_RESERVED))
+            raise EngineError(f"{name}: cannot set {part}.{key}; choose one of {allowed:.400}")

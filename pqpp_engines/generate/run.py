@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 IMAGES, METADATA = "images", "images/metadata.jsonl"
-_LISTED = ("prompt_id", "prompt", "model", "seed", "sha256")  # of an image, in the metadata
+_METADATA_KEYS = ("prompt_id", "prompt", "model", "seed", "sha256")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -99,15 +99,15 @@ def generate(
             raise EngineError(f"{prompt_id!r:.80} is not a valid folder name; change the prompt_id")
         if count > 1:
             raise EngineError(f"duplicate prompt_id {prompt_id!r:.80}; use each id once")
-    full = [row for row in prompts if row["prompt"].strip()]
-    wanted = make_requests(generator, full, images_per_prompt)
+    nonblank = [row for row in prompts if row["prompt"].strip()]
+    requests = make_requests(generator, nonblank, images_per_prompt)
     names = set(store.find(IMAGES))
-    there = sum(get_image_path(generator, image) in names for image in wanted)
+    existing = sum(get_image_path(generator, image) in names for image in requests)
     if generator.budget is not None:
-        generator.budget.check_calls([generator.budget.price_call] * (len(wanted) - there))
-    summary = GenerationSummary(blank=len(prompts) - len(full))
-    with tqdm(total=len(wanted), initial=there, unit="image", disable=not progress) as bar:
-        for image in make_images(generator, wanted, store, batch_size):
+        generator.budget.check_calls([generator.budget.price_call] * (len(requests) - existing))
+    summary = GenerationSummary(blank=len(prompts) - len(nonblank))
+    with tqdm(total=len(requests), initial=existing, unit="image", disable=not progress) as bar:
+        for image in make_images(generator, requests, store, batch_size):
             if image.is_old:
                 summary.skipped += 1
                 continue
@@ -127,9 +127,10 @@ def make_requests(
 ) -> list[ImageRequest]:
     """Return the image requests of prompts, each with its seed."""
     requests = []
-    for key, text in ((row["prompt_id"], row["prompt"]) for row in prompts):
-        seeds = [derive_seed(key, generator.name, n) for n in range(images_per_prompt)]
-        requests += [ImageRequest(key, text, n, seed) for n, seed in enumerate(seeds)]
+    for row in prompts:
+        for n in range(images_per_prompt):
+            seed = derive_seed(row["prompt_id"], generator.name, n)
+            requests.append(ImageRequest(row["prompt_id"], row["prompt"], n, seed))
     return requests
 
 
@@ -167,19 +168,20 @@ def make_images(
         EngineError: An existing image was made with other settings, or the generator cannot
             continue.
     """
-    left = []
+    missing = []
     for image in requests:
         if store.exists(get_image_path(generator, image)):
             yield ImageResult(image, _reuse_image(store, generator, image), True)
         else:
-            left.append(image)
-    for start in range(0, len(left), batch_size):
-        batch = left[start : start + batch_size]
-        for image, made in zip(batch, _generate(generator, batch, skip_refused), strict=True):
-            if made.image is None:
-                yield ImageResult(image, {}, refusal=made.info.get("refused", "no reason given"))
+            missing.append(image)
+    for start in range(0, len(missing), batch_size):
+        batch = missing[start : start + batch_size]
+        for image, generated in zip(batch, _generate(generator, batch, skip_refused), strict=True):
+            if generated.image is None:
+                reason = generated.info.get("refused", "no reason given")
+                yield ImageResult(image, {}, refusal=reason)
             else:
-                yield _write_image(store, generator, image, made)
+                yield _write_image(store, generator, image, generated)
 
 
 def _generate(
@@ -192,14 +194,14 @@ def _generate(
             raise
         if len(batch) == 1:
             return [GeneratedImage(None, None, {"refused": str(error)})]
-        return [made for image in batch for made in _generate(generator, [image], skip_refused)]
+        return [result for image in batch for result in _generate(generator, [image], skip_refused)]
 
 
 def check_model_name(generator: Generator) -> None:
     """Raise an error if the generator's name is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
-        wanted = "use up to 100 letters, digits, dots, _ and -, a letter or digit first"
-        raise EngineError(f"model name {generator.name!r:.120} is not valid; {wanted}")
+        remedy = "use up to 100 letters, digits, dots, _ and -, a letter or digit first"
+        raise EngineError(f"model name {generator.name!r:.120} is not valid; {remedy}")
 
 
 def get_image_path(generator: Generator, request: ImageRequest) -> str:
@@ -214,24 +216,24 @@ def _get_metadata_path(name: str) -> str:
 def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     """Read an existing image's metadata; raise an error for a file that pqpp did not write."""
     try:
-        note = dict(parse_json(store.read(_get_metadata_path(name))))
+        metadata = dict(parse_json(store.read(_get_metadata_path(name))))
     except (OSError, TypeError, ValueError):
         raise EngineError(f"the JSON file of {store}/{name} is damaged; remove both") from None
-    if lacking := set(_LISTED) - set(note):
-        wrong = f"the JSON file of {store}/{name} has no {min(lacking)!r}"
-        raise EngineError(f"{wrong}; move images of other programs to another folder")
-    return note
+    if missing := set(_METADATA_KEYS) - set(metadata):
+        problem = f"the JSON file of {store}/{name} has no {min(missing)!r}"
+        raise EngineError(f"{problem}; move images of other programs to another folder")
+    return metadata
 
 
 def _reuse_image(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; raise an error if it was made with other settings."""
     name = get_image_path(generator, image)
-    note = _read_image_metadata(store, name)
+    metadata = _read_image_metadata(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
-        if note.get(key) != value:
-            what = f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}"
-            raise EngineError(f"{what}; choose another folder or `model_name`")
-    return note
+        if metadata.get(key) != value:
+            change = f"made with {key} {metadata.get(key)!r:.80}, not {value!r:.80}"
+            raise EngineError(f"{store}/{name} was {change}; choose another folder or `model_name`")
+    return metadata
 
 
 def _write_image(
@@ -242,7 +244,7 @@ def _write_image(
     buffer = io.BytesIO()
     generated.image.save(buffer, "PNG")
     content = buffer.getvalue()
-    note = {
+    metadata = {
         "prompt_id": request.prompt_id,
         "prompt": request.prompt,
         "model": generator.name,
@@ -254,23 +256,24 @@ def _write_image(
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     name = get_image_path(generator, request)
-    text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
-    # The metadata may exist already, from a killed run or from one that is still running.
+    text = (json.dumps(metadata, indent=1, ensure_ascii=False) + "\n").encode()
+    # A killed run, or one that is still running, may have written the metadata already.
     if not store.write_new(_get_metadata_path(name), text):
         _reuse_image(store, generator, request)
         store.write(_get_metadata_path(name), text)
     store.write(name, content)
-    return ImageResult(request, note)
+    return ImageResult(request, metadata)
 
 
 def write_metadata(store: ShardStore) -> None:
     """Write the imagefolder metadata: one line per existing image."""
     names, lines = set(store.find(IMAGES)), []
-    for name in sorted(name for name in names if name.endswith(".png")):
-        beside = _get_metadata_path(name)
-        if name.count("/") == 2 and not name.rpartition("/")[2].startswith(".") and beside in names:
-            note = _read_image_metadata(store, name)
-            line = {"file_name": name.removeprefix(f"{IMAGES}/"), **{k: note[k] for k in _LISTED}}
+    pattern = re.compile(rf"{IMAGES}/[^/]*/[^/.][^/]*\.png")
+    for name in sorted(name for name in names if pattern.fullmatch(name)):
+        if _get_metadata_path(name) in names:
+            metadata = _read_image_metadata(store, name)
+            line = {"file_name": name.removeprefix(f"{IMAGES}/")}
+            line |= {key: metadata[key] for key in _METADATA_KEYS}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     store.write(METADATA, "".join(lines).encode())
 
@@ -299,11 +302,11 @@ class GenerationJob:
         >>> from pqpp_engines.generate import Generator, GeneratedImage
         >>> class Grey(Generator):
         ...     name, settings = "grey", {}
-        ...     def generate(self, wanted):
-        ...         return [GeneratedImage(Image.new("L", (8, 8), 128)) for one in wanted]
+        ...     def generate(self, requests):
+        ...         return [GeneratedImage(Image.new("L", (8, 8), 128)) for _ in requests]
         >>> job = GenerationJob(Grey, tempfile.mkdtemp(), images_per_prompt=1)
-        >>> found = job(pa.table({"prompt_id": ["a", "b"], "prompt": ["a cat", None]}))
-        >>> found["file_name"].to_pylist(), found["error"].to_pylist()[1]
+        >>> images = job(pa.table({"prompt_id": ["a", "b"], "prompt": ["a cat", None]}))
+        >>> images["file_name"].to_pylist(), images["error"].to_pylist()[1]
         (['a/grey_0.png', None], 'the prompt is missing')
     """
 
@@ -335,36 +338,32 @@ class GenerationJob:
 
         check_model_name(self.generator)
         texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
-        ids, wrong = get_ids(table, "prompt_id")
-        faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
-        asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
-        good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]
-        made: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for image in self._generate(good):
-            wanted = image.request
-            name = None if image.refusal else get_image_path(self.generator, wanted)
+        ids, id_faults = get_ids(table, "prompt_id")
+        faults = [id_fault or fault for id_fault, fault in zip(id_faults, faults, strict=True)]
+        prompts = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
+        valid = [prompt for prompt, fault in zip(prompts, faults, strict=True) if fault is None]
+        rows_by_id: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        requests = make_requests(self.generator, valid, self.images_per_prompt)
+        store = ShardStore(self.output)
+        images = make_images(self.generator, requests, store, self.batch_size, skip_refused=True)
+        results = sorted(images, key=lambda image: image.request.index)
+        if len(valid) > 1 and all(image.refusal for image in results):
+            raise EngineError(f"no image for {len(valid)} prompts ({results[0].refusal})")
+        for image in results:
+            request = image.request
+            name = None if image.refusal else get_image_path(self.generator, request)
             row = {
                 "file_name": name and name.removeprefix(f"{IMAGES}/"),
                 **{key: image.info.get(key) for key in ("seed", "flagged", "sha256")},
-                "index": wanted.index,
+                "index": request.index,
                 ERROR: image.refusal,
             }
-            made[wanted.prompt_id].append(row)
+            rows_by_id[request.prompt_id].append(row)
         rows: list[dict[str, Any]] = []
-        for prompt, fault in zip(asked, faults, strict=True):
-            about = {**prompt, "model": self.generator.name}
-            each = [{ERROR: fault}] if fault else made[prompt["prompt_id"]]
-            rows += [{**about, **row} for row in each]
+        for prompt, fault in zip(prompts, faults, strict=True):
+            own_rows = [{ERROR: fault}] if fault else rows_by_id[prompt["prompt_id"]]
+            rows += [{**prompt, "model": self.generator.name, **row} for row in own_rows]
         names = ("prompt_id", "prompt", "model", "index", "file_name", "seed", "flagged", "sha256")
-        kinds = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
-        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*names, ERROR)])
+        types = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
+        schema = pa.schema([(name, types.get(name, pa.string())) for name in (*names, ERROR)])
         return pa.Table.from_pylist(rows, schema)
-
-    def _generate(self, prompts: list[dict[str, str]]) -> list[ImageResult]:
-        """Generate images in order; if all fail, raise the error instead of recording it."""
-        wanted = make_requests(self.generator, prompts, self.images_per_prompt)
-        store = ShardStore(self.output)
-        done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))
-        if len(prompts) > 1 and all(image.refusal for image in done):
-            raise EngineError(f"no image for {len(prompts)} prompts ({done[0].refusal})")
-        return sorted(done, key=lambda image: image.request.index)

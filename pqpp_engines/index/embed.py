@@ -1,14 +1,14 @@
 """Embed a folder of images, or shards of texts or images; load embeddings from a file."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
@@ -19,10 +19,6 @@ from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand, join_inside
 from pqpp_files.shards import ERROR, MANIFEST, find_shards, get_texts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 
 @dataclass
@@ -64,29 +60,27 @@ class EmbeddingJob:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the rows with their embeddings."""
-        import pyarrow as pa
-
-        taken = {EMBEDDING, ERROR} & set(table.column_names)
-        if taken:
-            raise EngineError(f"the input already has a column {min(taken)!r}; rename the column")
+        for name in (EMBEDDING, ERROR):
+            if name in table.column_names:
+                raise EngineError(f"the input already has a column {name!r}; rename the column")
         texts, faults = get_texts(table, self.column, "", "name the column with --column")
-        good = [row for row, fault in enumerate(faults) if fault is None]
+        valid = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
-        if self.image_dir is None and good:
-            embedded = self.encoder.embed_texts([texts[row] for row in good], self.batch_size)
-            for row, vector in zip(good, embedded, strict=True):
+        if self.image_dir is None and valid:
+            embedded = self.encoder.embed_texts([texts[row] for row in valid], self.batch_size)
+            for row, vector in zip(valid, embedded, strict=True):
                 vectors[row] = vector.tolist()
-        elif good:
-            for row in good:  # one at a time, so that a bad one ends no batch
+        elif valid:
+            for row in valid:  # one at a time, so that an unreadable image does not stop a batch
                 try:
                     path = join_inside(self.image_dir or "", texts[row])
                     vectors[row] = self.encoder.embed_images([path], 1)[0].tolist()
                 except FileError as error:
                     faults[row] = f"the image cannot be read: {describe(error, named=False)}"
-        kind = pa.list_(pa.float32())
-        if self.image_dir and self.encoder.can_match:  # several vectors an image
-            kind = pa.list_(kind)
-        table = table.append_column(EMBEDDING, pa.array(vectors, kind))
+        vector_type = pa.list_(pa.float32())
+        if self.image_dir and self.encoder.can_match:  # several vectors per image
+            vector_type = pa.list_(vector_type)
+        table = table.append_column(EMBEDDING, pa.array(vectors, vector_type))
         return table.append_column(ERROR, pa.array(faults, pa.string()))
 
 
@@ -107,15 +101,15 @@ def read_embedding_shards(
     path = expand(folder)
     try:
         manifest = read_json(join_inside(path, MANIFEST))
-        settings, names = dict(manifest["settings"]), [one["name"] for one in manifest["shards"]]
-        there = [name for name in names if join_inside(path, name).is_file()]
+        settings, names = manifest["settings"], [shard["name"] for shard in manifest["shards"]]
+        existing = [name for name in names if join_inside(path, name).is_file()]
         if settings["job"] != "embed":
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
         raise EngineError(f"{folder}: not written by pqpp search embed; choose another") from None
-    if len(there) < len(names):
-        raise EngineError(f"{folder} has only {len(there)} shards; finish the embedding first")
+    if len(existing) < len(names):
+        raise EngineError(f"{folder} has only {len(existing)} shards; finish the embedding first")
     shards = [shard for name in names for shard in find_shards(str(path / name))]
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
@@ -127,8 +121,7 @@ def read_embedding_shards(
             ids += table[column].to_pylist()
     if not ids:
         raise EngineError(f"no row of {folder} has an embedding; see the column {ERROR!r}")
-    left_out = sum(shard.rows for shard in shards) - len(ids)
-    return np.concatenate(parts), ids, model, revision, left_out
+    return np.concatenate(parts), ids, model, revision, sum(s.rows for s in shards) - len(ids)
 
 
 def embed_folder(
@@ -143,9 +136,9 @@ def embed_folder(
 
     root = Path(folder)
     paths = list_images(root)
-    shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
+    bar = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
     ids = [path.relative_to(root).as_posix() for path in paths]
-    return encoder.embed_images(shown, batch_size), ids
+    return encoder.embed_images(bar, batch_size), ids
 
 
 def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
@@ -158,12 +151,11 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     Raises:
         EngineError: The array is not of floats of shape (items, size) or (items, vectors, size).
     """
-    form = "neither a folder of images nor embeddings in .npy"
-    embeddings = load_array(path, EngineError, form)
+    embeddings = load_array(path, EngineError, "neither a folder of images nor embeddings in .npy")
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
-        wanted = "floats of shape (items, size) or (items, vectors, size)"
-        came = f"{embeddings.dtype} of shape {embeddings.shape}"
-        raise EngineError(f"{path} must contain {wanted}; got {came}")
+        shapes = "floats of shape (items, size) or (items, vectors, size)"
+        actual = f"{embeddings.dtype} of shape {embeddings.shape}"
+        raise EngineError(f"{path} must contain {shapes}; got {actual}")
     if ids is None:
         return embeddings, [str(number) for number in range(len(embeddings))]
     from pqpp_files.read_table import read_table

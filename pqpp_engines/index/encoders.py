@@ -7,34 +7,28 @@ candidates by ITC and reranks them by ITM. Source: Li, Li, Savarese and Hoi, "BL
 Language-Image Pre-training with Frozen Image Encoders and Large Language Models", 2023.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_backbones.pretrained import check_token_ids, load_model
 from pqpp_engines.errors import EngineError
+from pqpp_engines.index.index import Index
 from pqpp_files.errors import reraise
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
 from pqpp_files.table_formats import cut_batches
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pqpp_engines.index.index import Index
-
-    Floats = NDArray[np.float32]
-
+Floats = NDArray[np.float32]
+#: Short names of models on the Hub, in any capitals.
 MODELS = {
     "BLIP-2": "Salesforce/blip2-itm-vit-g",
     "CLIP": "openai/clip-vit-large-patch14",
     "SigLIP": "google/siglip-so400m-patch14-384",
 }
-"""Short names of models on the Hub, in any capitals."""
 
 
 class ImageTextEncoder:
@@ -61,17 +55,18 @@ class ImageTextEncoder:
     """
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
-        full = {name.lower(): full for name, full in MODELS.items()}.get(model.lower(), model)
+        names = {short.lower(): name for short, name in MODELS.items()}
+        full_name = names.get(model.lower(), model)
         loaded = load_model(
-            full,
-            lambda it: "Blip2ForImageTextRetrieval" if it.model_type == "blip-2" else "AutoModel",
+            full_name,
+            lambda c: "Blip2ForImageTextRetrieval" if c.model_type == "blip-2" else "AutoModel",
             "model of texts and images",
             device,
             revision=revision,
         )
         self._network, self._processor = loaded.model, loaded.processor
         self.device, self.at_once = loaded.device, loaded.max_batch
-        self.model = Path(full).name if expand(full).is_dir() else loaded.identity.name
+        self.model = Path(full_name).name if expand(full_name).is_dir() else loaded.identity.name
         self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
             raise EngineError(f"{model} has no image features; choose a model such as CLIP")
@@ -96,8 +91,8 @@ class ImageTextEncoder:
             raise EngineError(f"`model` must be {model}, as for the index; got {folder}")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
-            wrong = f"`model` {folder} has changed since the index was built"
-            raise EngineError(f"{wrong}; build the index again")
+            problem = f"`model` {folder} has changed since the index was built"
+            raise EngineError(f"{problem}; build the index again")
         return encoder
 
     @property
@@ -130,7 +125,7 @@ class ImageTextEncoder:
         with torch.inference_mode():
             states = self._network.vision_model(**self._prepare_images([image])).last_hidden_state
 
-        def get_odds(texts: list[str]) -> Any:
+        def compute_log_odds(texts: list[str]) -> Any:
             model = self._network
             tokens = _tokenize(model, self._processor, texts)
             queries = model.query_tokens.expand(len(texts), -1, -1)
@@ -144,7 +139,7 @@ class ImageTextEncoder:
             logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
             return logits[:, 1] - logits[:, 0]
 
-        return self._embed_batches(texts, get_odds, batch_size)
+        return self._embed_batches(texts, compute_log_odds, batch_size)
 
     def _embed_text_batch(self, texts: list[str]) -> Any:
         from pqpp_backbones.images.embedding import get_tokens
@@ -154,9 +149,9 @@ class ImageTextEncoder:
             tokens = get_tokens(model, self._processor, texts)
             return model.get_text_features(**tokens).pooler_output
         tokens = _tokenize(model, self._processor, texts)
-        read = {"query_length": 0, "attention_mask": tokens["attention_mask"]}
+        options = {"query_length": 0, "attention_mask": tokens["attention_mask"]}
         embedded = model.embeddings(input_ids=tokens["input_ids"])
-        states = model.qformer(query_embeds=embedded, **read).last_hidden_state
+        states = model.qformer(query_embeds=embedded, **options).last_hidden_state
         return model.text_projection(states[:, 0, :])
 
     def _embed_image_batch(self, images: list[Any]) -> Any:
@@ -165,8 +160,8 @@ class ImageTextEncoder:
             return model.get_image_features(**pixels).pooler_output
         states = model.vision_model(**pixels).last_hidden_state
         queries = model.query_tokens.expand(len(states), -1, -1)
-        seen = model.qformer(query_embeds=queries, encoder_hidden_states=states)
-        return model.vision_projection(seen.last_hidden_state)
+        outputs = model.qformer(query_embeds=queries, encoder_hidden_states=states)
+        return model.vision_projection(outputs.last_hidden_state)
 
     def _prepare_images(self, images: list[Any]) -> Any:
         opened = [open_image(image) for image in images]
@@ -177,8 +172,8 @@ class ImageTextEncoder:
     ) -> Floats:
         import torch
 
-        what = f"{self.model} cannot embed the input"
-        with reraise(what, "choose another model", EngineError), torch.inference_mode():
+        problem = f"{self.model} cannot embed the input"
+        with reraise(problem, "choose another model", EngineError), torch.inference_mode():
             batches = cut_batches(items, self.at_once or batch_size)
             parts = [embed(batch).float().cpu().numpy() for batch in batches]
         if not parts:
@@ -186,10 +181,10 @@ class ImageTextEncoder:
         return np.concatenate(parts)
 
 
-def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> Any:
+def _tokenize(model: Any, processor: Any, texts: list[str]) -> Any:
     tokenizer = processor.tokenizer
-    most = min(model.config.qformer_config.max_position_embeddings, tokenizer.model_max_length)
-    how: Any = {"padding": True, "truncation": True, "max_length": most, "return_tensors": "pt"}
-    encoded = tokenizer(list(texts), **how)
-    check_token_ids(encoded["input_ids"], model)
-    return encoded.to(model.device)
+    positions = model.config.qformer_config.max_position_embeddings
+    length = min(positions, tokenizer.model_max_length)
+    tokens = tokenizer(texts, padding=True, truncation=True, max_length=length, return_tensors="pt")
+    check_token_ids(tokens["input_ids"], model)
+    return tokens.to(model.device)

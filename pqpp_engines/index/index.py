@@ -30,10 +30,10 @@ from pqpp_hub.card import render_card
 Floats = NDArray[np.float32]
 FILES = ("index.json", "index.faiss", "ids.arrow", "README.md")
 CONFIG, INDEX, IDS, CARD = FILES
-_EXACT = "SQfp16"  # faiss's name of vectors in 16 bits
-_AT_ONCE = 2_048  # vectors in 32 bits in memory
-_TRAINED_ON = 262_144  # vectors at most, of which an approximate index learns its cells
-_MORE = 8  # candidates for each result that is wanted, of which the exact vectors choose
+_FP16 = "SQfp16"  # faiss's factory string for vectors in 16 bits
+_CHUNK_SIZE = 2_048  # vectors that are converted to float32 at once
+_MAX_TRAINING_VECTORS = 262_144  # from which an approximate index learns its cells
+_K_FACTOR = 8  # candidates per result that are reranked by their exact vectors
 _RECALL, _SAMPLE = 0.99, 200
 
 
@@ -62,7 +62,7 @@ class Index:
             texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
             if not all(isinstance(text, str) for text in texts):
                 raise ValueError(f"model, factory and revision in {CONFIG} must be text")
-            # faiss may read beyond the end of a file that was cut or changed, and end the process.
+            # faiss may read beyond the end of a truncated or changed file, and crash the process.
             for name in (INDEX, IDS):
                 if hash_file(self.folder / name) != self.config["sha256"][name]:
                     raise ValueError(f"{name} has changed since it was written")
@@ -96,18 +96,20 @@ class Index:
         """
         vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
-            how = f"embed the queries with {self.config['model'] or 'the model of the index'}"
-            raise EngineError(f"queries are {vectors.shape}, not (n, {self.config['size']}); {how}")
+            remedy = f"embed the queries with {self.config['model'] or 'the model of the index'}"
+            size = self.config["size"]
+            raise EngineError(f"queries are {vectors.shape}, not (n, {size}); {remedy}")
         k = min(k, len(self))
         with reraise(f"{self.folder}: a damaged index", "build it again", EngineError):
-            scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
-            if (short := (found < 0).any(axis=1)).any():  # the visited cells contain fewer vectors
-                scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
-            if found.max(initial=0) >= len(self) * per:
+            scores, matches = (self._exact_index if exact else self._faiss).search(vectors, k * per)
+            short = (matches < 0).any(axis=1)  # the visited cells contain too few vectors
+            if short.any():
+                scores[short], matches[short] = self._exact_index.search(vectors[short], k * per)
+            if matches.max(initial=0) >= len(self) * per:
                 raise ValueError("a vector has no id")
         indices = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
-        for row, items in enumerate(found // per):
+        for row, items in enumerate(matches // per):
             items, first = np.unique(items, return_index=True)  # the best vector of each
             best = np.argsort(-scores[row, first], kind="stable")[:k]
             indices[row], cosines[row] = items[best], scores[row, first[best]].clip(-1, 1)
@@ -125,13 +127,13 @@ class Index:
             EngineError: The vectors have another shape, or an id exists already.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
-        given, wanted = np.shape(embeddings)[1:], (size,) if per == 1 else (per, size)
-        if given != wanted:
-            raise EngineError(f"each item must have embeddings of shape {wanted}; got {given}")
+        shape, expected = np.shape(embeddings)[1:], (size,) if per == 1 else (per, size)
+        if shape != expected:
+            raise EngineError(f"each item must have embeddings of shape {expected}; got {shape}")
         index = load_faiss(self.folder / INDEX, in_memory=True)
-        for part in _iterate_units(embeddings):
-            index.add(part)
-        if index.ntotal != (len(self.ids) + len(ids)) * per:  # or it has been extended since
+        for chunk in _iterate_units(embeddings):
+            index.add(chunk)
+        if index.ntotal != (len(self.ids) + len(ids)) * per:  # also if it was extended meanwhile
             raise EngineError("each item must have one id; load the index again, or add ids")
         config = {**self.config, "added": len(ids)}
         return type(self)(_write_index(output or self.folder, index, [*self.ids, *ids], config))
@@ -177,23 +179,23 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        wanted = "(items, size) or (items, vectors, size), with no dimension of 0"
-        raise EngineError(f"embeddings must have shape {wanted}; got {shape}")
+        shapes = "(items, size) or (items, vectors, size), with no dimension of 0"
+        raise EngineError(f"embeddings must have shape {shapes}; got {shape}")
     if len(ids) != len(embeddings):
         raise EngineError(f"expected one id per item ({len(embeddings)}); got {len(ids)}")
     recall, probes = 1.0, 0
     with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
-        if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
+        if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would crash the process
             raise RuntimeError("a size must not be 0")
-        full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
-        index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
+        full_factory = _FP16 if factory == "Flat" else f"{factory},Refine({_FP16})"
+        index: Any = faiss.index_factory(shape[-1], full_factory, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
-            index.train(_sample_units(embeddings, _TRAINED_ON))
+            index.train(_sample_units(embeddings, _MAX_TRAINING_VECTORS))
         if factory == "Flat":  # reserve memory: growing takes half of the build time
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
-        for part in _iterate_units(embeddings):
-            index.add(part)
+        for chunk in _iterate_units(embeddings):
+            index.add(chunk)
         if factory != "Flat":
             recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE))
     config = {
@@ -215,8 +217,8 @@ def _to_unit(values: Any, name: str, rows: Any = None) -> Floats:
     with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
-    if len(wrong := np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))):
-        row = wrong[0][0] if rows is None else rows[wrong[0][0]]
+    if len(invalid := np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))):
+        row = invalid[0][0] if rows is None else rows[invalid[0][0]]
         raise EngineError(f"row {row + 1} of {name} is zero or not finite; remove the row")
     return np.divide(vectors, lengths, order="C")
 
@@ -224,7 +226,7 @@ def _to_unit(values: Any, name: str, rows: Any = None) -> Floats:
 def _iterate_units(embeddings: Any) -> Iterator[Floats]:
     """Yield the unit vectors of embeddings in chunks, so that memory-mapped ones stay on disk."""
     size = np.shape(embeddings)[-1]
-    step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
+    step = max(1, _CHUNK_SIZE * size // np.prod(np.shape(embeddings)[1:]))
     for n in range(0, len(embeddings), step):
         rows = range(n, n + step)
         yield _to_unit(embeddings[n : n + step], "embeddings", rows).reshape(-1, size)
@@ -244,16 +246,17 @@ def _tune_search(index: Any, sample: Floats) -> tuple[float, int]:
     import faiss
 
     space = faiss.ParameterSpace()
-    index.k_factor = _MORE
+    index.k_factor = _K_FACTOR
     noise = np.random.default_rng(0).normal(0, 3 / np.sqrt(index.d), sample.shape)
     queries, k = _to_unit(sample + noise, "queries"), min(10, index.ntotal)
     _, true = index.refine_index.search(queries, k)
     space.initialize(index)
     ranges = [space.parameter_ranges.at(n) for n in range(space.parameter_ranges.size())]
-    known = [one for one in ranges if one.name in ("nprobe", "efSearch")]
-    depths = [(one.name, value) for one in known for value in faiss.vector_to_array(one.values)]
+    tunable = [r for r in ranges if r.name in ("nprobe", "efSearch")]
+    depths = [(r.name, value) for r in tunable for value in faiss.vector_to_array(r.values)]
+    depths += [(name, 2 * value) for name, value in depths[-1:]]
     recall = probes = 0
-    for name, value in [*depths, *((name, 2 * value) for name, value in depths[-1:])] or [("", 0)]:
+    for name, value in depths or [("", 0)]:
         if name:
             space.set_index_parameter(index, name, value)
         _, found = index.search(queries, k)
@@ -270,23 +273,22 @@ def _write_index(
     import faiss
     import pyarrow as pa
 
-    names = [str(one) for one in ids]
-    for one in names:
-        if not one or "\n" in one or "\r" in one:
-            raise EngineError(f"the id {one!r:.80} is empty or has a line break; change the id")
+    names = [str(item_id) for item_id in ids]
+    for name in names:
+        if not name or "\n" in name or "\r" in name:
+            raise EngineError(f"the id {name!r:.80} is empty or has a line break; change the id")
     if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise EngineError(f"duplicate id {twice!r:.80}; use each id once")
+        duplicate = Counter(names).most_common(1)[0][0]
+        raise EngineError(f"duplicate id {duplicate!r:.80}; use each id once")
     path = expand(output)
-    with atomic_folder(path, FILES) as beside:
-        with (beside / INDEX).open("wb") as file:  # faiss itself may not notice a full disk
-            writer = faiss.PyCallbackIOWriter(file.write)  # type: ignore[attr-defined]
-            faiss.write_index(index, writer)
+    with atomic_folder(path, FILES) as folder:
+        with (folder / INDEX).open("wb") as file:  # faiss itself may not notice a full disk
+            faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))  # type: ignore[attr-defined]
         table = pa.table({"id": pa.array(names, pa.large_string())})
-        with pa.OSFile(str(beside / IDS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+        with pa.OSFile(str(folder / IDS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
             out.write_table(table)
-        sums = {name: hash_file(beside / name) for name in (INDEX, IDS)}
-        config = {**config, "vectors": index.ntotal, "sha256": sums}
-        (beside / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
-        (beside / CARD).write_text(render_card("engines/index", **config), "utf-8")
+        hashes = {name: hash_file(folder / name) for name in (INDEX, IDS)}
+        config = {**config, "vectors": index.ntotal, "sha256": hashes}
+        (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
+        (folder / CARD).write_text(render_card("engines/index", **config), "utf-8")
     return path

@@ -17,9 +17,9 @@ from pqpp_engines.errors import EngineError
 from pqpp_models.text.reading.words import find_content_words, to_words
 
 Floats = NDArray[np.float32]
-_AT_ONCE = 64
+_BATCH_SIZE = 64
+#: The default thresholds of a cosine, and of the share of the query's words.
 COSINE, SHARED_WORDS = 0.7, 0.5
-"""The default thresholds of a cosine, and of the share of the query's words."""
 
 
 @dataclass(frozen=True)
@@ -88,25 +88,25 @@ def find_candidates(
         scored = _get_word_shares(queries, words)
     else:
         scored = _get_cosines(queries, captions, indices, embed)
-    found: list[NDArray] = []
-    likely: list[Floats] = []
+    selected: list[NDArray] = []
+    selected_scores: list[Floats] = []
     for number, scores in enumerate(scored):
-        kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
-        kept = kept[np.argsort(-scores[kept], kind="stable")]
-        wanted = _get_content_words(queries[number])
-        late = [image for image in kept[refined_from:].tolist() if wanted <= words[image]]
-        kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:limit]
-        found.append(kept)
-        likely.append(scores[kept])
-    rows = np.repeat(np.arange(len(found)), [len(kept) for kept in found])
-    scores = np.concatenate(likely).astype(np.float32)
-    return Candidates(rows, names[np.concatenate(found)].tolist(), scores)
+        likely = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
+        likely = likely[np.argsort(-scores[likely], kind="stable")]
+        query_words = _get_content_words(queries[number])
+        refined = [image for image in likely[refined_from:].tolist() if query_words <= words[image]]
+        likely = np.concatenate([likely[:refined_from], np.array(refined, likely.dtype)])[:limit]
+        selected.append(likely)
+        selected_scores.append(scores[likely])
+    rows = np.repeat(np.arange(len(selected)), [len(images) for images in selected])
+    scores = np.concatenate(selected_scores).astype(np.float32)
+    return Candidates(rows, names[np.concatenate(selected)].tolist(), scores)
 
 
 def _get_content_words(text: str) -> frozenset[str]:
     """Return the content words of a text, or all its words if it has no content words."""
-    every = to_words(text)
-    return frozenset(find_content_words(every) or every)
+    words = to_words(text)
+    return frozenset(find_content_words(words) or words)
 
 
 def _get_word_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
@@ -115,11 +115,11 @@ def _get_word_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Itera
         for word in image_words:
             images_of.setdefault(word, []).append(index)
     for query in queries:
-        wanted = _get_content_words(query)
+        query_words = _get_content_words(query)
         scores = np.zeros(len(words), dtype=np.float32)
-        for word in wanted:
+        for word in query_words:
             scores[images_of.get(word, [])] += 1
-        yield scores / np.float32(max(1, len(wanted)))
+        yield scores / np.float32(max(1, len(query_words)))
 
 
 def _get_cosines(
@@ -132,7 +132,7 @@ def _get_cosines(
     order = np.argsort(indices, kind="stable")
     _, starts = np.unique(indices[order], return_index=True)
     embedded = [np.asarray(embed(texts)) for texts in (captions, queries)]
-    known, asked = np.ascontiguousarray(embedded[0][order]), embedded[1]
-    for start in range(0, len(queries), _AT_ONCE):
-        cosines = asked[start : start + _AT_ONCE] @ known.T
+    caption_vectors, query_vectors = np.ascontiguousarray(embedded[0][order]), embedded[1]
+    for start in range(0, len(queries), _BATCH_SIZE):
+        cosines = query_vectors[start : start + _BATCH_SIZE] @ caption_vectors.T
         yield from np.maximum.reduceat(cosines, starts, axis=1)

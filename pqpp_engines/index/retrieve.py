@@ -15,17 +15,17 @@ from pqpp_engines.index.index import Index
 from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, get_texts
 
+#: How many candidates of each query are reranked, as in ConQA's paper.
 CANDIDATES = 128
-"""How many candidates of each query are reranked, as in ConQA's paper."""
+#: The column of a shard with queries' embeddings, which are then not computed.
 EMBEDDING = "embedding"
-"""The column of a shard with queries' embeddings, which are then not computed."""
+#: Columns that may name queries.
 QUERY_IDS = ("query_id", "prompt_id")
-"""Columns that may name queries."""
+#: The columns of a run, as `pqpp build --runs` reads them.
 RUN = ("query_id", "prompt", "image", "rank", "score", "model")
-"""The columns of a run, as `pqpp build --runs` reads them."""
 
+#: Endings of files in TREC's format.
 TREC_ENDINGS = (".trec", ".run", ".txt")
-"""Endings of files in TREC's format."""
 
 
 @dataclass
@@ -88,19 +88,19 @@ class Retriever:
         Args:
             has_vectors: Whether the queries are embeddings; if so, the default is no reranking.
         """
-        wanted = self.rerank
-        if wanted is None:
+        count = self.rerank
+        if count is None:
             is_default = not has_vectors and self.encoder.can_match
-            wanted = max(CANDIDATES, self.k) if is_default else 0
-        if wanted == 0:
+            count = max(CANDIDATES, self.k) if is_default else 0
+        if count == 0:
             return 0
-        if wanted < self.k:
-            raise EngineError(f"`rerank` must be 0 or at least `k` ({self.k}); got {wanted}")
+        if count < self.k:
+            raise EngineError(f"`rerank` must be 0 or at least `k` ({self.k}); got {count}")
         if not self.encoder.can_match:
             raise EngineError(f"{self.encoder.model} has no matching head; set `rerank` to 0")
         if self.image_dir is None:
             raise EngineError("`rerank` needs the images; set `image_dir`, or set `rerank` to 0")
-        return wanted
+        return count
 
     @property
     def run_name(self) -> str:
@@ -123,10 +123,10 @@ class Retriever:
                 them.
             shown: A function that wraps the images to rerank, for example in a progress bar.
         """
-        wanted = self.count_candidates(vectors is not None)
+        candidates = self.count_candidates(vectors is not None)
         vectors = self.encoder.embed_texts(texts) if vectors is None else vectors
-        indices, scores = self.loaded_index.search(vectors, wanted or self.k, self.exact)
-        if wanted:  # each distinct image is seen once, with all texts that it is a candidate of
+        indices, scores = self.loaded_index.search(vectors, candidates or self.k, self.exact)
+        if candidates:  # read each distinct image once, and score it with all of its queries
             flat, root = indices.ravel(), expand(self.image_dir or "")
             order = np.argsort(flat, kind="stable")
             distinct, starts = np.unique(flat[order], return_index=True)
@@ -137,13 +137,13 @@ class Retriever:
                 odds[cells] = self.encoder.score_match(root / self.loaded_index.ids[index], queries)
             scores = odds.reshape(indices.shape)
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
-            indices, scores = (np.take_along_axis(one, best, axis=1) for one in (indices, scores))
-        each = range(indices.shape[1])
+            indices, scores = (np.take_along_axis(a, best, axis=1) for a in (indices, scores))
+        ranks = range(indices.shape[1])
         return {
-            "query_id": [id_ for id_ in ids for _ in each],
-            "prompt": [text for text in texts for _ in each],
+            "query_id": [id_ for id_ in ids for _ in ranks],
+            "prompt": [text for text in texts for _ in ranks],
             "image": [self.loaded_index.ids[index] for index in indices.ravel()],
-            "rank": [rank + 1 for _ in ids for rank in each],
+            "rank": [rank + 1 for _ in ids for rank in ranks],
             "score": [float(score) for score in scores.ravel()],
             "model": [self.run_name] * indices.size,
         }
@@ -160,26 +160,27 @@ class Retriever:
             embedding, gets one row without an image, in which `error` is the reason.
         """
         texts, faults = get_texts(table, self.column, "query", "name the query column")
-        named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
-        ids = [str(query_id) for query_id in table[named].to_pylist()]
+        id_column = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
+        ids = [str(query_id) for query_id in table[id_column].to_pylist()]
         vectors = None
         if EMBEDDING in table.column_names:
-            vectors, wrong = self._parse_vectors(table[EMBEDDING].to_pylist())
-            faults = [fault or other for fault, other in zip(faults, wrong, strict=True)]
-        kinds = {"rank": pa.int64(), "score": pa.float64()}
-        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*RUN, ERROR)])
-        good = [row for row, fault in enumerate(faults) if fault is None]
-        found = schema.empty_table()
-        if good:
-            asked_ids, asked = ([column[row] for row in good] for column in (ids, texts))
-            run = self.retrieve(asked_ids, asked, None if vectors is None else vectors[good])
-            run[ERROR] = [None] * len(run["rank"])
-            found = pa.table(run, schema)
-        size = len(found) // max(1, len(good))
-        parts = {row: found.slice(at * size, size) for at, row in enumerate(good)}
+            vectors, vector_faults = self._parse_vectors(table[EMBEDDING].to_pylist())
+            faults = [fault or other for fault, other in zip(faults, vector_faults, strict=True)]
+        types = {"rank": pa.int64(), "score": pa.float64()}
+        schema = pa.schema([(name, types.get(name, pa.string())) for name in (*RUN, ERROR)])
+        valid = [row for row, fault in enumerate(faults) if fault is None]
+        run = schema.empty_table()
+        if valid:
+            valid_ids, valid_texts = ([column[row] for row in valid] for column in (ids, texts))
+            valid_vectors = None if vectors is None else vectors[valid]
+            columns = self.retrieve(valid_ids, valid_texts, valid_vectors)
+            columns[ERROR] = [None] * len(columns["rank"])
+            run = pa.table(columns, schema)
+        size = len(run) // max(1, len(valid))
+        parts = {row: run.slice(n * size, size) for n, row in enumerate(valid)}
         for row, fault in enumerate(faults):
-            bad = {"query_id": ids[row], "prompt": texts[row], ERROR: fault}
-            parts.setdefault(row, pa.Table.from_pylist([bad], schema))
+            failure = {"query_id": ids[row], "prompt": texts[row], ERROR: fault}
+            parts.setdefault(row, pa.Table.from_pylist([failure], schema))
         return pa.concat_tables([schema.empty_table(), *(parts[row] for row in sorted(parts))])
 
     def _parse_vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
@@ -207,9 +208,10 @@ def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], nam
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
     for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
-        if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
-            wrong = f"the {column} {wrong!r:.60} has whitespace or is empty, which TREC forbids"
-            raise EngineError(f"{wrong}; choose an `output` that ends in .parquet")
+        for value in values:
+            if len(value.split()) != 1:
+                fault = f"the {column} {value!r:.60} has whitespace or is empty, which TREC forbids"
+                raise EngineError(f"{fault}; choose an `output` that ends in .parquet")
 
 
 def format_trec(run: Mapping[str, Sequence]) -> str:

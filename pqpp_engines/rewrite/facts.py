@@ -1,7 +1,7 @@
 """Facts that a rewrite must keep: what is where, who does what to whom, and which thing is red.
 
-Embeddings of "a cat on a dog" and "a dog on a cat" hardly differ, so facts are compared by words,
-of which the first four letters count.
+Embeddings of "a cat on a dog" and "a dog on a cat" hardly differ, so facts are compared by the
+first four letters of their words.
 """
 
 import re
@@ -10,9 +10,9 @@ from itertools import groupby
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, to_words
 
 COLOURS = frozenset(word[:4] for word in WORD_LISTS["colour"])
-_BREAK = re.compile(r"[,.;:!?()]|\b(?:and|or)\b")
-_MUTUAL = frozenset(["with", "near", "next", "beside", "between", "by", "opposite", "against"])
-_SILENT = frozenset(["a", "an", "the", "is", "are", "was", "were"])
+_BOUNDARY = re.compile(r"[,.;:!?()]|\b(?:and|or)\b")
+_SYMMETRIC = frozenset(["with", "near", "next", "beside", "between", "by", "opposite", "against"])
+_IGNORED = frozenset(["a", "an", "the", "is", "are", "was", "were"])
 
 
 def exchanges_facts(before: str, after: str) -> bool:
@@ -27,11 +27,14 @@ def exchanges_facts(before: str, after: str) -> bool:
         False
     """
     (relations, coloured), (changed, recoloured) = map(_find_facts, (before, after))
-    if any(one != other and (other, link, one) in changed for one, link, other in relations):
+    if any(a != b and (b, relation, a) in changed for a, relation, b in relations):
         return True
-    kept = to_stems(after)
-    pairs = [(things, recoloured.get(name, things)) for name, things in coloured.items()]
-    return any(things & kept and now and not things & now for things, now in pairs)
+    stems = to_stems(after)
+    for colour, things in coloured.items():
+        new_things = recoloured.get(colour, things)
+        if things & stems and new_things and things.isdisjoint(new_things):
+            return True
+    return False
 
 
 def to_stems(text: str) -> set[str]:
@@ -42,16 +45,16 @@ def to_stems(text: str) -> set[str]:
 def _find_facts(text: str) -> tuple[set[tuple], dict[str, set[str]]]:
     """Return relations, such as (cat, (on,), dog), and the things that follow each colour."""
     relations, coloured = set[tuple](), dict[str, set[str]]()
-    for part in _BREAK.split(text.lower().replace("grey", "gray")):
+    for part in _BOUNDARY.split(text.lower().replace("grey", "gray")):
         runs = [[*words] for _, words in groupby(to_words(part), FUNCTION_WORDS.__contains__)]
         phrases = [[word[:4] for word in run] for run in runs]
         for left, link, right in zip(phrases, runs[1:], phrases[2:], strict=False):
-            if link[0] in FUNCTION_WORDS and _MUTUAL.isdisjoint(link):
-                how = [word for word in link if word not in _SILENT]
-                for at, one in enumerate(left):  # "dog chases" is a thing and a verb
-                    relations |= {(one, (*left[at + 1 :], *how), other) for other in right}
+            if link[0] in FUNCTION_WORDS and _SYMMETRIC.isdisjoint(link):
+                relation = [word for word in link if word not in _IGNORED]
+                for n, word in enumerate(left, 1):  # "dog chases" is a thing and a verb
+                    relations |= {(word, (*left[n:], *relation), thing) for thing in right}
         for phrase in phrases:
-            for at, word in enumerate(phrase):
+            for n, word in enumerate(phrase, 1):
                 if word in COLOURS:
-                    coloured.setdefault(word, set()).update(phrase[at + 1 :])
+                    coloured.setdefault(word, set()).update(phrase[n:])
     return relations, coloured

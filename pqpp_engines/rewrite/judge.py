@@ -36,20 +36,19 @@ from pqpp_models.targets import get_target_range
 from pqpp_models.text.arrays import normalise_rows
 from pqpp_models.text.reading.words import WORD_LISTS, to_words
 
-_LIKENESS = Path(__file__).with_name("likeness.json")
-_read = cache(read_json)
+_read_cached = cache(read_json)
+#: The reason if a rewrite has no fault, but no entailment model can confirm it.
 UNCONFIRMED = "not confirmed: no entailment model"
-"""The reason if a rewrite has no fault, but no entailment model can confirm it."""
 
 UNREAD = "not confirmed: the original is not read as English"
 SAME = "it is the same prompt"
-LEAST_ENTAILED = 0.5
-# A phrase is lost if leaving it out raises the cosine by more than the first number, or the second
-# if the other text lacks its words; a colour is lost if the cosine rises at all.
-_NEARER = 0.05, 0.04
-LEAST_IN_ORDER = 0.02
-"""1% of PQPP's captions are below it, and 78% of shuffled ones."""
-_ASKING = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "photo", "photos"}
+MIN_ENTAILMENT = 0.5
+# A phrase is lost if leaving it out raises the cosine by more than the first number, or by more
+# than the second if the other text lacks its words; a colour is lost if the cosine rises at all.
+_LOSS_THRESHOLDS = 0.05, 0.04
+#: 1% of PQPP's captions have a lower probability, and 78% of shuffled captions.
+MIN_IN_ORDER = 0.02
+_REQUESTS = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "photo", "photos"}
 
 
 class RewriteVerdict(NamedTuple):
@@ -148,14 +147,15 @@ class Judge:
         self.entailment = None if entailment is None else Entailment(entailment)
         measure = get_measure(self.target)
         self.is_query = measure is not None and measure.task == "retrieval"
-        self._is_own_space = encoder is None and self.predictor.can_embed
+        self._uses_predictor_space = encoder is None and self.predictor.can_embed
+        embedder: Any = self.predictor
         if encoder is not None:
             from pqpp_models.text.saved_encoder import SentenceEncoder
 
-            spaced: Any = SentenceEncoder.load(encoder)
-        else:
-            spaced = self.predictor if self._is_own_space else Predictor.from_pretrained("static")
-        self._embed = spaced.embed
+            embedder = SentenceEncoder.load(encoder)
+        elif not self.predictor.can_embed:
+            embedder = Predictor.from_pretrained("static")
+        self._embed = embedder.embed
 
     def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
         """Return a verdict on each candidate, in the order of the candidates."""
@@ -164,44 +164,46 @@ class Judge:
         texts = [original, *candidates]
         contents = [Prompt.read(text).normalised for text in texts]
         targets = [self.target, *filter(None, [self.other_target])]
-        read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
-        predicted = self.predictor.estimate(read, targets, uncertainty=is_sure)
+        predicted = self.predictor.estimate(self.predictor.read_rows(texts), targets)
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
-        entailed: Sequence[float | None] = [None] * len(candidates)
+        entailments: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:
-            entailed = self.entailment(contents[0], contents[1:])
-        pairs = [self._compare_phrases(contents[0], content) for content in contents]
-        cosines, gains = np.array([cosine for cosine, _ in pairs]), values - values[0]
-        spread = self._get_gain_deviations(deviations, cosines)
+            entailments = self.entailment(contents[0], contents[1:])
+        comparisons = [self._compare_phrases(contents[0], content) for content in contents]
+        cosines, gains = np.array([cosine for cosine, _ in comparisons]), values - values[0]
+        other_gains = predicted.values[:, -1] - predicted.values[0, -1]
+        gain_deviations = self._get_gain_deviations(deviations, cosines)
         low, high = get_target_range(self.target)
         verdicts = []
-        for at, (text, entails) in enumerate(zip(candidates, entailed, strict=True), 1):
-            (cosine, lost), (_, added) = pairs[at], self._compare_phrases(contents[at], contents[0])
-            over, probability = gains[at] - self.margin, None
-            # If no error is known, a gain is divided by the target's range.
-            likely = float(ndtr(over / (high - low if np.isfinite(high - low) else 1.0)))
-            if not np.isnan(spread[at]):
-                likely = float(ndtr(over / max(float(spread[at]), 1e-9)))
-                likely = probability = 0.0 if predicted.out_of_domain[at] else likely
-            order = compute_order_probability(contents[at])
-            means = entails
-            if means is None:
+        for row, (text, entailment) in enumerate(zip(candidates, entailments, strict=True), 1):
+            cosine, lost = comparisons[row]
+            _, added = self._compare_phrases(contents[row], contents[0])
+            excess, probability = gains[row] - self.margin, None
+            is_ood = bool(predicted.out_of_domain[row])
+            # If the error is unknown, the gain is scaled by the target's range.
+            likely = float(ndtr(excess / (high - low if np.isfinite(high - low) else 1.0)))
+            if not np.isnan(gain_deviations[row]):
+                likely = float(ndtr(excess / max(float(gain_deviations[row]), 1e-9)))
+                likely = probability = 0.0 if is_ood else likely
+            order = compute_order_probability(contents[row])
+            same_meaning = entailment
+            if same_meaning is None:
                 angle = float(np.arccos(min(cosine, 1.0)))
-                means = max(0.0, 1 - 2 * angle / np.pi) / 2 ** len(lost)
-            is_better = over > 0 if probability is None else probability > self.confidence
-            reason = self._explain_refusal(original, text, bool(predicted.out_of_domain[at]), order)
-            if not reason and entails is not None and entails < LEAST_ENTAILED:
-                reason = f"another meaning: entailment {entails:.0%}"
-            score = 0.0 if reason else likely * order * means
+                same_meaning = max(0.0, 1 - 2 * angle / np.pi) / 2 ** len(lost)
+            is_better = excess > 0 if probability is None else probability > self.confidence
+            reason = self._explain_refusal(original, text, is_ood, order)
+            if not reason and entailment is not None and entailment < MIN_ENTAILMENT:
+                reason = f"another meaning: entailment {entailment:.0%}"
+            score = 0.0 if reason else likely * order * same_meaning
             if not reason and not is_better:
-                reason = f"not better: the predicted gain is {gains[at]:+.3f}"
-            elif not reason and entails is None:
+                reason = f"not better: the predicted gain is {gains[row]:+.3f}"
+            elif not reason and entailment is None:
                 reason = f"perhaps lost: {', '.join(lost)}" if lost else UNCONFIRMED
                 reason = UNREAD if predicted.out_of_domain[0] else reason
-            figures = score, float(values[at]), float(gains[at]), probability, float(cosine), order
-            other = float(np.subtract(*predicted.values[[at, 0], 1])) if self.other_target else None
-            words = added, lost, other, entails
-            verdicts.append(RewriteVerdict(text, not reason, reason, *figures, *words))
+            value, gain = float(values[row]), float(gains[row])
+            fields = score, value, gain, probability, float(cosine), order, added, lost
+            other = float(other_gains[row]) if self.other_target else None
+            verdicts.append(RewriteVerdict(text, not reason, reason, *fields, other, entailment))
         return verdicts
 
     def rank(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
@@ -222,42 +224,42 @@ class Judge:
             return SAME
         if ood:
             return "out of domain: the predictor cannot read it"
-        counts = [[n.value for n in find_numbers(one) if n.value != 1] for one in (before, after)]
+        counts = [[n.value for n in find_numbers(s) if n.value != 1] for s in (before, after)]
         if sorted(counts[0]) != sorted(counts[1]):
-            told = (", ".join(map(str, some)) or "none" for some in counts)
-            return f"numbers differ: {' became '.join(told)}"
-        negated = [not WORD_LISTS["negation"].isdisjoint(to_words(one)) for one in (before, after)]
+            listed = (", ".join(map(str, values)) or "none" for values in counts)
+            return f"numbers differ: {' became '.join(listed)}"
+        negated = [not WORD_LISTS["negation"].isdisjoint(to_words(s)) for s in (before, after)]
         if negated[0] != negated[1] and (negated[1] or self.entailment is None):
             return f"a negation is {'added' if negated[1] else 'lost: no entailment model'}"
-        wanted = [found.text for found in find_texts_to_draw(strip_outer_quotes(original))]
-        if lost := [one for one in wanted if one.casefold() not in text.casefold()]:
-            return f"a text is lost: “{lost[0]}”"
+        quoted = [quote.text for quote in find_texts_to_draw(strip_outer_quotes(original))]
+        if missing := [quote for quote in quoted if quote.casefold() not in text.casefold()]:
+            return f"a text is lost: “{missing[0]}”"
         if compute_order_probability(before) > 0.5 and exchanges_facts(before, after):
             return "two things or colours are exchanged"
-        if order < LEAST_IN_ORDER and not self.is_query:
+        if order < MIN_IN_ORDER and not self.is_query:
             return f"word salad: grammatical with probability {order:.2f}"
         return ""
 
-    def _compare_phrases(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
+    def _compare_phrases(self, text: str, other: str) -> tuple[float, tuple[str, ...]]:
         """Return the similarity of two texts, and the phrases that only the first text contains."""
-        parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
-        points = normalise_rows(self._embed([other, whole, *(part.rest for part in parts)]))
-        _, near, *others = points @ points[0]
-        kept, lost = to_stems(other), []
-        for part, value in zip(parts, others, strict=True):
-            missing = to_stems(part.phrase) - kept
-            least = 0.0 if missing & COLOURS else _NEARER[bool(missing)]
-            if value > near + least:
+        parts = [part for part in leave_one_out(text) if part.phrase not in _REQUESTS]
+        vectors = normalise_rows(self._embed([other, text, *(part.rest for part in parts)]))
+        _, similarity, *shortened_cosines = vectors @ vectors[0]
+        other_stems, lost = to_stems(other), []
+        for part, cosine in zip(parts, shortened_cosines, strict=True):
+            missing = to_stems(part.phrase) - other_stems
+            threshold = 0.0 if missing & COLOURS else _LOSS_THRESHOLDS[bool(missing)]
+            if cosine > similarity + threshold:
                 lost.append(part.phrase)
-        return float(near), tuple(lost)
+        return float(similarity), tuple(lost)
 
     def _get_gain_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
         """Return the standard deviations of gains, if known without chance in votes and images."""
-        known = self.predictor.name if self._is_own_space else ""
-        most = float(get_error_correlation(known, self.target, 1.0))
-        shared = get_error_correlation(known, self.target, cosines)
-        covariance = 2 * shared * deviations * deviations[0]
-        variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
+        space = self.predictor.name if self._uses_predictor_space else ""
+        maximum = float(get_error_correlation(space, self.target, 1.0))
+        correlations = get_error_correlation(space, self.target, cosines)
+        covariance = 2 * correlations * deviations * deviations[0]
+        variance = (maximum or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
         return np.sqrt(np.maximum(variance, 0.0))
 
 
@@ -277,11 +279,11 @@ class Entailment:
 
         self._loaded = load_model(name, "AutoModelForSequenceClassification", "model of entailment")
         labels = self._loaded.model.config.id2label
-        known = {str(label).lower(): place for place, label in labels.items()}
-        self._place = known.get("entailment")
-        if self._place is None:
-            named = ", ".join(map(str, labels.values()))[:80]
-            raise EngineError(f"{name} has no label 'entailment' ({named}); choose another model")
+        indices = {str(label).lower(): index for index, label in labels.items()}
+        self._entailment_index = indices.get("entailment")
+        if self._entailment_index is None:
+            names = ", ".join(map(str, labels.values()))[:80]
+            raise EngineError(f"{name} has no label 'entailment' ({names}); choose another model")
 
     def __call__(self, original: str, rewrites: Sequence[str]) -> list[float]:
         """Return each rewrite's probability of entailment, the lower one of the two directions."""
@@ -292,7 +294,7 @@ class Entailment:
         inputs = self._loaded.processor(*pairs, padding=True, truncation=True, return_tensors="pt")
         with torch.inference_mode():
             logits = self._loaded.model(**inputs.to(self._loaded.device)).logits
-        probabilities = logits.double().softmax(1)[:, self._place].cpu()
+        probabilities = logits.double().softmax(1)[:, self._entailment_index].cpu()
         return probabilities.reshape(2, -1).amin(0).tolist()
 
 
@@ -313,7 +315,7 @@ def get_error_correlation(predictor: str, target: str, cosines: ArrayLike) -> ND
         [0.0, 0.2]
     """
     cosines = np.asarray(cosines, dtype=np.float64)
-    space = _read(_LIKENESS)["spaces"].get(predictor, {})
+    space = _read_cached(Path(__file__).with_name("likeness.json"))["spaces"].get(predictor, {})
     if target not in space.get("correlations", {}):
         return np.zeros_like(cosines)
     return np.interp(cosines, space["cosines"], space["correlations"][target], left=0.0)

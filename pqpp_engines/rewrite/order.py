@@ -23,8 +23,8 @@ TABLE = Path(__file__).with_name("order.json")
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|[,.;:]")
 _ENDINGS = ("ing", "ed", "ly", "ss", "s", "er")
 _PRONOUNS = "i me my you we they them him who what when which she he one two do can will being"
-_OWN = FUNCTION_WORDS | set(_PRONOUNS.split())
-_SMOOTHING = 8  # of counts, by the kinds' own shares
+_SINGLE_WORD_CLASSES = FUNCTION_WORDS | set(_PRONOUNS.split())
+_SMOOTHING = 8  # pseudo-counts per first class, spread over second classes by their frequency
 
 
 def compute_order_probability(text: str) -> float:
@@ -50,9 +50,9 @@ def score_adjacent_words(text: str) -> float:
     """
     table, logs = _read_counts(), []
     for first, second in list_adjacent_classes(text):
-        share = (table["after"][second] + 1) / (table["total"] + len(table["after"]))
-        smoothed = table["counts"][first, second] + _SMOOTHING * share
-        logs.append(math.log(smoothed / (table["before"][first] + _SMOOTHING) / share))
+        frequency = (table["after"][second] + 1) / (table["total"] + len(table["after"]))
+        smoothed = table["counts"][first, second] + _SMOOTHING * frequency
+        logs.append(math.log(smoothed / (table["before"][first] + _SMOOTHING) / frequency))
     return sum(logs) / len(logs)
 
 
@@ -63,12 +63,15 @@ def list_adjacent_classes(text: str) -> list[tuple[str, str]]:
         >>> list_adjacent_classes("A cat sleeping")
         [('^', 'a'), ('a', '-'), ('-', '-ing'), ('-ing', '$')]
     """
-    kinds = ["^"]
+    classes = ["^"]
     for word in _WORD.findall(text.lower().rstrip(". ")):
-        ends = (end for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2)
-        other = f"-{next(ends, '')}" if word[0].isalpha() else "#" if word.isdigit() else ","
-        kinds.append(word if word in _OWN else other)
-    return list(pairwise([*kinds, "$"]))
+        if not word[0].isalpha():
+            word = "#" if word.isdigit() else ","
+        elif word not in _SINGLE_WORD_CLASSES:
+            endings = (end for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2)
+            word = f"-{next(endings, '')}"
+        classes.append(word)
+    return list(pairwise([*classes, "$"]))
 
 
 @cache

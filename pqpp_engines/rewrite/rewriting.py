@@ -16,7 +16,7 @@ from pqpp_files.atomic_write import write_file
 from pqpp_files.paths import check_output_folder, expand
 from pqpp_files.write_table import format_table
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _TRIES = 3
 _SCHEMA = {
     "type": "object",
@@ -24,7 +24,7 @@ _SCHEMA = {
     "required": ["rewrites"],
     "additionalProperties": False,
 }
-_LONGEST = 1000
+_MAX_LENGTH = 1000
 PROMPTS, PAIRS = "prompts.csv", "pairs.csv"
 ORIGINAL, REWRITTEN = "original", "rewritten"
 
@@ -39,8 +39,8 @@ class Writer:
 
     def __init__(self, chat: Chat, count: int = 4, target: str = "mean_hbpp") -> None:
         measure = get_measure(target)
-        retrieves = measure is not None and measure.task == "retrieval"
-        file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
+        is_query = measure is not None and measure.task == "retrieval"
+        file = _FOLDER / ("instruction_for_retrieval.txt" if is_query else "instruction.txt")
         self.chat, self.count, self.instruction = chat, count, file.read_text("utf-8").strip()
 
     def check_budget(self, prompts: list[str]) -> None:
@@ -71,7 +71,7 @@ class Writer:
                 jsonschema.validate(answer, _SCHEMA)
             except (ValueError, jsonschema.ValidationError):
                 continue
-            texts = (" ".join(text.split())[:_LONGEST] for text in answer["rewrites"])
+            texts = (" ".join(text.split())[:_MAX_LENGTH] for text in answer["rewrites"])
             return list(dict.fromkeys(text for text in texts if text))[: self.count]
         return []
 
@@ -122,17 +122,17 @@ def rewrite_prompts(
         try:
             candidates = write(prompt) if prompt.strip() and not error else []
         except ServiceError as failure:
-            where = f"stopped at prompt {len(best) + 1} (later prompts are unchanged)"
-            error, candidates = f"{where}: {failure}", []
-        judged = judge.rank(prompt, candidates) if candidates else []
-        verdicts += [{"original": prompt, **verdict._asdict()} for verdict in judged]
-        best.append(next((v for v in judged if v.accepted or v.reason == UNCONFIRMED), None))
+            error = f"stopped at prompt {len(best) + 1} (later prompts are unchanged): {failure}"
+            candidates = []
+        ranked = judge.rank(prompt, candidates) if candidates else []
+        verdicts += [{"original": prompt, **verdict._asdict()} for verdict in ranked]
+        best.append(next((v for v in ranked if v.accepted or v.reason == UNCONFIRMED), None))
     changed = [verdict is not None and verdict.accepted for verdict in best]
     texts = [v.prompt if v else text for text, v in zip(prompts, best, strict=True)]
     pairs = zip(prompts, texts, changed, strict=True)
     columns: dict[str, list] = {
         "prompt": list(prompts),
-        "rewritten": [better if accepted else text for text, better, accepted in pairs],
+        "rewritten": [rewrite if accepted else text for text, rewrite, accepted in pairs],
         "changed": changed,
         "best": texts,
         "probability": [verdict.probability if verdict else 0.0 for verdict in best],
@@ -202,8 +202,9 @@ def write_study(
             continue
         sides = {ORIGINAL: original, REWRITTEN: rewrite}
         prompts += [(f"{key}-{side}", text) for side, text in sides.items()]
-        for at in range(images_per_prompt):
-            pairs += [(f"{key}-{at}", original, f"{key}-{s}/{model}_{at}.png", s) for s in sides]
+        for index in range(images_per_prompt):
+            pair_id, file = f"{key}-{index}", f"{model}_{index}.png"
+            pairs += [(pair_id, original, f"{key}-{side}/{file}", side) for side in sides]
     if not prompts:
         raise EngineError("no rewrite differs from its prompt; there is nothing to compare")
     names = ("prompt_id", "prompt", "image", "model")

@@ -75,58 +75,58 @@ class RouteLog:
     def __init__(
         self, path: str | os.PathLike[str] | None, router: str, texts: Sequence[str]
     ) -> None:
-        self._ledger, self._router, seen = Ledger(path), router, Counter[str]()
+        self._ledger, self._router, occurrences = Ledger(path), router, Counter[str]()
         self._images = Path(f"{self._ledger.path}.images")
-        self._keys = []  # hashes of each prompt and its number of earlier occurrences
+        self._keys = []  # a hash of each prompt and the number of its earlier occurrences
         for text in texts:
-            self._keys.append(hash_parts([router, str(seen[text]), text]))
-            seen[text] += 1
+            self._keys.append(hash_parts([router, str(occurrences[text]), text]))
+            occurrences[text] += 1
         with self._ledger.lock():
-            lines = [one for one in self._ledger.lines if one.get("router") == router]
-        kept = {line["key"]: line["reply"] for line in lines if "reply" in line}
-        places = {place: kept[key] for place, key in enumerate(self._keys) if key in kept}
+            lines = [line for line in self._ledger.lines if line.get("router") == router]
+        replies = {line["key"]: line["reply"] for line in lines if "reply" in line}
+        logged = {n: replies[key] for n, key in enumerate(self._keys) if key in replies}
         self.answers: dict[int, RoutedAnswer] = {}
-        for place, reply in places.items():
+        for index, reply in logged.items():
             answer = RoutedAnswer(reply["result"], reply["route"], reply["failed"])
             if reply["image"]:
                 from PIL import Image
 
                 file = self._images / reply["image"]
-                if not file.is_file():  # it was removed
+                if not file.is_file():  # the user removed it
                     continue
                 with Image.open(file) as answer.result:  # noqa: TID251 - in its own mode
                     answer.result.load()
-            self.answers[place] = answer
-        left = {key for place, key in enumerate(self._keys) if place not in self.answers}
+            self.answers[index] = answer
+        unanswered = {key for index, key in enumerate(self._keys) if index not in self.answers}
         spent = sum(line.get("paid", line["most"]) for line in lines)
-        self.account = Account(len({line["key"] for line in lines} - left), spent)
+        self.account = Account(len({line["key"] for line in lines} - unanswered), spent)
 
     def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
         """Record a call before it is made, and return its number."""
-        told = {"key": self._keys[index], "router": self._router, "asked": route}
+        record = {"key": self._keys[index], "router": self._router, "asked": route}
         with self._ledger.lock():
-            return self._ledger.record_call(max_cost, **told, **decision._asdict())
+            return self._ledger.record_call(max_cost, **record, **decision._asdict())
 
     def add_answer(self, call: int, paid: float, answer: RoutedAnswer) -> None:
         """Record the outcome of a call; an image is written to a file next to the log."""
-        told: dict[str, Any] = {"failed": answer.failed}
+        outcome: dict[str, Any] = {"failed": answer.failed}
         if answer.route and self._ledger.path:
             reply, result = asdict(replace(answer, result=None)), answer.result
             try:
                 json.dumps(result, allow_nan=False)
-                told["reply"] = {**reply, "result": result, "image": None}
+                outcome["reply"] = {**reply, "result": result, "image": None}
             except (TypeError, ValueError):
                 image = self._images / f"{call}.tiff"
-                if hasattr(result, "getbands"):  # an image of PIL
+                if hasattr(result, "getbands"):  # a PIL image
                     image.parent.mkdir(exist_ok=True)
-                    with contextlib.suppress(OSError):  # of a mode that no file has
+                    with contextlib.suppress(OSError):  # TIFF lacks the image's mode
                         result.save(image)
-                        told["reply"] = {**reply, "image": image.name}
-                if "reply" not in told:
-                    wrong = f"{self._ledger.path} cannot store a {type(result).__name__}"
-                    again = "another run will request the answer again"
-                    warnings.warn(f"{wrong}; {again}", stacklevel=2)
-        self._ledger.record_cost(call, paid, **told)
+                        outcome["reply"] = {**reply, "image": image.name}
+                if "reply" not in outcome:
+                    problem = f"{self._ledger.path} cannot store a {type(result).__name__}"
+                    remedy = "another run will request the answer again"
+                    warnings.warn(f"{problem}; {remedy}", stacklevel=2)
+        self._ledger.record_cost(call, paid, **outcome)
 
 
 def answer_prompts(
@@ -157,33 +157,33 @@ def answer_prompts(
 
     def call(index: int) -> RoutedAnswer:
         """Call the chosen route, and after a failure the next best; failed calls count as paid."""
-        decision, failed = decisions[index], dict[str, str]()
-        others = sorted(decision.value, key=lambda name: -decision.value[name])
-        for name in dict.fromkeys([decision.route, *others]):
+        decision, failures = decisions[index], dict[str, str]()
+        best_first = sorted(decision.value, key=lambda name: -decision.value[name])
+        for name in dict.fromkeys([decision.route, *best_first]):
             cost = costs[name]
             if not account.try_to_spend(rule, cost, cost if name == decision.route else 0.0):
-                failed[name] = "not requested: over the budget"
+                failures[name] = "not requested: over the budget"
                 continue
             number = log.add_call(index, decision, name, cost)
             try:
-                answer = RoutedAnswer(functions[name](texts[index]), name, {**failed})
+                answer = RoutedAnswer(functions[name](texts[index]), name, failures)
             except Exception as error:  # a user's function may raise anything
-                failed[name] = describe(error)[:200]
-                answer = RoutedAnswer(None, None, failed)
+                failures[name] = describe(error)[:200]
+                answer = RoutedAnswer(None, None, failures)
             log.add_answer(number, cost, answer)
             if answer.route:
                 return answer
-        return RoutedAnswer(None, None, failed)
+        return RoutedAnswer(None, None, failures)
 
     answers = dict(log.answers)
-    shown = tqdm(total=len(texts), initial=len(answers), unit="prompt", disable=not progress)
+    bar = tqdm(total=len(texts), initial=len(answers), unit="prompt", disable=not progress)
     pool = ThreadPoolExecutor(workers)
     try:
-        running = {pool.submit(call, index): index for index in decisions}
-        for future in as_completed(running):
-            answers[running[future]] = future.result()
-            shown.update()
+        indices = {pool.submit(call, index): index for index in decisions}
+        for future in as_completed(indices):
+            answers[indices[future]] = future.result()
+            bar.update()
     finally:
         pool.shutdown(cancel_futures=True)
-        shown.close()
+        bar.close()
     return [answers[index] for index in range(len(texts))]

@@ -24,8 +24,8 @@ from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import read_prompts
 
 FILE, CARD = "router.json", "README.md"
-LEAST = 30
-"""With fewer calibration prompts, the cost of further prompts is too uncertain."""
+#: With fewer calibration prompts, the expected cost of further prompts is too uncertain.
+MIN_SIZE = 30
 
 
 class Router:
@@ -98,12 +98,12 @@ class Router:
         """
         router = cls(routes, rule, predictor, revision=revision)
         texts = [text for text in read_prompts(calibration) if text.strip()]
-        if len(texts) < LEAST:
-            raise EngineError(f"expected at least {LEAST} calibration prompts; got {len(texts)}")
+        if len(texts) < MIN_SIZE:
+            raise EngineError(f"expected at least {MIN_SIZE} calibration prompts; got {len(texts)}")
         value, ood = router._predict_bounds(texts)
         router.price = rules.find_price(value, router._costs, ood, rule)
-        chosen = Counter(decision.route for decision in router.decide(texts))
-        router.shares = {one.name: round(chosen[one.name] / len(texts), 6) for one in routes}
+        counts = Counter(decision.route for decision in router.decide(texts))
+        router.shares = {route.name: round(counts[route.name] / len(texts), 6) for route in routes}
         router.prompts = len(texts)
         return router
 
@@ -132,10 +132,10 @@ class Router:
         choose_routes = (rules if account is None else account).choose_routes
         chosen = choose_routes(value, self._costs, ood, self.rule, self.price)
         names, decisions = [route.name for route in self.routes], []
-        for at, row, is_ood in zip(chosen, value.tolist(), ood.tolist(), strict=True):
-            bounds = dict(zip(names, row, strict=True))
-            reason = self._explain_choice(at, row, is_ood)
-            decisions.append(Decision(names[at], bounds, self.routes[at].cost, is_ood, reason))
+        for index, row, is_ood in zip(chosen, value.tolist(), ood.tolist(), strict=True):
+            bounds, cost = dict(zip(names, row, strict=True)), self.routes[index].cost
+            reason = self._explain_choice(index, row, is_ood)
+            decisions.append(Decision(names[index], bounds, cost, is_ood, reason))
         return decisions
 
     def route(
@@ -178,14 +178,14 @@ class Router:
         if missing:
             raise EngineError(f"the route {missing[0]!r} has no function; add one to `functions`")
         texts = read_prompts(prompts)
-        diary = RouteLog(log, rules.hash_router(self._get_config()), texts)
-        account = self.account if log is None else diary.account
-        left = [index for index in range(len(texts)) if index not in diary.answers]
-        decided = self.decide([texts[index] for index in left], account)
-        decisions = dict(zip(left, decided, strict=True))
+        route_log = RouteLog(log, rules.hash_router(self._get_config()), texts)
+        account = self.account if log is None else route_log.account
+        unanswered = [index for index in range(len(texts)) if index not in route_log.answers]
+        new_decisions = self.decide([texts[index] for index in unanswered], account)
+        decisions = dict(zip(unanswered, new_decisions, strict=True))
         costs = {route.name: route.cost for route in self.routes}
         return answer_prompts(
-            decisions, texts, functions, costs, self.rule, account, diary, workers, progress
+            decisions, texts, functions, costs, self.rule, account, route_log, workers, progress
         )
 
     def save_pretrained(self, folder: str | os.PathLike[str], overwrite: bool = True) -> Path:
@@ -197,11 +197,11 @@ class Router:
         """
         facts = self._get_config()
         path = expand(folder)
-        with atomic_folder(path, (FILE, CARD) if overwrite else ()) as beside:
-            record = {"model_type": rules.KIND, **facts}
+        with atomic_folder(path, (FILE, CARD) if overwrite else ()) as temp_folder:
+            record = {"model_type": rules.MODEL_TYPE, **facts}
             text = json.dumps({**record, "sha256": rules.hash_router(record)}, indent=1) + "\n"
-            (beside / FILE).write_text(text, "utf-8")
-            (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
+            (temp_folder / FILE).write_text(text, "utf-8")
+            (temp_folder / CARD).write_text(render_card("engines/router", **facts), "utf-8")
         return path
 
     @classmethod
@@ -230,28 +230,28 @@ class Router:
 
     def _get_config(self) -> dict[str, Any]:
         routes, rule = [asdict(route) for route in self.routes], asdict(self.rule)
-        kept = {name: getattr(self, name) for name in ("price", "shares", "prompts", "revision")}
-        return {"routes": routes, "rule": rule, "predictor": self.predictor_name, **kept}
+        fitted = {name: getattr(self, name) for name in ("price", "shares", "prompts", "revision")}
+        return {"routes": routes, "rule": rule, "predictor": self.predictor_name, **fitted}
 
     def _predict_bounds(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
         targets = [route.target for route in self.routes]
-        read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
-        values, deviations, _, ood, _ = self.predictor.estimate(read, targets, uncertainty=is_sure)
-        bounds = self.rule.get_lower_bounds(values, deviations)
-        unknown = np.asarray(np.isnan(bounds).any(axis=1))
-        bounds = np.where(unknown[:, None], 0.0, bounds)
-        return bounds * [route.utility for route in self.routes], ood | unknown
+        predicted = self.predictor.estimate(self.predictor.read_rows(texts), targets)
+        bounds = self.rule.get_lower_bounds(predicted.values, predicted.deviations)
+        has_unknown = np.asarray(np.isnan(bounds).any(axis=1))
+        bounds = np.where(has_unknown[:, None], 0.0, bounds)
+        utilities = [route.utility for route in self.routes]
+        return bounds * utilities, predicted.out_of_domain | has_unknown
 
-    def _explain_choice(self, at: int, value: Sequence[float], ood: bool) -> str:
-        cost = self.routes[at].cost
+    def _explain_choice(self, index: int, value: Sequence[float], ood: bool) -> str:
+        cost = self.routes[index].cost
         if ood and cost == self._costs.max():
             return "out of domain: sent to the most expensive route"
         if self.rule.floor is not None:
-            if value[at] >= self.rule.floor:
+            if value[index] >= self.rule.floor:
                 return f"the cheapest route that reaches {self.rule.floor:g}"
             return f"no route reaches {self.rule.floor:g}: the best route"
-        cheaper = [n for n, route in zip(value, self.routes, strict=True) if route.cost < cost]
+        cheaper = [b for b, route in zip(value, self.routes, strict=True) if route.cost < cost]
         if not cheaper:
             return "no more expensive route gains enough for its cost"
-        return f"{value[at] - max(cheaper):+.2f} over the cheaper route, enough for the cost"
+        return f"{value[index] - max(cheaper):+.2f} over the cheaper route, enough for the cost"

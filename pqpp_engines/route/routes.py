@@ -19,13 +19,13 @@ from pqpp_files.hashes import hash_parts
 from pqpp_models import Predictor
 
 Floats = NDArray[np.float64]
-KIND = "pqpp_router"
-_NEAR = 0.005
-"""The tolerated deviation of a share, as a share of all prompts; at least one prompt."""
-_TOGETHER = 10
-"""From this many, the best prompts of a batch gain more than those that the price chooses."""
-_TIE = 1e-11
-"""The advantage of a prompt over the next one with the same gain, per unit of cost."""
+MODEL_TYPE = "pqpp_router"
+# The tolerated deviation of a share, as a share of all prompts; at least one prompt.
+_SHARE_TOLERANCE = 0.005
+# In batches from this size, the best prompts gain more than those chosen by the price.
+_MIN_BATCH_SIZE = 10
+# The advantage of a prompt over the next one with the same gain, per unit of cost.
+_TIE_ADVANTAGE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,18 @@ class Rule:
     confidence: float | None = None
 
     def __post_init__(self) -> None:
-        given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
-        if len(given) != 1:
-            wanted = "give exactly one of `budget`, `share` and `floor`"
-            raise EngineError(f"{wanted}; got {' and '.join(given) or 'none'}")
+        limits = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
+        if len(limits) != 1:
+            remedy = "give exactly one of `budget`, `share` and `floor`"
+            raise EngineError(f"{remedy}; got {' and '.join(limits) or 'none'}")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
         assert self.confidence is not None
         if not 0.5 <= self.confidence < 1:
             raise EngineError(f"`confidence` must be from 0.5 to below 1; got {self.confidence}")
-        value = getattr(self, given[0])
+        value = getattr(self, limits[0])
         if not -math.inf < value < math.inf:
-            raise EngineError(f"`{given[0]}` must be a finite number; got {value}")
+            raise EngineError(f"`{limits[0]}` must be a finite number; got {value}")
         if self.share is not None and not 0 <= self.share <= 1:
             raise EngineError(f"`share` must be from 0 to 1; got {self.share}")
 
@@ -111,7 +111,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
     names = list(targets)
     if predictor.has_uncertainty:
         [deviations] = predictor.predict_with_uncertainty(["a cat"], targets).deviations
-        names = [name for name, one in zip(targets, deviations, strict=True) if one != one]
+        names = [name for name, std in zip(targets, deviations, strict=True) if math.isnan(std)]
     if names:
         raise EngineError(
             f"a confidence above 0.5 needs standard deviations, and {predictor.title} predicts "
@@ -169,8 +169,8 @@ def choose_routes(
     cheapest_first = np.argsort(costs, kind="stable")
     value, ordered = value[:, cheapest_first], costs[cheapest_first]
     if rule.floor is not None:
-        reaches = value >= rule.floor
-        best = np.where(reaches.any(axis=1), reaches.argmax(axis=1), value.argmax(axis=1))
+        passes = value >= rule.floor
+        best = np.where(passes.any(axis=1), passes.argmax(axis=1), value.argmax(axis=1))
     else:
         best = (value - price * ordered).argmax(axis=1)
     best[ood] = len(ordered) - 1
@@ -216,15 +216,16 @@ def find_price(
     return float(prices[bisect_left(prices, True, key=lambda price: get_cost(price) <= allowed)])
 
 
-def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
+def _list_prices(value: Floats, costs: Floats, allow_negative: bool) -> Floats:
     """Return one price between any two adjacent prices at which a choice of route changes."""
-    # They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
-    # all.
-    dearer, cheaper = np.nonzero(costs[:, None] > costs)
-    gains = (value[:, dearer] - value[:, cheaper]) / (costs[dearer] - costs[cheaper])
-    changes = np.unique(np.append(gains if of_any_sign else gains[gains > 0], 0.0))
-    first = changes[0] - 1 if of_any_sign else 0.0
-    return np.concatenate([[first], (changes[1:] + changes[:-1]) / 2, [changes[-1] + 1]])
+    # In ascending order: the first is below all breakpoints (0 if negative prices are not allowed),
+    # the last above all of them.
+    expensive, cheap = np.nonzero(costs[:, None] > costs)
+    gains = (value[:, expensive] - value[:, cheap]) / (costs[expensive] - costs[cheap])
+    breakpoints = np.unique(np.append(gains if allow_negative else gains[gains > 0], 0.0))
+    lowest = breakpoints[0] - 1 if allow_negative else 0.0
+    midpoints = (breakpoints[1:] + breakpoints[:-1]) / 2
+    return np.concatenate([[lowest], midpoints, [breakpoints[-1] + 1]])
 
 
 @dataclass
@@ -267,18 +268,21 @@ class Account:
         """
         with self._lock:
             step, total = float(np.ptp(costs)), self.asked + len(value)
-            left = rule.get_mean_cost(costs) * total - self.spent
-            is_exact = not self.asked or len(value) >= _TOGETHER
-            near = 0.0 if is_exact or rule.share is None else max(_NEAR * total, 1.0) * step
-            low, high = left - near if near else -np.inf, left + near + 1e-9
-            is_limited = len(value) and np.isfinite(left)
+            remaining = rule.get_mean_cost(costs) * total - self.spent
+            is_exact = not self.asked or len(value) >= _MIN_BATCH_SIZE
+            low, high = -np.inf, remaining + 1e-9
+            if rule.share is not None and not is_exact:
+                tolerance = max(_SHARE_TOLERANCE * total, 1.0) * step
+                low, high = remaining - tolerance, high + tolerance
+            is_limited = len(value) and np.isfinite(remaining)
             if is_limited and step:
-                fitting = (high - costs.min() * len(value) + 1e-9) // step
-                ood = ood & (np.cumsum(ood) <= fitting)
+                max_expensive = (high - costs.min() * len(value) + 1e-9) // step
+                ood = ood & (np.cumsum(ood) <= max_expensive)
             chosen = choose_routes(value, costs, ood, rule, price)
             if is_limited and (is_exact or not low <= costs[chosen].sum() <= high):
-                limit = max(high / len(value), costs.min())  # calls that failed may exceed it
-                value = value - _TIE * np.abs(value).max() * np.arange(len(value))[:, None] * costs
+                limit = max(high / len(value), costs.min())  # failed calls may have overspent
+                penalty = _TIE_ADVANTAGE * np.abs(value).max() * np.arange(len(value))
+                value = value - penalty[:, None] * costs
                 price = find_price(value, costs, ood, rule, limit)
                 chosen = choose_routes(value, costs, ood, rule, price)
             self.asked += len(value)
@@ -301,8 +305,8 @@ def hash_router(record: Mapping[str, Any]) -> str:
         >>> hash_router({"price": 1.0}) == hash_router({"sha256": "b2", "price": 1.0})
         True
     """
-    rest = {name: value for name, value in record.items() if name != "sha256"}
-    return hash_parts([json.dumps(rest, sort_keys=True)])
+    unhashed = {name: value for name, value in record.items() if name != "sha256"}
+    return hash_parts([json.dumps(unhashed, sort_keys=True)])
 
 
 def read_router(path: Path) -> dict[str, Any]:
@@ -320,7 +324,7 @@ def read_router(path: Path) -> dict[str, Any]:
         pqpp_engines.errors.EngineError: ...router.json is damaged (...); fit the router again
     """
     router = read_foreign_json(path)
-    if not isinstance(router, dict) or router.get("model_type") != KIND:
+    if not isinstance(router, dict) or router.get("model_type") != MODEL_TYPE:
         raise EngineError(f"{path} is not a router; name the folder of a router")
     with reraise(f"{path} is damaged", "fit the router again", EngineError):
         if router["sha256"] != hash_router(router):

@@ -19,7 +19,7 @@ from pqpp_metrics.functional.correlation import kendall_qpp
 from pqpp_metrics.functional.match_rate import match_rate
 from pqpp_metrics.functional.prediction_powered import judgments_needed, prediction_powered_mean
 
-_COLUMNS = ("matched", "label", "verdict")
+_ANSWER_COLUMNS = ("matched", "label", "verdict")
 
 
 class HumanAnswers(dict[tuple[str, ...], bool]):
@@ -57,19 +57,19 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
         True
     """
     table = read_table(path)
-    column = next((name for name in _COLUMNS if name in table), _COLUMNS[0])
+    column = next((name for name in _ANSWER_COLUMNS if name in table), _ANSWER_COLUMNS[0])
     generator = "generator" if "generator" in table else "model"
     columns = ["image"] if "image" in table else ["prompt_id", generator]
     votes: dict[tuple[str, ...], list[bool]] = {}
     keys = zip(*(table[name] for name in columns), strict=True)
     for row, (key, cell) in enumerate(zip(keys, table[column], strict=True)):
-        word = str("" if cell is None else cell).strip().lower()
-        if not word:
+        answer = str("" if cell is None else cell).strip().lower()
+        if not answer:
             continue
-        if word not in ANSWERS:
+        if answer not in ANSWERS:
             raise FeedbackError(f"{table.locate(row)}: expected true or false; got {cell!r:.40}")
-        votes.setdefault(tuple(map(str, key)), []).append(ANSWERS[word])
-    means = {key: sum(some) / len(some) for key, some in votes.items()}
+        votes.setdefault(tuple(map(str, key)), []).append(ANSWERS[answer])
+    means = {key: sum(values) / len(values) for key, values in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
         raise FeedbackError(f"{path}: no image has a majority answer; add answers to {column!r}")
@@ -127,12 +127,12 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
         pair = row["verdict"], row["people"]
         groups.setdefault(tuple(row[name] for name in by), []).append(pair)
     figures = {key: compute_agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
-    return [dict(zip(by, key, strict=True)) | some for key, some in figures.items()]
+    return [dict(zip(by, key, strict=True)) | values for key, values in figures.items()]
 
 
 def _compute_f1(automated: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
-    named = int(automated.sum() + true.sum())
-    return 2 * int((automated & true).sum()) / named if named else 0.0
+    total = int(automated.sum() + true.sum())
+    return 2 * int((automated & true).sum()) / total if total else 0.0
 
 
 def compare_rankings(
@@ -166,25 +166,25 @@ def compare_rankings(
         (['a', 'b'], 1.0)
     """
     columns, names = pd.Series(models, dtype=object).factorize()
-    rows, of_prompts = pd.Series(prompts, dtype=object).factorize()
-    shape = (len(of_prompts), len(names))
-    hits, numbers = np.zeros((2, *shape)), np.zeros(shape)
-    np.add.at(numbers, (rows, columns), 1)
-    for side, values in enumerate((people, verdicts)):
-        np.add.at(hits[side], (rows, columns), np.asarray(values, dtype=float))
-    rates = np.stack([resample_means(side, numbers, resamples, seed) for side in hits])
-    whole = hits.sum(axis=1) / numbers.sum(axis=0)
+    rows, prompt_ids = pd.Series(prompts, dtype=object).factorize()
+    shape = (len(prompt_ids), len(names))
+    sums, counts = np.zeros((2, *shape)), np.zeros(shape)
+    np.add.at(counts, (rows, columns), 1)
+    for source, values in enumerate((people, verdicts)):
+        np.add.at(sums[source], (rows, columns), np.asarray(values, dtype=float))
+    rates = np.stack([resample_means(values, counts, resamples, seed) for values in sums])
+    means = sums.sum(axis=1) / counts.sum(axis=0)
     orders = np.argsort(-rates, axis=2, kind="stable")
     by_people, by_automation = (
         dict(sorted(zip(names, side.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0])))
-        for side in whole
+        for side in means
     )
     return {
         "by_people": by_people,
         "by_automation": by_automation,
         "same_order": float((orders[0] == orders[1]).all(axis=1).mean()),
         "same_first": float((orders[0, :, 0] == orders[1, :, 0]).mean()),
-        "pairs": _compare_pairs(list(names), whole, rates),
+        "pairs": _compare_pairs(list(names), means, rates),
     }
 
 
@@ -205,25 +205,25 @@ def resample_means(
         >>> resample_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
         [[1.0], [1.0]]
     """
-    random, prompts, parts = np.random.default_rng(seed), len(sums), []
+    random, prompts, chunks = np.random.default_rng(seed), len(sums), []
     for start in range(0, resamples, 500):  # all draws at once may not fit into memory
-        number = min(500, resamples - start)
-        drawn = random.multinomial(prompts, np.full(prompts, 1 / prompts), number).astype(float)
+        size = min(500, resamples - start)
+        weights = random.multinomial(prompts, np.full(prompts, 1 / prompts), size).astype(float)
         with np.errstate(invalid="ignore"):
-            parts.append((drawn @ sums) / (drawn @ counts))
-    return np.concatenate(parts)
+            chunks.append((weights @ sums) / (weights @ counts))
+    return np.concatenate(chunks)
 
 
 def _compare_pairs(
-    names: Sequence[str], whole: NDArray[np.float64], rates: NDArray[np.float64]
+    names: Sequence[str], means: NDArray[np.float64], rates: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
     pairs = []
-    for better, worse in itertools.combinations(np.argsort(-whole[0], kind="stable"), 2):
+    for better, worse in itertools.combinations(np.argsort(-means[0], kind="stable"), 2):
         row: dict[str, Any] = {"better": names[better], "worse": names[worse]}
         for side, name in enumerate(("people", "automated")):
-            apart = rates[side, :, better] - rates[side, :, worse]
-            difference = whole[side, better] - whole[side, worse]
-            row[name] = (float(difference), *np.nanquantile(apart, (0.025, 0.975)).tolist())
+            differences = rates[side, :, better] - rates[side, :, worse]
+            difference = means[side, better] - means[side, worse]
+            row[name] = (float(difference), *np.nanquantile(differences, (0.025, 0.975)).tolist())
         row["survives"] = row["people"][1] > 0 and row["automated"][1] > 0
         pairs.append(row)
     return pairs
@@ -243,8 +243,8 @@ def describe_agreement(stats: Mapping[str, Any]) -> str:
     )
 
 
-# The fewest images with a human answer for an interval; our choice.
-FEWEST = 20
+# The minimum number of images with a human answer for an interval; pqpp's choice.
+MIN_ANSWERS = 20
 
 HOW_TO_READ = (
     "rank: Kendall's tau-b of scores and answers.",
@@ -284,37 +284,35 @@ def compare_with_people(
     for row in rows:
         score = row["verdict"] if row["score"] is None else row["score"]
         if score is not None:
-            known = {**row, "score": float(score), "people": people.find(row)}
-            by_routine.setdefault(row["routine"] or "score", []).append(known)
-    judged = {
-        name: [row for row in some if row["people"] is not None]
-        for name, some in by_routine.items()
-    }
-    if not any(judged.values()):
+            answered = {**row, "score": float(score), "people": people.find(row)}
+            by_routine.setdefault(row["routine"] or "score", []).append(answered)
+    rated = {n: [r for r in group if r["people"] is not None] for n, group in by_routine.items()}
+    if not any(rated.values()):
         raise FeedbackError("no image with a score or verdict has a human answer; check the names")
     tables = []
     for column in ("task", "generator"):
         lines = []
-        for name, some in judged.items():
-            for group in (None, *sorted({row[column] for row in some if row[column]})):
-                those = [row for row in some if group in (None, row[column])]
-                lines.append({"routine": name, column: group or "all", **_summarise(those)})
-        about = f"agreement_by_{column}", f"Agreement by {column}"
-        tables.append(ResultTable(*about, ["routine", column, *FIGURES, "rank"], lines))
-    enough = [name for name, some in judged.items() if len(some) >= FEWEST]
-    saved = [{"routine": name, **_measure_savings(by_routine[name])} for name in enough]
-    if enough:
-        tables.append(ResultTable("saved", "Votes that scores save", list(saved[0]), saved))
-    left_out = sorted(set(judged) - set(enough))
-    fewer = f"{', '.join(left_out)}: fewer than {FEWEST} images with an answer"
-    return tables, [*HOW_TO_READ[: 1 + bool(enough)], *([fewer] if left_out else [])]
+        for name, routine_rows in rated.items():
+            for value in (None, *sorted({row[column] for row in routine_rows if row[column]})):
+                matching = [row for row in routine_rows if value in (None, row[column])]
+                lines.append({"routine": name, column: value or "all", **_summarise(matching)})
+        title = f"agreement_by_{column}", f"Agreement by {column}"
+        tables.append(ResultTable(*title, ["routine", column, *FIGURES, "rank"], lines))
+    measurable = [name for name, group in rated.items() if len(group) >= MIN_ANSWERS]
+    savings = [{"routine": name, **_measure_savings(by_routine[name])} for name in measurable]
+    if measurable:
+        tables.append(ResultTable("saved", "Votes that scores save", list(savings[0]), savings))
+    notes = list(HOW_TO_READ if measurable else HOW_TO_READ[:1])
+    if left_out := sorted(set(rated) - set(measurable)):
+        notes.append(f"{', '.join(left_out)}: fewer than {MIN_ANSWERS} images with an answer")
+    return tables, notes
 
 
-def _summarise(judged: Sequence[Row]) -> dict[str, Any]:
+def _summarise(rated: Sequence[Row]) -> dict[str, Any]:
     """Return the agreement of verdicts, if there are any, and the rank correlation of scores."""
-    pairs = [(row["verdict"], row["people"]) for row in judged if row["verdict"] is not None]
-    figures = compute_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
-    scores, answers = (np.array([row[n] for row in judged], float) for n in ("score", "people"))
+    pairs = [(row["verdict"], row["people"]) for row in rated if row["verdict"] is not None]
+    figures = compute_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(rated)}
+    scores, answers = (np.array([row[n] for row in rated], float) for n in ("score", "people"))
     tau = kendall_qpp(scores, answers)["kendall_qpp"] if len(set(answers)) > 1 else np.nan
     rank = tau if np.isfinite(tau) else None
     return {name: figures.get(name) for name in FIGURES} | {"rank": rank}
@@ -324,15 +322,15 @@ def _measure_savings(rows: Sequence[Row]) -> dict[str, Any]:
     """Return people's mean answer, estimated with and without the scores of unrated images."""
     scores, answers = (np.array([row[n] for row in rows], float) for n in ("score", "people"))
     is_judged = np.isfinite(answers)
-    truth, own, others = answers[is_judged], scores[is_judged], scores[~is_judged]
+    true, predicted, unrated = answers[is_judged], scores[is_judged], scores[~is_judged]
     # If people have judged all images, the scores add nothing.
-    options = (others,) if len(others) else (own, 0.95, 0.0)
-    estimate = prediction_powered_mean(truth, own, *options)
-    rho = float(np.corrcoef(truth, own)[0, 1]) if truth.std() * own.std() else 0.0
-    needed = [judgments_needed(0.05, float(truth.std()), r, len(rows)) for r in (rho, 0.0)]
+    options = (unrated,) if len(unrated) else (predicted, 0.95, 0.0)
+    estimate = prediction_powered_mean(true, predicted, *options)
+    rho = float(np.corrcoef(true, predicted)[0, 1]) if true.std() * predicted.std() else 0.0
+    needed = [judgments_needed(0.05, float(true.std()), r, len(rows)) for r in (rho, 0.0)]
     return {
         "images": len(rows),
-        "judged": len(truth),
+        "judged": len(true),
         "automated": float(scores.mean()),
         "people": tuple(estimate[f"judged_{name}"] for name in ("mean", "ci_low", "ci_high")),
         "powered": tuple(estimate[name] for name in ("mean", "ci_low", "ci_high")),

@@ -27,8 +27,8 @@ from pqpp_files.render_page import render_page
 # Colours of Okabe and Ito, which colour-blind people can distinguish; the dashes differ too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 STYLES = list(zip(COLOURS, ("none", "6 3", "2 2", "8 3 2 3", "12 3", "4 4", "1 3"), strict=True))
-_SIDE, _MOST_BOXES = 384, 60
-_STRONG = 0.5
+_MAX_SIDE, _MAX_BOXES = 384, 60
+_WEAK_SCORE = 0.5
 
 
 def render_gallery(
@@ -65,23 +65,23 @@ def render_gallery(
     root, target = map(resolve, (image_dir, page))
     images: dict[str, list[Row]] = {}
     for row in rows:
-        if row["image"]:  # a prompt without an image has a row without one
+        if row["image"]:  # empty for a prompt without images
             images.setdefault(row["image"], []).append(row)
     if not images:
         raise FeedbackError("there are no verdicts on images to show; assess some images first")
-    shown: dict[str, Path | None] = {}
+    files: dict[str, Path | None] = {}
     for name in images:
         paths = (folder / name for folder in (root, root / "images"))
         inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
-        shown[name] = next(inside, None)
-    if not any(shown.values()):
+        files[name] = next(inside, None)
+    if not any(files.values()):
         raise FeedbackError(f"{root} has none of the assessed images; choose another folder")
-    answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
+    answers = {name: people.find(group[0]) if people else None for name, group in images.items()}
     cards = []
-    for name, some in images.items():
-        with catch_evidence_errors(some[0]):
-            card = _make_card(some, answers[name], threshold)
-        cards.append({**card, "image": name, "source": _get_source(shown[name], target, embedded)})
+    for name, group in images.items():
+        with catch_evidence_errors(group[0]):
+            card = _make_card(group, answers[name], threshold)
+        cards.append({**card, "image": name, "source": _get_source(files[name], target, embedded)})
     cards.sort(key=lambda card: not card["differs"])
     return render_page(
         Path(__file__).with_name("gallery.html"),
@@ -100,17 +100,17 @@ def render_gallery(
 def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
     """Return the template's data for an image and its verdicts."""
     first, evidence = rows[0], [parse_evidence(row) for row in rows]
-    boxes = [box for seen in evidence for box in find_boxes(seen)]
+    boxes = [box for entry in evidence for box in find_boxes(entry)]
     labels = dict.fromkeys(box["label"] for box in boxes)
     verdicts = {row["verdict"] for row in rows}
-    prompt, parts, end = first["prompt"] or "", [], 0
-    for word in (word for seen in evidence for word in seen.get("words", ())):
+    prompt, marked, position = first["prompt"] or "", [], 0
+    for word in (word for entry in evidence for word in entry.get("words", ())):
         start, stop, probability = word["start"], word["end"], word["probability"]
-        if probability is not None and probability >= threshold and start >= end:
-            parts += [prompt[end:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
-            end = stop
+        if probability is not None and probability >= threshold and start >= position:
+            marked += [prompt[position:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
+            position = stop
     return {
-        "prompt": Markup(escape_controls(Markup("").join([*parts, prompt[end:]]), "\n\t")),
+        "prompt": Markup(escape_controls(Markup("").join([*marked, prompt[position:]]), "\n\t")),
         "prompt_id": first["prompt_id"],
         "task": [first["task"]],
         "generator": [first["generator"]],
@@ -121,7 +121,7 @@ def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> di
         "rows": [{**row, "word": verdict_to_word(row["verdict"])} for row in rows],
         "boxes": boxes,
         "styles": dict(zip(labels, itertools.cycle(STYLES), strict=False)),
-        "heatmaps": [heat for seen in evidence for heat in _render_heatmaps(seen)],
+        "heatmaps": [heat for entry in evidence for heat in _render_heatmaps(entry)],
         "score": next((row["score"] for row in rows if row["score"] is not None), None),
     }
 
@@ -152,14 +152,14 @@ def find_boxes(evidence: Any) -> list[dict[str, Any]]:
         if evidence.get("box"):
             (left, top, right, bottom), score = evidence["box"], evidence.get("score")
             names = (evidence[name] for name in ("label", "name", "text") if evidence.get(name))
-            wide, high = max(0, right - left), max(0, bottom - top)
-            box = {"x": left, "y": top, "width": wide, "height": high}
-            is_weak = score is not None and score <= _STRONG
+            width, height = max(0, right - left), max(0, bottom - top)
+            box = {"x": left, "y": top, "width": width, "height": height}
+            is_weak = score is not None and score <= _WEAK_SCORE
             boxes = [{"label": next(names, "?"), "score": score, "is_weak": is_weak, **box}]
         evidence = list(evidence.values())
     for part in evidence if isinstance(evidence, list) else ():
         boxes += find_boxes(part)
-    return boxes[:_MOST_BOXES]
+    return boxes[:_MAX_BOXES]
 
 
 def _render_heatmaps(evidence: Row) -> list[dict[str, str]]:
@@ -183,17 +183,17 @@ def _get_source(path: Path | None, page: Path, embedded: bool) -> str | None:
     if not embedded:
         return urllib.parse.quote(Path(os.path.relpath(path, page.parent)).as_posix())
     try:
-        small = open_picture(path)
+        thumbnail = open_picture(path)
     except FeedbackError:
         return None
-    small.thumbnail((_SIDE, _SIDE))
-    return _to_data_url("jpeg", small)
+    thumbnail.thumbnail((_MAX_SIDE, _MAX_SIDE))
+    return _to_data_url("jpeg", thumbnail)
 
 
-def _to_data_url(form: str, image: Any) -> str:
+def _to_data_url(style: str, image: Any) -> str:
     buffer = io.BytesIO()
-    image.save(buffer, form, **({"quality": 85} if form == "jpeg" else {}))
-    return f"data:image/{form};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    image.save(buffer, style, **({"quality": 85} if style == "jpeg" else {}))
+    return f"data:image/{style};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def _summarise_routines(
@@ -210,8 +210,8 @@ def _summarise_routines(
         known = [verdict for verdict, _ in pairs if verdict is not None]
         if known:
             line += f", {sum(known)} of {len(known)} verdicts are a match"
-        both = [pair for pair in pairs if None not in pair]
-        if both:
-            line += f"; {describe_agreement(compute_agreement(*zip(*both, strict=True)))}"
+        answered = [pair for pair in pairs if None not in pair]
+        if answered:
+            line += f"; {describe_agreement(compute_agreement(*zip(*answered, strict=True)))}"
         lines.append(line)
     return lines

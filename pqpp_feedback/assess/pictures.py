@@ -70,8 +70,8 @@ def find_pictures(
         >>> folder.mkdir()
         >>> (folder / "sdxl_0.png").touch()
         >>> prompts = [{"prompt_id": 7, "prompt": "a cat"}, {"prompt_id": 8, "prompt": "a dog"}]
-        >>> (one,), unseen = find_pictures(folder.parent, prompts)
-        >>> one.prompt, one.generator, unseen
+        >>> [picture], missing = find_pictures(folder.parent, prompts)
+        >>> picture.prompt, picture.generator, missing
         ('a cat', 'sdxl', ['8'])
     """
     root = _expand_folder(image_dir)
@@ -80,14 +80,14 @@ def find_pictures(
         root = root / "images"
         listed = _read_metadata(root)
     paths = {path.relative_to(root).as_posix(): path for path in list_images(root)}
-    known: dict[str, Row] = {}
+    prompt_rows: dict[str, Row] = {}
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
-        if known.setdefault(prompt_id, row) is not row:
+        if prompt_rows.setdefault(prompt_id, row) is not row:
             raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; use each id once")
-    pictures = [_make_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
-    seen = {picture.prompt_id for picture in pictures}
-    return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
+    pictures = [_make_picture(paths[n], n, listed.get(n), prompt_rows) for n in sorted(paths)]
+    used_ids = {picture.prompt_id for picture in pictures}
+    return pictures, [prompt_id for prompt_id in prompt_rows if prompt_id not in used_ids]
 
 
 def list_images(folder: Path) -> list[Path]:
@@ -170,7 +170,8 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         >>> folder = Path(tempfile.mkdtemp()) / "7"
         >>> folder.mkdir()
         >>> (folder / "sdxl_0.png").touch()
-        >>> [one.image_id for one in find_images(folder.parent, {"prompt_id": "7", "prompt": "a"})]
+        >>> prompt = {"prompt_id": "7", "prompt": "a cat"}
+        >>> [picture.image_id for picture in find_images(folder.parent, prompt)]
         ['7/sdxl_0.png']
     """
     prompt_id = str(prompt["prompt_id"])
@@ -188,8 +189,8 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         paths = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
     except FileNotFoundError:
         return []
-    known = {prompt_id: prompt}
-    return [_make_picture(path, f"{prompt_id}/{path.name}", None, known) for path in paths]
+    prompt_rows = {prompt_id: prompt}
+    return [_make_picture(path, f"{prompt_id}/{path.name}", None, prompt_rows) for path in paths]
 
 
 def _parse_model(name: str) -> str:
@@ -218,8 +219,8 @@ def open_picture(path: str | Path | bytes) -> Any:
         raise FeedbackError(f"cannot read the image ({type(error.__context__).__name__})") from None
     width, height = image.size
     if min(image.size) < SHORTEST:
-        least = f"the image must have at least {SHORTEST} x {SHORTEST} pixels"
-        raise FeedbackError(f"{least}; got {width} x {height}")
+        requirement = f"the image must have at least {SHORTEST} x {SHORTEST} pixels"
+        raise FeedbackError(f"{requirement}; got {width} x {height}")
     return image
 
 
@@ -248,28 +249,30 @@ def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
     if path is None:
         return {}
     table = read_table(path, remedy="each row needs `file_name` and `prompt`")
-    names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # ./a.png is a.png
+    names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # without "./"
     for name in names:
         if not (root / name).is_file():
-            missing = f"{path} lists {name!r}, which does not exist"
-            raise FeedbackError(f"{missing}; add the image or remove the row")
+            problem = f"{path} lists {name!r}, which does not exist"
+            raise FeedbackError(f"{problem}; add the image or remove the row")
     rows = zip(*table.columns.values(), strict=True)
     cells = (dict(zip(table.columns, row, strict=True)) for row in rows)
     return dict(zip(names, cells, strict=True))
 
 
-def _make_picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row]) -> Picture:
+def _make_picture(
+    path: Path, image_id: str, row: Row | None, prompts: Mapping[str, Row]
+) -> Picture:
     row = {name: cell for name, cell in (row or {}).items() if cell is not None}
     folder = image_id.rpartition("/")[0]
     prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
     generator = str(row.get("model", "")) or _parse_model(image_id)
-    asked = known.get(prompt_id, {})
-    prompt, problem = _find_prompt(path, row, asked)
-    if problem == "has no prompt" and known and prompt_id:
+    prompt_row = prompts.get(prompt_id, {})
+    prompt, problem = _find_prompt(path, row, prompt_row)
+    if problem == "has no prompt" and prompts and prompt_id:
         problem = f"has no prompt: the id {prompt_id} is unknown"
-    if row.get("prompt", "") == "":  # then the row's `text` is the prompt
+    if row.get("prompt", "") == "":  # the prompt is in `text`
         row.pop("text", None)
-    about = _get_other_columns({**asked, **row})
+    about = _get_other_columns({**prompt_row, **row})
     return Picture(path, prompt, image_id, prompt_id, generator, about, problem)
 
 
@@ -278,18 +281,19 @@ def _get_other_columns(row: Row) -> Row:
     return {name: cell for name, cell in row.items() if name not in known_columns}
 
 
-def _find_prompt(path: Path, row: Row, asked: Row) -> tuple[str, str]:
+def _find_prompt(path: Path, row: Row, prompt_row: Row) -> tuple[str, str]:
     """Return an image's prompt and "", or "" and the reason why it has no prompt."""
     prompt = row.get("prompt")
     if prompt in (None, ""):
         prompt = row.get("text", prompt)
     if prompt is None and not row:
-        beside = join_inside(path.parent, path.with_suffix(".txt").name)
+        path = join_inside(path.parent, path.with_suffix(".txt").name)
         try:
-            prompt = beside.read_text(encoding="utf-8-sig").strip() if beside.is_file() else None
+            if path.is_file():
+                prompt = path.read_text(encoding="utf-8-sig").strip()
         except (UnicodeDecodeError, OSError) as error:
-            return "", f"has a prompt in {beside.name} that cannot be read ({type(error).__name__})"
-    prompt = asked.get("prompt") if prompt is None else prompt
+            return "", f"has a prompt in {path.name} that cannot be read ({type(error).__name__})"
+    prompt = prompt_row.get("prompt") if prompt is None else prompt
     if prompt is None:
         return "", "has no prompt"
     if isinstance(prompt, str) and prompt.strip():

@@ -31,9 +31,9 @@ from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, cut_table, get_process_share, run_shards
 from pqpp_files.shards.cells import get_ids, get_texts, replace_invalid_utf8
 
-PART = 32  # images per shard, the most that a killed run loses
+SHARD_SIZE = 32  # images per shard, the most that a killed run loses
 
-Judged = tuple[str | None, Verdict]  # the evidence as JSON, or None, and the verdict
+Result = tuple[str | None, Verdict]  # the evidence as JSON, or None, and the verdict
 
 
 @dataclass
@@ -57,8 +57,8 @@ class AssessmentSummary:
         """Return the summary in words, one line each."""
         lines = []
         if self.images:
-            took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
-            lines.append(f"{self.images} images in {took}, {rate} images per second")
+            seconds, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
+            lines.append(f"{self.images} images in {seconds}, {rate} images per second")
         if self.missing:
             lines.append(f"{self.missing} shards are left for other processes or the next run")
         return lines
@@ -100,33 +100,32 @@ def assess(
         1
     """
     path = expand(output).absolute()
-    if path.is_file():  # it may contain verdicts of other assessors or models
-        makers = [get_model_columns(assessor) for assessor in assessors]
-        rows = ({name: row[name] for name in makers[0]} for row in stored.read_verdicts(path))
-        other = next((row for row in rows if row not in makers), None)
+    if path.is_file():  # which may contain verdicts of other assessors or models
+        identities = [get_model_columns(assessor) for assessor in assessors]
+        rows = ({name: row[name] for name in identities[0]} for row in stored.read_verdicts(path))
+        other = next((row for row in rows if row not in identities), None)
         if other and not replace:
-            maker = f"{other['routine']} by {other['model']:.100}"
-            what = f"{path} contains verdicts of {maker}"
-            raise FeedbackError(f"{what}; name another file, or set `replace`")
+            problem = f"{path} contains verdicts of {other['routine']} by {other['model']:.100}"
+            raise FeedbackError(f"{problem}; name another file, or set `replace`")
     for assessor in assessors:
         assessor.check_budget(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
     folder = path.with_name(f".{path.name}.parts") / hash_inputs(ordered, assessors)[:24]
-    shards = cut_table(pa.table({"picture": range(len(ordered))}), PART)
+    shards = cut_table(pa.table({"picture": range(len(ordered))}), SHARD_SIZE)
 
     def compute(rows: pa.Table) -> pa.Table:
-        some = [ordered[number] for number in rows["picture"].to_pylist()]
-        return make_table(list(assess_rows(some, assessors, batch_size)))
+        batch = [ordered[number] for number in rows["picture"].to_pylist()]
+        return make_table(list(assess_rows(batch, assessors, batch_size)))
 
     start = time.perf_counter()
     share = share or get_process_share(os.environ)
-    ran = AssessmentSummary(run_shards(compute, shards, folder, {}, share, progress=progress).rows)
-    ran.seconds = time.perf_counter() - start
+    images = run_shards(compute, shards, folder, {}, share, progress=progress).rows
+    summary = AssessmentSummary(images, seconds=time.perf_counter() - start)
     files = [folder / shard.name for shard in shards]
-    ran.missing = sum(not file.is_file() for file in files)
-    if not ran.missing:
-        ran.rows = _merge_parts(files, path)
-    return ran
+    summary.missing = sum(not file.is_file() for file in files)
+    if not summary.missing:
+        summary.rows = _merge_parts(files, path)
+    return summary
 
 
 def _merge_parts(files: Sequence[Path], path: Path) -> int:
@@ -136,7 +135,7 @@ def _merge_parts(files: Sequence[Path], path: Path) -> int:
     try:
         count = stored.write_verdicts(path, rows)
         shutil.rmtree(folder, ignore_errors=True)
-        if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
+        if not any(folder.parent.iterdir()):  # it may contain parts of runs with other settings
             folder.parent.rmdir()
     except FileNotFoundError:  # another process has merged them at the same time
         return 0
@@ -158,9 +157,9 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
         for picture in pictures:
             about = {name: picture.about[name] for name in columns if name in picture.about}
             status = picture.path.stat() if picture.path.is_file() else None
-            stamp = status and (status.st_size, status.st_mtime_ns)
-            asked = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
-            yield format_evidence([*asked, picture.problem, about, stamp]) + "\n"
+            version = (status.st_size, status.st_mtime_ns) if status else None
+            source = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
+            yield format_evidence([*source, picture.problem, about, version]) + "\n"
 
     return hash_parts(yield_parts())
 
@@ -170,22 +169,24 @@ def assess_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield one row per image and assessor, in the order of the images."""
     for start in range(0, len(pictures), batch_size):
-        some = pictures[start : start + batch_size]
-        opened = [open_or_explain(picture) for picture in some]
-        pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
-        judged = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
-        for picture, image in zip(some, opened, strict=True):
-            for assessor, verdicts in zip(assessors, judged, strict=True):
-                unseen = (None, Verdict(None, None, image)) if isinstance(image, str) else None
-                yield make_row(picture, assessor, *(unseen or next(verdicts)))
+        batch = pictures[start : start + batch_size]
+        opened = [open_or_explain(picture) for picture in batch]
+        pairs = [pair for pair in zip(opened, batch, strict=True) if not isinstance(pair[0], str)]
+        results = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
+        for picture, image in zip(batch, opened, strict=True):
+            for assessor, verdicts in zip(assessors, results, strict=True):
+                if isinstance(image, str):  # the reason why the picture cannot be assessed
+                    yield make_row(picture, assessor, None, Verdict(None, None, image))
+                else:
+                    yield make_row(picture, assessor, *next(verdicts))
 
 
-def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
+def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Result]:
     """Return the evidence and verdict of each image; after a failure, try each image alone."""
     if not pairs:
         return []
     if assessor.is_one_by_one and len(pairs) > 1:
-        return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
+        return [result for pair in pairs for result in _assess_batch(assessor, [pair])]
     images, pictures = zip(*pairs, strict=True)
     try:
         texts = [format_evidence(evidence) for evidence in assessor.observe(images, pictures)]
@@ -198,9 +199,9 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
         if is_fatal(error):
             raise
         if len(pairs) == 1:
-            why = str(error) if isinstance(error, FeedbackError) else describe(error)
-            return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
-    return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
+            reason = str(error) if isinstance(error, FeedbackError) else describe(error)
+            return [(None, Verdict(None, None, f"the image cannot be assessed: {reason}"))]
+    return [result for pair in pairs for result in _assess_batch(assessor, [pair])]
 
 
 def is_fatal(error: Exception) -> bool:
@@ -210,9 +211,9 @@ def is_fatal(error: Exception) -> bool:
         >>> is_fatal(FeedbackError("too small")), is_fatal(ZeroDivisionError())
         (False, False)
     """
-    is_of_a_model = isinstance(error, ModelError | MissingExtraError)
-    of_one_image = isinstance(error, FeedbackError) or getattr(error, "affects_one_request", False)
-    return is_of_a_model and not of_one_image
+    if isinstance(error, FeedbackError) or getattr(error, "affects_one_request", False):
+        return False
+    return isinstance(error, ModelError | MissingExtraError)
 
 
 @dataclass
@@ -263,13 +264,13 @@ class AssessmentJob:
     def to_pictures(self, table: pa.Table) -> list[Picture]:
         """Return the pictures of prompts; a prompt without images has one that gives the reason."""
         texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
-        ids, wrong_ids = get_ids(table, "prompt_id")
-        columns = replace_invalid_utf8(table).to_pylist(), ids, texts, wrong_ids, faults
+        ids, id_faults = get_ids(table, "prompt_id")
+        columns = replace_invalid_utf8(table).to_pylist(), ids, texts, id_faults, faults
         pictures: list[Picture] = []
-        for row, prompt_id, text, *wrong in zip(*columns, strict=True):
-            why = next((f"was not looked for: {fault}" for fault in wrong if fault), "")
+        for row, prompt_id, text, *row_faults in zip(*columns, strict=True):
+            problem = next((f"was not looked for: {fault}" for fault in row_faults if fault), "")
             prompt = {**row, "prompt_id": prompt_id, "prompt": text}
-            found = [] if why else find_images(self.image_dir, prompt)
-            why = why or "is missing: the prompt has no image"
-            pictures += found or [Picture(Path(), text, "", prompt_id, problem=why)]
+            matches = [] if problem else find_images(self.image_dir, prompt)
+            problem = problem or "is missing: the prompt has no image"
+            pictures += matches or [Picture(Path(), text, "", prompt_id, problem=problem)]
         return pictures

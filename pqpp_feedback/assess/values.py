@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Open-vocabulary detectors find an object several times: boxes of one name that overlap by
-# more than this count as one. This value is our choice.
+# Open-vocabulary detectors find an object several times: boxes of one name with a higher
+# intersection over union count as one. The value is pqpp's choice.
 OVERLAP = 0.5
 
 
@@ -24,11 +24,11 @@ def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[
         >>> [box["box"] for box in nms(boxes)]
         [[0, 0, 1, 1], [2, 2, 3, 3]]
     """
-    kept: list[dict[str, Any]] = []
+    selected: list[dict[str, Any]] = []
     for box in boxes:
-        if all(compute_iou(box["box"], better["box"]) <= overlap for better in kept):
-            kept.append(box)
-    return kept
+        if all(compute_iou(box["box"], better["box"]) <= overlap for better in selected):
+            selected.append(box)
+    return selected
 
 
 def compute_iou(a: Sequence[float], b: Sequence[float]) -> float:
@@ -45,7 +45,7 @@ def compute_iou(a: Sequence[float], b: Sequence[float]) -> float:
     return width * height / (sum(areas) - width * height)
 
 
-_WRITTEN = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTALL)
+_LIST_TEXT = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTALL)
 _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
 
 
@@ -64,13 +64,13 @@ def parse_list(value: Any, separators: str = ";|") -> list[str]:
     """
     if value is None:
         return []
-    parts = value
     if isinstance(value, str):
-        written = _WRITTEN.fullmatch(value)
-        items = _ITEM.finditer(written[1]) if written else ()
-        parts = [re.sub(r"\\(.)", r"\1", next(filter(None, item.groups()), "")) for item in items]
-        parts = parts if written else re.split(f"[{re.escape(separators)}]", value)
-    return [str(part).strip() for part in parts if str(part).strip()]
+        if match := _LIST_TEXT.fullmatch(value):
+            texts = (next(filter(None, m.groups()), "") for m in _ITEM.finditer(match[1]))
+            value = [re.sub(r"\\(.)", r"\1", text) for text in texts]
+        else:
+            value = re.split(f"[{re.escape(separators)}]", value)
+    return [str(item).strip() for item in value if str(item).strip()]
 
 
 def to_unit(features: Any) -> NDArray[np.float64]:

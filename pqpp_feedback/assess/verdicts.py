@@ -27,9 +27,9 @@ COLUMNS = (
     *("assessor", "routine", "verdict", "score", "reason"),
     *("evidence", "asked", "model", "revision"),
 )
-_AT_ONCE = 4096
+_BATCH_SIZE = 4096
+#: The verdicts and people's answers in tables, in any capitals.
 ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-"""The verdicts and people's answers in tables, in any capitals."""
 
 
 def make_row(
@@ -41,15 +41,15 @@ def make_row(
         evidence: The evidence as JSON, or None.
 
     Example:
-        >>> from types import SimpleNamespace as Made
+        >>> from types import SimpleNamespace
         >>> picture = Picture(Path("a.png"), "a cat", about={"task": "Counting", "count": 1})
-        >>> who = Made(name="gimbrr", routine="gimbrr-mine", columns=("count",), models={})
-        >>> row = make_row(picture, who, "{}", Verdict(True, 1, "one cat"))
+        >>> assessor = SimpleNamespace(name="x", routine="x", columns=("count",), models={})
+        >>> row = make_row(picture, assessor, "{}", Verdict(True, 1, "one cat"))
         >>> row["image"], row["task"], row["score"], row["asked"]
         ('a.png', 'Counting', 1.0, '{"count":1}')
     """
     about = picture.about
-    asked = {name: about[name] for name in assessor.columns if about.get(name) is not None}
+    inputs = {name: about[name] for name in assessor.columns if about.get(name) is not None}
     return {
         "image": picture.image_id or picture.path.name,
         "prompt_id": picture.prompt_id,
@@ -61,7 +61,7 @@ def make_row(
         "score": None if verdict.score is None else float(verdict.score),
         "reason": verdict.reason,
         "evidence": evidence,
-        "asked": format_evidence(asked),
+        "asked": format_evidence(inputs),
         **get_model_columns(assessor),
     }
 
@@ -70,8 +70,8 @@ def get_model_columns(assessor: Assessor) -> dict[str, str]:
     """Return the values of the columns that identify an assessor: `routine`, `model`, `revision`.
 
     Example:
-        >>> from types import SimpleNamespace as Made
-        >>> get_model_columns(Made(routine="gimbrr-mine", models={}))
+        >>> from types import SimpleNamespace
+        >>> get_model_columns(SimpleNamespace(routine="gimbrr-mine", models={}))
         {'routine': 'gimbrr-mine', 'model': '{}', 'revision': '{}'}
     """
     models = assessor.models.items()
@@ -108,12 +108,12 @@ def make_table(rows: Sequence[Row]) -> pa.Table:
         >>> make_table([]).column_names == list(COLUMNS)
         True
     """
-    kinds = {"verdict": pa.bool_(), "score": pa.float64()}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    types = {"verdict": pa.bool_(), "score": pa.float64()}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _get_style(path: str | Path) -> str:
+def _get_format(path: str | Path) -> str:
     return Path(path).suffix.lower().removeprefix(".")
 
 
@@ -130,18 +130,18 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
-    if (style := _get_style(path)) != "parquet":
+    if (style := _get_format(path)) != "parquet":
         table = make_table(list(rows))
         write_file(path, encode_table(style, table.to_pydict()))
         return len(table)
-    count, left, schema = 0, iter(rows), make_table([]).schema
+    count, remaining, schema = 0, iter(rows), make_table([]).schema
     with (
-        atomic_write(path) as beside,
-        pa.parquet.ParquetWriter(beside, schema, write_page_checksum=True) as writer,
+        atomic_write(path) as temp_path,
+        pa.parquet.ParquetWriter(temp_path, schema, write_page_checksum=True) as writer,
     ):
-        while some := list(itertools.islice(left, _AT_ONCE)):
-            writer.write_table(make_table(some))
-            count += len(some)
+        while batch := list(itertools.islice(remaining, _BATCH_SIZE)):
+            writer.write_table(make_table(batch))
+            count += len(batch)
     return count
 
 
@@ -159,20 +159,19 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         >>> [(row["image"], row["score"], row["verdict"]) for row in read_verdicts(path)]
         [('a.png', 0.5, None)]
     """
-    if _get_style(path) != "parquet":
+    if _get_format(path) != "parquet":
         table = read_table(path, remedy="name a table written by pqpp assess")
-        others = dict.fromkeys(COLUMNS, [None] * len(table))
-        table.columns = others | table.columns | {"image": table["image"]}
-        blank = dict.fromkeys(("reason", "evidence", "asked"))  # None, and "" in other columns
-        columns: dict[str, list] = {
-            name: [blank.get(name, "") if cell in (None, "") else str(cell) for cell in table[name]]
-            for name in COLUMNS
-        }
+        defaults = dict.fromkeys(COLUMNS, [None] * len(table))
+        table.columns = defaults | table.columns | {"image": table["image"]}
+        columns: dict[str, list] = {}
+        for name in COLUMNS:
+            blank = None if name in ("reason", "evidence", "asked") else ""
+            columns[name] = [blank if cell in (None, "") else str(cell) for cell in table[name]]
         columns["score"] = [None if score != score else score for score in table.numbers("score")]
-        for row, word in enumerate(map(str.lower, columns["verdict"])):
-            if word not in ("", *ANSWERS):
-                raise FeedbackError(f"{table.locate(row)}: expected a verdict; got {word!r:.40}")
-            columns["verdict"][row] = ANSWERS.get(word)
+        for row, verdict in enumerate(map(str.lower, columns["verdict"])):
+            if verdict not in ("", *ANSWERS):
+                raise FeedbackError(f"{table.locate(row)}: expected a verdict; got {verdict!r:.40}")
+            columns["verdict"][row] = ANSWERS.get(verdict)
         return (yield from pa.table(columns, make_table([]).schema).to_pylist())
     Input(path)
     try:
@@ -180,12 +179,12 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     except (pa.ArrowException, OSError, ValueError):
         raise FileError(f"{path} is not Parquet; name a table written by pqpp assess") from None
     if missing := [name for name in COLUMNS if name not in file.schema_arrow.names]:
-        wrong = f"{path} has no column {missing[0]!r}"
-        raise FeedbackError(f"{wrong}; name a table written by pqpp assess")
+        problem = f"{path} has no column {missing[0]!r}"
+        raise FeedbackError(f"{problem}; name a table written by pqpp assess")
     try:
-        for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
+        for batch in file.iter_batches(_BATCH_SIZE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(make_table([]).schema).to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
+    except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: invalid UTF-8
         reason = describe(error, named=False)[:100]
         raise FileError(f"{path} is damaged ({reason}); copy the file again") from None
 
@@ -203,8 +202,8 @@ def rescore(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict
         FeedbackError: Evidence is not a JSON object, or the assessor cannot read it.
 
     Example:
-        >>> from types import SimpleNamespace as Made
-        >>> list(rescore([{"assessor": "rahf"}], [Made(name="gimbrr")]))
+        >>> from types import SimpleNamespace
+        >>> list(rescore([{"assessor": "rahf"}], [SimpleNamespace(name="gimbrr")]))
         []
     """
     by_name = {assessor.name: assessor for assessor in assessors}
@@ -229,9 +228,9 @@ def catch_evidence_errors(row: Row) -> Iterator[None]:
     except Exception as error:
         if is_out_of_memory(error):
             raise
-        wrong = f"the evidence of {row['image']} is not valid for {row['assessor']}"
-        line = f"{wrong} ({describe(error)[:80]}); assess the image again"
-        raise FeedbackError(line) from None
+        problem = f"the evidence of {row['image']} is not valid for {row['assessor']}"
+        message = f"{problem} ({describe(error)[:80]}); assess the image again"
+        raise FeedbackError(message) from None
 
 
 def parse_evidence(row: Row) -> dict[str, Any]:

@@ -38,42 +38,44 @@ class GimbrrAssessor(Assessor):
     columns = ASKED_COLUMNS
 
     def __init__(self, routine: PublishedRoutine, clip: Any = None, detector: Any = None) -> None:
-        self._eyes = {"clip": clip, "detector": detector}
-        super().__init__(
-            {role: eye.identity for role, eye in self._eyes.items() if eye is not None}
-        )
+        self._models = {"clip": clip, "detector": detector}
+        loaded = {role: model for role, model in self._models.items() if model is not None}
+        super().__init__({role: model.identity for role, model in loaded.items()})
         self._routine, self.routine = routine, routine.name
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The settings of the routine and the models."""
-        eyes = {role: eye.settings for role, eye in self._eyes.items() if eye is not None}
-        return {"routine": self._routine.settings, **eyes}
+        models = {role: model.settings for role, model in self._models.items() if model is not None}
+        return {"routine": self._routine.settings, **models}
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return the outputs of the models that each prompt's task needs."""
         evidence: list[dict[str, Any]] = [{} for _ in images]
-        wanted = [make_conditions(parse_task(picture.about)) for picture in pictures]
-        for role, eye in self._eyes.items():
+        conditions_by_image = [make_conditions(parse_task(picture.about)) for picture in pictures]
+        for role, model in self._models.items():
             names: dict[int, list[str]] = {}
-            for number, conditions in enumerate(wanted):
-                of_eye = () if isinstance(conditions, str) else conditions
-                mine = [one for one in of_eye if ROLES[one.kind] == role]
-                if mine:
-                    names[number] = sorted({name for c in mine for name in (c.name, *c.others)})
-            if names and eye is not None:
-                seen = eye.observe([images[number] for number in names], list(names.values()))
-                for number, part in zip(names, seen, strict=True):
-                    evidence[number][role] = part
+            for number, conditions in enumerate(conditions_by_image):
+                if isinstance(conditions, str):
+                    continue
+                checked = [c for c in conditions if ROLES[c.kind] == role]
+                if checked:
+                    names[number] = sorted({name for c in checked for name in (c.name, *c.others)})
+            if names and model is not None:
+                outputs = model.observe([images[number] for number in names], list(names.values()))
+                for number, output in zip(names, outputs, strict=True):
+                    evidence[number][role] = output
         return evidence
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the routine's verdict; if it is undecided, it is None with the reason."""
-        asked, seen = parse_task(picture.about), Evidence(evidence)
-        conditions = make_conditions(asked)
-        if isinstance(conditions, str) or (missing := seen.explain_missing(conditions)):
-            return Verdict(None, None, conditions if isinstance(conditions, str) else missing)
-        return self._routine.assess(seen, conditions, picture.image_id, asked.task)
+        task, outputs = parse_task(picture.about), Evidence(evidence)
+        conditions = make_conditions(task)
+        if isinstance(conditions, str):
+            return Verdict(None, None, conditions)
+        if missing := outputs.explain_missing(conditions):
+            return Verdict(None, None, missing)
+        return self._routine.assess(outputs, conditions, picture.image_id, task.task)
 
 
 class ClipScorer:
@@ -100,18 +102,18 @@ class ClipScorer:
         scale = getattr(model, "logit_scale", None)
         scale = math.exp(scale.item()) if scale is not None else 100.0
         features = embed_images(model, processor, images, self._loaded.max_batch or len(images))
-        seen = []
-        for image, asked in zip(to_unit(features), names, strict=True):
-            known, own = (self._embed(some) @ image for some in (VOCABULARY, asked))
-            own = {name: {WAY: value} for name, value in zip(asked, own, strict=True)}
-            seen.append({WAY: known, "own": own, "scale": scale})
-        return seen
+        evidence = []
+        for image, object_names in zip(to_unit(features), names, strict=True):
+            cosines = zip(object_names, self._embed(object_names) @ image, strict=True)
+            own = {name: {WAY: cosine} for name, cosine in cosines}
+            evidence.append({WAY: self._embed(VOCABULARY) @ image, "own": own, "scale": scale})
+        return evidence
 
     def _embed(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the cached text features of names."""
         from pqpp_backbones.images.embedding import embed_prompts
 
-        for name in names:  # one at a time, so that it does not depend on the others
+        for name in names:  # one at a time, so that features do not depend on the other names
             if name not in self._texts:
                 features = embed_prompts(self._loaded.model, self._loaded.processor, [name], 1)
                 self._texts[name] = to_unit(features[0])

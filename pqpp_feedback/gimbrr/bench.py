@@ -10,7 +10,7 @@ from pqpp_files.figures import ResultTable
 from pqpp_metrics.functional.match_rate import match_rate
 
 _CONTROLLED = "Controlled"
-_ALL, _PLAIN = "all", "all but Controlled"
+_ALL, _UNCONTROLLED = "all", "all but Controlled"
 
 
 def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[dict[str, Any]]:
@@ -31,11 +31,12 @@ def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[
         [{'model': 'dalle2', 'prompt_id': 7, 'matched': True, 'people': True, 'verdict': False}]
     """
     verdicts = {(row["model"], row["prompt_id"]): row["verdict"] for row in automated}
-    return [
-        {**row, "people": row["matched"], "verdict": verdicts[key]}
-        for row in annotations
-        if (key := (row["model"], row["prompt_id"])) in verdicts
-    ]
+    joined = []
+    for row in annotations:
+        key = row["model"], row["prompt_id"]
+        if key in verdicts:
+            joined.append({**row, "people": row["matched"], "verdict": verdicts[key]})
+    return joined
 
 
 def bench_gimbrr(data_dir: str | None = None) -> tuple[list[ResultTable], list[str]]:
@@ -46,33 +47,32 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[ResultTable], list[s
     """
     annotations = _load_rows("gimbrr-annotations", data_dir)
     rows = join_verdicts(annotations, _load_rows("gimbrr-automated", data_dir))
-    about = f"the authors' routines (CLIP and DETR) and people, n = {len(rows)}"
+    subject = f"the authors' routines (CLIP and DETR) and people, n = {len(rows)}"
     by_task = [*group_agreement(rows, ["task"]), {"task": _ALL, **group_agreement(rows, [])[0]}]
     by_model = group_agreement(rows, ["task", "model"])
     verdicts, people, models, prompts = (
         [row[name] for row in rows] for name in ("verdict", "people", "model", "prompt_id")
     )
     order = compare_rankings(verdicts, people, models, prompts)
-    pairs, about_models = order["pairs"], "Agreement by task and model"
-    apart = "Differences between models' match rates, 2,000 resamples of prompts"
-    rated = f"How often images match according to people, n = {len(annotations)}"
+    models_title = "Agreement by task and model"
+    pair_columns = ["better", "worse", "people", "automated", "survives"]
+    pairs_title = "Differences between models' match rates, 2,000 resamples of prompts"
+    rates_title = f"How often images match according to people, n = {len(annotations)}"
     names = list(dict.fromkeys(row["model"] for row in annotations))
-    plain = [row for row in annotations if not row["task"].startswith(_CONTROLLED)]
+    uncontrolled = [row for row in annotations if not row["task"].startswith(_CONTROLLED)]
     table: dict[str, dict[str, Any]] = {}
-    for some, task in ((annotations, None), (plain, _PLAIN), (annotations, _ALL)):
-        tasks = [task or row["task"] for row in some] * 2
-        columns = [*(row["model"] for row in some), *[_ALL] * len(some)]
-        matched = [row["matched"] for row in some] * 2
-        groups = list(zip(tasks, columns, strict=True))
+    for group, task in ((annotations, None), (uncontrolled, _UNCONTROLLED), (annotations, _ALL)):
+        groups = [(task or r["task"], model) for r in group for model in (r["model"], _ALL)]
+        matched = [row["matched"] for row in group for _ in range(2)]
         for rate in match_rate(matched, groups, ["task", "model"])["groups"]:
             line = table.setdefault(rate["task"], {"task": rate["task"], "n": 0})
             line["n"] = max(line["n"], rate["n"])
             line[rate["model"]] = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
     tables = [
-        ResultTable("rates", rated, ["task", "n", *names, _ALL], list(table.values())),
-        ResultTable("agreement", f"Agreement by task: {about}", ["task", *FIGURES], by_task),
-        ResultTable("agreement_by_model", about_models, ["task", "model", *FIGURES], by_model),
-        ResultTable("pairs", apart, ["better", "worse", "people", "automated", "survives"], pairs),
+        ResultTable("rates", rates_title, ["task", "n", *names, _ALL], list(table.values())),
+        ResultTable("agreement", f"Agreement by task: {subject}", ["task", *FIGURES], by_task),
+        ResultTable("agreement_by_model", models_title, ["task", "model", *FIGURES], by_model),
+        ResultTable("pairs", pairs_title, pair_columns, order["pairs"]),
     ]
     return tables, describe_order(order)
 
@@ -85,13 +85,13 @@ def describe_order(order: Row) -> list[str]:
         >>> describe_order({**order, "same_order": 0.1, "same_first": 0.2})[0]
         'Automation ranks b first, people rank a first: people a .600, b .400; automated b ...'
     """
-    people, machine = order["by_people"], order["by_automation"]
-    first, other = next(iter(people)), next(iter(machine))
-    outcome = f"Automation ranks {other} first, people rank {first} first"
-    if first == other:
+    people, automated = order["by_people"], order["by_automation"]
+    first, winner = next(iter(people)), next(iter(automated))
+    outcome = f"Automation ranks {winner} first, people rank {first} first"
+    if first == winner:
         outcome = f"Automation and people rank {first} first"
     lines, gaps = [], []
-    for rates in (people, machine):
+    for rates in (people, automated):
         listed = ", ".join(f"{name} {rate:.3f}" for name, rate in rates.items())
         lines.append(listed.replace(" 0.", " ."))
         gaps.append(max(rates.values()) - min(rates.values()))

@@ -11,10 +11,10 @@ from typing import Any
 from pqpp_feedback.assess.values import parse_list
 from pqpp_feedback.errors import FeedbackError
 
-# Columns of a table of prompts, as in `gimbrr`.
+# Columns of the prompts of `gimbrr`.
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
 
-# The kind of a condition to the role of the model that checks it.
+# The role of the model that checks each kind of condition.
 ROLES = {"shows": "clip", "lacks": "clip", "counts": "detector"}
 
 
@@ -44,15 +44,15 @@ def parse_task(about: Mapping[str, Any]) -> Task:
         >>> parse_task({"task": "Counting", "representations": "Apple ", "task_specific_label": 5})
         Task(task='Counting', objects=('apple',), label='5', is_automatic=True)
     """
-    label, marked = about.get("task_specific_label"), about.get("auto_assessment")
+    label, is_automatic = about.get("task_specific_label"), about.get("auto_assessment")
     task = str(about.get("task") or "").strip()
-    known = {name.lower(): name for name in TASK_CONDITIONS}
-    label = "" if label is None or label != label else str(label).strip().lower()  # NaN is none
+    names = {name.lower(): name for name in TASK_CONDITIONS}
+    label = "" if label is None or label != label else str(label).strip().lower()  # None or NaN
     return Task(
-        task=known.get(task.lower(), task),
+        task=names.get(task.lower(), task),
         objects=tuple(name.lower() for name in parse_list(about.get("representations"), ",")),
         label=re.sub(r"(?<=\d)\.0+(?![^,\s])", "", label),
-        is_automatic=str(marked).lower() not in ("false", "0"),
+        is_automatic=str(is_automatic).lower() not in ("false", "0"),
     )
 
 
@@ -164,5 +164,5 @@ def make_conditions(task: Task) -> Conditions | str:
         return "the prompt is marked as unsuitable for automatic assessment"
     try:
         return TASK_CONDITIONS[task.task](task)
-    except ValueError as error:  # an invalid label concerns this prompt alone
+    except ValueError as error:  # an invalid label must not stop other prompts
         return str(error)

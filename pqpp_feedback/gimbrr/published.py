@@ -24,7 +24,7 @@ chair, couch, potted plant, bed, mirror, dining table, window, desk, toilet, doo
 laptop, mouse, remote, keyboard, cell phone, microwave, oven, toaster, sink, refrigerator,
 blender, book, clock, vase, scissors, teddy bear, hair drier, toothbrush, hair brush
 """
-# The 91 names of MS COCO, from which rivals are taken; 11 of them have no training images.
+# The 91 class names of MS COCO, used as distractors; 11 of them have no training images.
 VOCABULARY = tuple(" ".join(_NAMES.split()).split(", "))
 
 WAY = "bare"  # CLIP's text is the name alone, as in the authors' code
@@ -61,10 +61,10 @@ class Evidence:
     def explain_missing(self, conditions: Conditions) -> str:
         """Return why the evidence is insufficient for conditions; empty if it suffices."""
         for condition in conditions:
-            eye = ROLES[condition.kind]
-            if (self._clip if eye == "clip" else self._detector) is None:
-                return f"no {eye} model has processed the image"
-            if eye == "detector" and self._detector["labels"].get(condition.name) is None:
+            role = ROLES[condition.kind]
+            if (self._clip if role == "clip" else self._detector) is None:
+                return f"no {role} model has processed the image"
+            if role == "detector" and self._detector["labels"].get(condition.name) is None:
                 return f"the detector has no class {condition.name!r}"
         return ""
 
@@ -106,9 +106,9 @@ class PublishedRoutine:
         that value if the object must be absent); a count's score is the smaller number over the
         larger.
         """
-        judged = [self._rate(seen, condition, image_id) for condition in conditions]
-        holds, scores, reasons = zip(*judged, strict=True)
-        return Verdict(all(holds), min(scores), "; ".join(reasons))
+        ratings = [self._rate(seen, condition, image_id) for condition in conditions]
+        outcomes, scores, reasons = zip(*ratings, strict=True)
+        return Verdict(all(outcomes), min(scores), "; ".join(reasons))
 
     def _rate(self, seen: Evidence, condition: Condition, image_id: str) -> tuple[bool, float, str]:
         kind, name, count = condition.kind, condition.name, condition.count
@@ -118,16 +118,16 @@ class PublishedRoutine:
             reason = f"{count} {name} requested, {number} found above {THRESHOLD}"
             return number == count, share, reason
         pool = [other for other in VOCABULARY if other not in (name, *condition.others)]
-        draw = make_rng(image_id, self._seed, kind, name)
-        rivals = [pool[at] for at in draw.choice(len(pool), RIVALS[kind], replace=False)]
-        names = [name, *rivals]
-        similar = [seen.get_similarity(other) for other in names]
-        top = max(similar)
-        weights = [math.exp(seen.scale * (value - top)) for value in similar]
+        rng = make_rng(image_id, self._seed, kind, name)
+        distractors = [pool[n] for n in rng.choice(len(pool), RIVALS[kind], replace=False)]
+        names = [name, *distractors]
+        similarities = [seen.get_similarity(other) for other in names]
+        highest = max(similarities)
+        weights = [math.exp(seen.scale * (value - highest)) for value in similarities]
         share = weights[0] / sum(weights)
-        wins, best = similar[0] >= top, names[similar.index(top)]
-        outcome = f"{name} wins against" if wins else f"{name} loses to {best} among"
-        reason = f"{outcome} {', '.join(rivals)} ({share:.2f})"
+        is_best, winner = similarities[0] >= highest, names[similarities.index(highest)]
+        outcome = f"{name} wins against" if is_best else f"{name} loses to {winner} among"
+        reason = f"{outcome} {', '.join(distractors)} ({share:.2f})"
         if kind == "lacks":
-            return not wins, 1 - share, f"to be absent: {reason}"
-        return wins, share, reason
+            return not is_best, 1 - share, f"to be absent: {reason}"
+        return is_best, share, reason

@@ -16,7 +16,7 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.outputs import SCORES
 
-_SIDE = 64
+_MAX_SIDE = 64
 
 
 class RahfAssessor(Assessor):
@@ -41,27 +41,27 @@ class RahfAssessor(Assessor):
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return scores, heatmaps as grey PNG, and the probability of each word."""
         assert self._model is not None
-        at_once = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
+        batch_size = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
         prompts = [picture.prompt for picture in pictures]
-        judged = self._model.predict(list(images), prompts, at_once)
+        feedback = self._model.predict(list(images), prompts, batch_size)
         return [
             {
-                "scores": seen.scores,
-                "heatmaps": {name: encode_png(heatmap) for name, heatmap in seen.heatmaps.items()},
+                "scores": entry.scores,
+                "heatmaps": {name: encode_png(heatmap) for name, heatmap in entry.heatmaps.items()},
                 "words": [
                     {**asdict(word), "probability": probability}
-                    for word, probability in zip(seen.words, seen.probabilities, strict=True)
+                    for word, probability in zip(entry.words, entry.probabilities, strict=True)
                 ],
             }
-            for seen in judged
+            for entry in feedback
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return `overall`; the reason names the lowest score and the misaligned words."""
         scores = evidence["scores"]
         lowest = min((name for name in SCORES if name != "overall"), key=scores.__getitem__)
-        known = [word for word in evidence["words"] if word["probability"] is not None]
-        words = [word["text"] for word in known if word["probability"] >= self._threshold]
+        rated = [word for word in evidence["words"] if word["probability"] is not None]
+        words = [word["text"] for word in rated if word["probability"] >= self._threshold]
         outcome = f"misaligned: {', '.join(words)}" if words else "no word is misaligned"
         reason = f"lowest is {lowest}, {scores[lowest]:.2f}; {outcome}"
         return Verdict(None, scores["overall"], reason)
@@ -76,7 +76,7 @@ def encode_png(heatmap: NDArray[np.floating]) -> str:
     """
     grey = heatmap_to_image(heatmap, heatmap.shape[::-1])
     buffer = io.BytesIO()
-    grey.reduce(math.ceil(max(grey.size) / _SIDE)).save(buffer, "png", optimize=True)
+    grey.reduce(math.ceil(max(grey.size) / _MAX_SIDE)).save(buffer, "png", optimize=True)
     return base64.b64encode(buffer.getvalue()).decode()
 
 

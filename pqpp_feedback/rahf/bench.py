@@ -52,15 +52,16 @@ def bench_richhf(
         raise FeedbackError("there is no model to evaluate; name the folder of a RAHF model")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = format_image_count(len(table), is_published(split, data_dir))
-    figures = {}
+    results = {}
     for name in models:
         model = FeedbackModel.from_pretrained(name)
         examples = Examples(table, model.processor, model.model.config.heatmap_size)
-        judged = predict_rows(model, examples, range(len(examples)), batch_size)
-        figures[name] = evaluate(collect_predictions([judged]), collect_ground_truth(examples))
+        predictions = predict_rows(model, examples, range(len(examples)), batch_size)
+        results[name] = evaluate(collect_predictions([predictions]), collect_ground_truth(examples))
     notes = [f"rows: richhf, {split} split, {images}"]
-    notes += [f"published: {read_published()['source']}"] * with_published
-    return make_result_tables(figures, with_published), notes
+    if with_published:
+        notes.append(f"published: {read_published()['source']}")
+    return make_result_tables(results, with_published), notes
 
 
 def read_published() -> dict[str, Any]:
@@ -83,16 +84,16 @@ def make_result_tables(
         with_published: Whether to add the published rows.
     """
     result = []
-    for name, known in read_published()["tables"].items():
-        columns, rows = known["columns"], []
-        for row in known["rows"] if with_published else ():
-            figures_of_row = zip(columns, row["values"], strict=True)
-            rows.append({"model": f"{row['name']} (published)", **dict(figures_of_row)})
+    for name, published in read_published()["tables"].items():
+        columns, rows = published["columns"], []
+        for row in published["rows"] if with_published else ():
+            published_values = zip(columns, row["values"], strict=True)
+            rows.append({"model": f"{row['name']} (published)", **dict(published_values)})
         for model, figures in results.items():
             values = {column: figures[name][column] for column in columns}
             finite = {column: None if v != v else v for column, v in values.items()}
             rows.append({"model": model, **finite})
-        result.append(ResultTable(name, known["title"], ["model", *columns], rows, digits=5))
+        result.append(ResultTable(name, published["title"], ["model", *columns], rows, digits=5))
     return result
 
 
@@ -160,8 +161,8 @@ def evaluate_words(
     """
     from pqpp_metrics.functional.keywords import keyword_f1
 
-    known = [pair for pair in zip(predicted, true, strict=True) if None not in pair]
-    f1 = keyword_f1(*([pair[side] for pair in known] for side in (0, 1)))
+    labelled = [pair for pair in zip(predicted, true, strict=True) if None not in pair]
+    f1 = keyword_f1(*([pair[side] for pair in labelled] for side in (0, 1)))
     names = {"precision": "precision", "recall": "recall", "f1": "keyword_f1"}
     return {column: 100 * float(f1[name]) for column, name in names.items()}
 
@@ -170,22 +171,22 @@ def predict_rows(
     model: FeedbackModel, examples: Examples, rows: Sequence[int], batch_size: int = 32
 ) -> dict[int, Feedback]:
     """Predict feedback on some rows of a split, without augmentation; return it by row."""
-    judged: dict[int, Feedback] = {}
-    for some in cut_batches(rows, batch_size):
-        images = [examples.get_images(row)[0] for row in some]
-        prompts = [examples.prompts[row] for row in some]
-        judged |= zip(some, model.predict(images, prompts, batch_size), strict=True)
-    return judged
+    feedback: dict[int, Feedback] = {}
+    for batch in cut_batches(rows, batch_size):
+        images = [examples.get_images(row)[0] for row in batch]
+        prompts = [examples.prompts[row] for row in batch]
+        feedback |= zip(batch, model.predict(images, prompts, batch_size), strict=True)
+    return feedback
 
 
 def collect_predictions(parts: Sequence[Mapping[int, Feedback]]) -> SplitFeedback:
     """Collect the results of `predict_rows`, from one process or several, in order of the rows."""
-    judged = {row: one for part in parts for row, one in part.items()}
-    ordered = [judged[row] for row in sorted(judged)]
+    by_row = {row: entry for part in parts for row, entry in part.items()}
+    ordered = [by_row[row] for row in sorted(by_row)]
     return SplitFeedback(
-        scores=np.array([list(one.scores.values()) for one in ordered]),
-        **{name: np.stack([one.heatmaps[name] for one in ordered]) for name in HEATMAPS},
-        labels=[[int(not mark) for mark in one.misaligned] for one in ordered],
+        scores=np.array([list(entry.scores.values()) for entry in ordered]),
+        **{name: np.stack([entry.heatmaps[name] for entry in ordered]) for name in HEATMAPS},
+        labels=[[int(not mark) for mark in entry.misaligned] for entry in ordered],
     )
 
 

@@ -95,14 +95,14 @@ class RahfConfig(PreTrainedConfig):
     @property
     def score_map_size(self) -> int:
         """The side of the feature map that is the input of the score head's dense layers."""
-        loss = self.score_conv_kernel - 1 - 2 * self.score_conv_padding
-        return self.grid_size - loss * len(self.score_conv_sizes)
+        shrinkage = self.score_conv_kernel - 1 - 2 * self.score_conv_padding
+        return self.grid_size - shrinkage * len(self.score_conv_sizes)
 
     @classmethod
     def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
         """Return a small configuration, which two CPU cores can train in minutes."""
-        # The usual spread of .02 is for widths from 768 on; here it would keep all signals tiny.
-        spread = {"initializer_range": 0.08}
+        # The default of .02 is for widths from 768 on; at these widths, activations would vanish.
+        init = {"initializer_range": 0.08}
         vision = ViTConfig(
             hidden_size=64,
             intermediate_size=128,
@@ -111,22 +111,22 @@ class RahfConfig(PreTrainedConfig):
             image_size=64,
             patch_size=8,
             hidden_dropout_prob=0.0,
-            **spread,
+            **init,
         )
-        # Untied, the first logits of a small T5 are so large that half of the training goes there.
-        tied = {"tie_word_embeddings": True, "dropout_rate": 0.0}
-        text = _make_t5_config(64, 128, 2, 4, vocab_size=vocab_size, **tied)
+        # Untied, a small T5's initial logits are so large that half of the training reduces them.
+        options = {"tie_word_embeddings": True, "dropout_rate": 0.0}
+        text = _make_t5_config(64, 128, 2, 4, vocab_size=vocab_size, **options)
         heads = {"heatmap_conv_sizes": (48, 32), "heatmap_deconv_sizes": (24, 16)}
         heads |= {"score_conv_sizes": (32, 16), "score_dense_sizes": (64, 32)}
-        fields = {"variant": variant, **heads, **spread, **fields}
+        fields = {"variant": variant, **heads, **init, **fields}
         return cls(vision_config=vision, text_config=text, **fields)
 
 
-def _make_t5_config(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Config:
+def _make_t5_config(size: int, mlp_size: int, layers: int, heads: int, **fields: Any) -> T5Config:
     return T5Config(
         d_model=size,
         d_kv=size // heads,
-        d_ff=wide,
+        d_ff=mlp_size,
         num_layers=layers,
         num_heads=heads,
         feed_forward_proj="gated-gelu",

@@ -30,7 +30,7 @@ from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.paths import check_output_folder
 from pqpp_hub.card import render_card
 
-# Names of transformers before and after version 5, inside a ViT.
+# Patterns of a ViT's weight names before version 5 of transformers, and their replacements.
 _VIT_NAMES = (
     (r"^encoder\.layer\.(\d+)\.", r"layers.\1."),
     (r"\.attention\.attention\.(query|key|value)\.", r".attention.\1."),
@@ -68,8 +68,8 @@ def read_weights(path: str | Path) -> StateDict:
     except Exception as error:  # the original message may advise to execute the file
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the path, or save the model's state_dict as safetensors"
-        wrong = f"{path} cannot be read, or contains more than tensors ({reason})"
-        raise ModelError(f"{wrong}; {remedy}") from None
+        problem = f"{path} cannot be read, or contains more than tensors ({reason})"
+        raise ModelError(f"{problem}; {remedy}") from None
     for name in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(name), Mapping):
             content = content[name]
@@ -91,15 +91,15 @@ def convert_weights(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     Raises:
         ModelError: A weight is missing or has an unexpected shape.
     """
-    # A model saved from several devices puts `module.` before each name.
+    # Data-parallel training saves names with the prefix `module.`.
     layout = Checkpoint({name.removeprefix("module."): value for name, value in weights.items()})
     model = RahfForRichFeedback(infer_config(layout)).eval()
-    ours = rename_weights(layout)
-    # Word embeddings are one tensor, which a file may store only once.
-    shared = dict.fromkeys(_TIED, ours["text_model.shared.weight"])
+    renamed = rename_weights(layout)
+    # The tied word embeddings are one tensor, which a file may store only once.
+    tied = dict.fromkeys(_TIED, renamed["text_model.shared.weight"])
     try:
-        model.load_state_dict(shared | ours)
-    except RuntimeError as error:  # other names or shapes
+        model.load_state_dict(tied | renamed)
+    except RuntimeError as error:  # unexpected names or shapes
         reason = describe(error, named=False)
         raise ModelError(f"the checkpoint does not fit RAHF ({reason}); {_REMEDY}") from None
     return model
@@ -119,14 +119,14 @@ class Checkpoint(dict):
 
     def get_layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Return the weight and bias of each layer under a prefix, in order."""
-        numbers = [
+        layers = [
             (value, self[f"{prefix}.{name}".removesuffix("weight") + "bias"])
             for name, value in self.select(prefix).items()
             if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
         ]
-        if not numbers:
+        if not layers:
             raise ModelError(f"the checkpoint has no layers under {prefix!r}; {_REMEDY}")
-        return numbers
+        return layers
 
     def count_parts(self, prefix: str) -> int:
         """Return the number of numbered modules under a prefix."""
@@ -135,8 +135,8 @@ class Checkpoint(dict):
     def rename(self, old: str, new: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
         """Return the weights of layers and norms under a prefix, with pqpp's names."""
         state: StateDict = {}
-        places = names or itertools.count()
-        for name, (weight, bias) in zip(places, self.get_layers(old), strict=False):
+        keys = names or itertools.count()
+        for name, (weight, bias) in zip(keys, self.get_layers(old), strict=False):
             state |= {f"{new}.weight".format(name): weight, f"{new}.bias".format(name): bias}
         # The names of norms vary; their scales are the tensors with three dimensions.
         scales = [value for value in self.select(old).values() if value.ndim == 3]
@@ -161,26 +161,26 @@ def rename_weights(layout: Checkpoint) -> StateDict:
         **layout.rename("visual_token_projection", "projection"),
     }
     for name in HEATMAPS:
-        theirs, ours = f"heatmap_predictor.{name}", f"heatmap_heads.{name}"
-        norm = f"{ours}.conv_norms.{{}}"
-        state |= layout.rename(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", norm)
-        for i in range(layout.count_parts(f"{theirs}.deconv_layers")):
-            readout, norm = f"{ours}.readouts.{i}", f"{ours}.deconv_norms.{i}"
-            state |= layout.rename(f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
-            places = f"{readout}.{{}}", f"{readout}.norms.{{}}", ("first", "second")
-            state |= layout.rename(f"{theirs}.conv_layers2.{i}", *places)
-        state |= layout.rename(f"{theirs}.last_conv1", f"{ours}.last_conv")
-        state |= layout.rename(f"{theirs}.last_conv2", f"{ours}.output")
+        old, new = f"heatmap_predictor.{name}", f"heatmap_heads.{name}"
+        norm = f"{new}.conv_norms.{{}}"
+        state |= layout.rename(f"{old}.conv_layers", f"{new}.convs.{{}}", norm)
+        for i in range(layout.count_parts(f"{old}.deconv_layers")):
+            readout, norm = f"{new}.readouts.{i}", f"{new}.deconv_norms.{i}"
+            state |= layout.rename(f"{old}.deconv_layers.{i}", f"{new}.deconvs.{i}", norm)
+            targets = f"{readout}.{{}}", f"{readout}.norms.{{}}", ("first", "second")
+            state |= layout.rename(f"{old}.conv_layers2.{i}", *targets)
+        state |= layout.rename(f"{old}.last_conv1", f"{new}.last_conv")
+        state |= layout.rename(f"{old}.last_conv2", f"{new}.output")
     for name in SCORES:
-        theirs, ours = f"score_predictor.{name}", f"score_heads.{name}"
-        state |= layout.rename(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
-        state |= layout.rename(f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
+        old, new = f"score_predictor.{name}", f"score_heads.{name}"
+        state |= layout.rename(f"{old}.conv_layers", f"{new}.convs.{{}}", f"{new}.norms.{{}}")
+        state |= layout.rename(f"{old}.linear_layers", f"{new}.dense.{{}}")
     return state
 
 
 def infer_config(layout: Checkpoint) -> RahfConfig:
     """Infer the configuration from the shapes of the weights."""
-    heatmap, score = f"heatmap_predictor.{HEATMAPS[0]}", f"score_predictor.{SCORES[0]}"
+    heatmap_head, score_head = f"heatmap_predictor.{HEATMAPS[0]}", f"score_predictor.{SCORES[0]}"
     vit, t5 = layout.rename_vit(), Checkpoint(layout.select("t5"))
     size, _, _, patch = vit["vision_model.embeddings.patch_embeddings.projection.weight"].shape
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
@@ -196,31 +196,30 @@ def infer_config(layout: Checkpoint) -> RahfConfig:
         image_size=grid * patch,
     )
     attention, relu = (f"encoder.block.0.layer.{part}" for part in _T5_PARTS)
-    gated = f"{relu}.wi_0.weight" in t5
+    is_gated = f"{relu}.wi_0.weight" in t5
     buckets, heads = t5[f"{attention}.relative_attention_bias.weight"].shape
-    shared, head = t5["shared.weight"], t5.get("lm_head.weight")
+    shared, lm_head = t5["shared.weight"], t5.get("lm_head.weight")
     text = T5Config(
         vocab_size=shared.shape[0],
         d_model=shared.shape[1],
         d_kv=t5[f"{attention}.q.weight"].shape[0] // heads,
-        d_ff=t5[f"{relu}.{'wi_0' if gated else 'wi'}.weight"].shape[0],
+        d_ff=t5[f"{relu}.{'wi_0' if is_gated else 'wi'}.weight"].shape[0],
         num_layers=t5.count_parts("encoder.block"),
         num_decoder_layers=t5.count_parts("decoder.block"),
         num_heads=heads,
         relative_attention_num_buckets=buckets,
-        feed_forward_proj="gated-gelu" if gated else "relu",
-        tie_word_embeddings=head is None or bool((head == shared).all()),
+        feed_forward_proj="gated-gelu" if is_gated else "relu",
+        tie_word_embeddings=lm_head is None or bool((lm_head == shared).all()),
         decoder_start_token_id=0,
     )
-    convs, deconvs, score_convs, dense = (
-        [weight.shape for weight, _ in layout.get_layers(name)]
-        for name in (
-            *(f"{heatmap}.conv_layers", f"{heatmap}.deconv_layers"),
-            *(f"{score}.conv_layers", f"{score}.linear_layers"),
-        )
-    )
+
+    def get_shapes(prefix: str) -> list[torch.Size]:
+        return [weight.shape for weight, _ in layout.get_layers(prefix)]
+
+    convs, deconvs = (get_shapes(f"{heatmap_head}.{n}_layers") for n in ("conv", "deconv"))
+    score_convs, dense = (get_shapes(f"{score_head}.{n}_layers") for n in ("conv", "linear"))
     kernel, side = score_convs[0][-1], math.isqrt(dense[0][1] // score_convs[-1][0])
-    lost = (grid - side) // len(score_convs)
+    shrinkage = (grid - side) // len(score_convs)
     return RahfConfig(
         vision_config=vision,
         text_config=text,
@@ -230,7 +229,7 @@ def infer_config(layout: Checkpoint) -> RahfConfig:
         heatmap_deconv_sizes=[shape[1] for shape in deconvs],
         score_conv_sizes=[shape[0] for shape in score_convs],
         score_conv_kernel=kernel,
-        score_conv_padding=(kernel - 1 - lost) // 2,
+        score_conv_padding=(kernel - 1 - shrinkage) // 2,
         score_dense_sizes=[shape[0] for shape in dense[:-1]],
     )
 
@@ -247,10 +246,11 @@ def main() -> None:
     tokenizer = load_tokenizer(options.tokenizer)
     model = convert_weights(weights)
     size = model.config.image_size
-    images = ViTImageProcessor(size={"height": size, "width": size})
+    image_processor = ViTImageProcessor(size={"height": size, "width": size})
     facts = {"variant": model.config.variant, "details": None, "weights": count_weights(model)}
     card = render_card("feedback/rahf", **facts)
-    FeedbackModel(model, RahfProcessor(images, tokenizer)).save_pretrained(options.output, card)
+    processor = RahfProcessor(image_processor, tokenizer)
+    FeedbackModel(model, processor).save_pretrained(options.output, card)
 
 
 if __name__ == "__main__":

@@ -54,20 +54,20 @@ def load_split(
     remedy = f"check the dataset, its subset {subset} and the split {split}"
     with explain_load_errors(dataset, remedy):
         table = load_benchmark(dataset, subset, split, **options)
-    needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
-    missing = [name for name in needed if name not in table.column_names]
+    required = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
+    missing = [name for name in required if name not in table.column_names]
     if missing:
         remedy = "add the column, or for RichHF set `pickapic_dir` to a copy of Pick-a-Pic v1"
         raise FeedbackError(f"{dataset} ({split}) has no column {missing[0]!r}; {remedy}")
     for name in ("image", *_MAPS):
         table = table.cast_column(name, datasets.Image(decode=False))
     if dataset not in BENCHMARKS and (folder := expand(dataset)).is_dir():
-        refuse_outside_images(table, folder)  # also of texts that are now paths
+        refuse_outside_images(table, folder)  # the cast may have turned texts into paths
     pairs = zip(table["prompt"][:], table["image"][:], strict=True)
-    whole = [row for row, pair in enumerate(pairs) if None not in pair]
-    if not whole:
+    complete = [row for row, pair in enumerate(pairs) if None not in pair]
+    if not complete:
         raise FeedbackError(f"no row of {split} has a prompt and an image; check `pickapic_dir`")
-    return table.select(whole[:limit])
+    return table.select(complete[:limit])
 
 
 def is_published(split: str, data_dir: str | Path | None) -> bool:
@@ -92,7 +92,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
 
     benchmark = BENCHMARKS["richhf"]
     folder = find_local_folder(benchmark, None if data_dir is None else str(data_dir))
-    if folder is None:  # each download is verified
+    if folder is None:  # downloads are verified
         return True
     published = get_release(benchmark.folders[0])
     names = [part.split("[")[0].strip() for part in split.split("+")]  # "train[:10%] + test"
@@ -110,8 +110,8 @@ def format_image_count(images: int, published: bool) -> str:
         >>> format_image_count(300, published=False)
         '300 images, not the published files'
     """
-    number = f"{images} image{'' if images == 1 else 's'}"
-    return number if published else f"{number}, not the published files"
+    text = f"{images} image{'' if images == 1 else 's'}"
+    return text if published else f"{text}, not the published files"
 
 
 @dataclass(eq=False)
@@ -147,9 +147,9 @@ class Examples:
     def __post_init__(self) -> None:
         table, tokenizer = self.table, self.processor.tokenizer
         self.prompts = table["prompt"][:]
-        if self.blind == "prompt":  # as many unknown words
+        if self.blind == "prompt":  # keep only the number of words
             unknown = [tokenizer.unk_token or tokenizer.pad_token]
-            self.prompts = [" ".join(unknown * len(split_into_words(one))) for one in self.prompts]
+            self.prompts = [" ".join(unknown * len(split_into_words(p))) for p in self.prompts]
         self.labels = [
             labels if len(labels) == len(split_into_words(prompt)) else None
             for labels, prompt in zip(table["token_labels"][:], table["prompt"][:], strict=True)
@@ -157,7 +157,7 @@ class Examples:
         columns = [table[name][:] for name in SCORES]
         self.scores = np.array(columns, dtype=np.float32).T.reshape(-1, len(SCORES))
         self.epoch = 0
-        self._kept: dict[int, tuple[Any, ...]] | None = {} if self.in_memory else None
+        self._cache: dict[int, tuple[Any, ...]] | None = {} if self.in_memory else None
 
     def __len__(self) -> int:
         return len(self.prompts)
@@ -172,18 +172,18 @@ class Examples:
 
     def get_images(self, index: int) -> tuple[Any, ...]:
         """Return the image and both maps of a row as PIL images."""
-        if self._kept is not None and index in self._kept:
-            return self._kept[index]
+        if self._cache is not None and index in self._cache:
+            return self._cache[index]
         row = self.table[index]
         image = open_image(row["image"])
         if self.blind == "image":
             image.paste((128, 128, 128), (0, 0, *image.size))
         maps = [open_image(row[name]).convert("L") for name in _MAPS]
-        if self._kept is None:
+        if self._cache is None:
             return (image, *maps)
-        # Twice the size of the model's maps, so that a crop loses no detail.
+        # Maps are cached at twice the model's size, so that a crop loses no detail.
         maps = [_resize(heatmap, 2 * self.heatmap_size) for heatmap in maps]
-        return self._kept.setdefault(index, (image, *maps))
+        return self._cache.setdefault(index, (image, *maps))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         image, *maps = self.get_images(index)
@@ -193,9 +193,9 @@ class Examples:
             image, (*maps,) = augment(random, image, maps)
         heatmaps = np.stack([make_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
         scores, prompt = self.scores[index].copy(), self.prompts[index]
-        # Without dropout nothing is drawn, so that a seed's augmentations do not change.
-        hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
-        if hidden:
+        # Without dropout, no random number is used, so that a seed's augmentations stay the same.
+        is_hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
+        if is_hidden:
             heatmaps[HEATMAPS.index("misalignment")] = np.nan
             scores[[SCORES.index("alignment"), SCORES.index("overall")]] = np.nan
         if self.epoch < self.joint_first:
@@ -206,9 +206,9 @@ class Examples:
             "heatmaps": heatmaps,
             "scores": scores,
             "prompt": prompt,
-            "shown": "" if hidden else prompt,
+            "shown": "" if is_hidden else prompt,
             "labels": self.labels[index],
-            # One of each kind of output: each shared head sees each example once.
+            # One task per shared head: a heatmap, a score and the keywords.
             "tasks": [int(random.integers(2)), int(random.integers(2, 6)), KEYWORD_TASK],
         }
 
@@ -220,8 +220,8 @@ class Examples:
         tasks = None if self.processor.variant == "multi_head" else columns["tasks"]
         batch = self.processor(images=columns["image"], text=columns["shown"], tasks=tasks)
         batch["labels"] = self.processor.encode_labels(columns["prompt"], columns["labels"])
-        for kind in ("heatmap", "score"):
-            batch[f"{kind}_labels"] = torch.from_numpy(np.stack(columns[f"{kind}s"]))
+        for output in ("heatmap", "score"):
+            batch[f"{output}_labels"] = torch.from_numpy(np.stack(columns[f"{output}s"]))
         return dict(batch)
 
     def hash_examples(self) -> str:
@@ -241,7 +241,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     Returns:
         The entries `data`, and as text, `images` and `dataset_name`.
     """
-    # For another dataset, its name is enough.
+    # Only RichHF has published files; other datasets are described by their names.
     is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
     published = not is_richhf or is_published(recipe.validation_split, recipe.data_dir)
     own_name = Path(recipe.dataset).name if Path(recipe.dataset).exists() else recipe.dataset
@@ -285,26 +285,26 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
     Returns:
         The image and the maps; they are smaller if they were cropped.
     """
-    # All chances are drawn in any case, so that one of them never shifts the others.
-    crops, colours, greys = random.random(3) < (CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE)
-    if crops:
-        wide, high = random.uniform(SMALLEST_CROP, 1, 2)
-        left, top = random.uniform(0, 1 - wide), random.uniform(0, 1 - high)
-        box = (left, top, left + wide, top + high)  # as fractions of the sides
+    # Always draw all three, so that one augmentation does not change the others' random numbers.
+    do_crop, do_recolour, do_grey = random.random(3) < (CROP_CHANCE, COLOUR_CHANCE, GREY_CHANCE)
+    if do_crop:
+        width, height = random.uniform(SMALLEST_CROP, 1, 2)
+        left, top = random.uniform(0, 1 - width), random.uniform(0, 1 - height)
+        box = (left, top, left + width, top + height)  # as fractions of the sides
         image, *maps = (crop(layer, box) for layer in (image, *maps))
-    if colours:
+    if do_recolour:
         image = recolour(random, image)
-    if greys:
+    if do_grey:
         image = image.convert("L").convert("RGB")
     return image, tuple(maps)
 
 
 def crop(image: Any, box: tuple[float, float, float, float]) -> Any:
     """Crop an image to a box given as fractions of its sides."""
-    wide, high = image.size
+    width, height = image.size
     left, top, right, bottom = box
-    # At least one pixel remains of the smallest image.
-    edges = (round(left * wide), round(top * high), round(right * wide), round(bottom * high))
+    # Keep at least one pixel.
+    edges = (round(left * width), round(top * height), round(right * width), round(bottom * height))
     return image.crop((*edges[:2], max(edges[2], edges[0] + 1), max(edges[3], edges[1] + 1)))
 
 
@@ -312,7 +312,7 @@ def recolour(random: np.random.Generator, image: Any) -> Any:
     """Randomly change brightness, contrast, hue, saturation and JPEG quality of an image."""
     from PIL import Image
 
-    brightness, turn = random.uniform(-BRIGHTNESS, BRIGHTNESS), random.uniform(-HUE, HUE)
+    brightness, hue = random.uniform(-BRIGHTNESS, BRIGHTNESS), random.uniform(-HUE, HUE)
     contrast, saturation = random.uniform(*CONTRAST), random.uniform(*SATURATION)
     quality = int(random.integers(JPEG_QUALITY[0], JPEG_QUALITY[1] + 1))
     pixels = np.asarray(image, dtype=np.float64) / 255 + brightness
@@ -320,7 +320,7 @@ def recolour(random: np.random.Generator, image: Any) -> Any:
     pixels = ((pixels - mean) * contrast + mean).clip(0, 1)
     coloured = Image.fromarray((255 * pixels).round().astype(np.uint8))
     hsv = np.asarray(coloured.convert("HSV")).astype(np.int64)
-    hsv[..., 0] = (hsv[..., 0] + round(turn * 256)) % 256
+    hsv[..., 0] = (hsv[..., 0] + round(hue * 256)) % 256
     hsv[..., 1] = (hsv[..., 1] * saturation).round()
     picture = Image.fromarray(hsv.astype(np.uint8), "HSV").convert("RGB")
     buffer = io.BytesIO()

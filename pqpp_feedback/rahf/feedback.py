@@ -136,13 +136,13 @@ class FeedbackModel:
             FileError: The folder contains other files.
         """
         folder = expand(folder)
-        with atomic_folder(folder, RAHF_FILES) as beside:
-            self.model.save_pretrained(beside)
-            self.processor.save_pretrained(beside)
+        with atomic_folder(folder, RAHF_FILES) as temp_folder:
+            self.model.save_pretrained(temp_folder)
+            self.processor.save_pretrained(temp_folder)
             if card is not None:
-                (beside / CARD).write_text(card, encoding="utf-8")
+                (temp_folder / CARD).write_text(card, encoding="utf-8")
             elif (folder / CARD).is_file():
-                shutil.copyfile(folder / CARD, beside / CARD)
+                shutil.copyfile(folder / CARD, temp_folder / CARD)
         return folder
 
     def predict(
@@ -155,27 +155,28 @@ class FeedbackModel:
         import torch
 
         check_prompt_count(images, prompts)
-        judged = []
+        feedback = []
         for start in range(0, len(images), batch_size):
-            some = prompts[start : start + batch_size]
-            seen = list(images[start : start + batch_size])
-            inputs = self.processor(images=seen, text=list(some))
+            batch_prompts = prompts[start : start + batch_size]
+            batch_images = list(images[start : start + batch_size])
+            inputs = self.processor(images=batch_images, text=list(batch_prompts))
             with torch.inference_mode():
                 outputs = self.model(**inputs.to(self.model.device))
-            tokens = [self.processor.encode_fitting_words(prompt) for prompt in some]
-            suffix = self.processor.suffix_ids
-            marked = self.model.compute_word_probabilities(outputs, tokens, suffix, self.threshold)
+            tokens = [self.processor.encode_fitting_words(prompt) for prompt in batch_prompts]
+
+            options = self.processor.suffix_ids, self.threshold
+            probabilities = self.model.compute_word_probabilities(outputs, tokens, *options)
             assert outputs.heatmaps is not None and outputs.scores is not None
             heatmaps = outputs.heatmaps.float().cpu().numpy()
             scores = outputs.scores.double().cpu().numpy()
-            for row, prompt in enumerate(some):
+            for row, prompt in enumerate(batch_prompts):
                 words = split_into_words(prompt)
-                unseen = [float("nan")] * (len(words) - len(marked[row]))
-                own_scores = dict(zip(SCORES, scores[row].tolist(), strict=True))
+                missing = [float("nan")] * (len(words) - len(probabilities[row]))
+                scores_by_name = dict(zip(SCORES, scores[row].tolist(), strict=True))
                 maps = dict(zip(HEATMAPS, heatmaps[row], strict=True))
-                parts = own_scores, maps, words, [*marked[row], *unseen]
-                judged.append(Feedback(prompt, *parts, self.threshold))
-        return judged
+                parts = scores_by_name, maps, words, [*probabilities[row], *missing]
+                feedback.append(Feedback(prompt, *parts, self.threshold))
+        return feedback
 
 
 def push_feedback_model(
@@ -193,6 +194,6 @@ def push_feedback_model(
         HubError: The Hub cannot be reached, or refuses the files.
     """
     require_repository_id(repo_id)
-    place = require_model_folder(folder)
-    FeedbackModel.from_pretrained(place, device="cpu")
-    return push_model(place, RAHF_FILES, repo_id, commit_message, **options)
+    model_folder = require_model_folder(folder)
+    FeedbackModel.from_pretrained(model_folder, device="cpu")
+    return push_model(model_folder, RAHF_FILES, repo_id, commit_message, **options)

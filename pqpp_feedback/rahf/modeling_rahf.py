@@ -44,8 +44,8 @@ class ChannelScaleNorm(nn.Module):
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Normalise a map of shape `(batch, channels, height, width)`."""
-        square = features.float().square().mean(dim=1, keepdim=True)
-        scale = torch.rsqrt(square + self.eps).to(features.dtype)
+        mean_square = features.float().square().mean(dim=1, keepdim=True)
+        scale = torch.rsqrt(mean_square + self.eps).to(features.dtype)
         return features * scale * self.weight[:, None, None]
 
 
@@ -73,7 +73,7 @@ class HeatmapHead(nn.Module):
         released = config.head_style == "released"
         convs = [config.text_config.d_model, *config.heatmap_conv_sizes]
         deconvs = [convs[-1], *config.heatmap_deconv_sizes]
-        last = deconvs[-1]
+        channels = deconvs[-1]
         self.convs = nn.ModuleList(_make_conv(*sizes) for sizes in itertools.pairwise(convs))
         self.conv_norms = nn.ModuleList(_make_norm(size, released) for size in convs[1:])
         doubling = {"stride": 2, "padding": 1, "output_padding": 1}
@@ -82,15 +82,15 @@ class HeatmapHead(nn.Module):
         )
         self.deconv_norms = nn.ModuleList(_make_norm(size, released) for size in deconvs[1:])
         self.readouts = nn.ModuleList(ReadOut(size, released) for size in deconvs[1:])
-        self.last_conv = _make_conv(last, last)
-        self.last_norm = nn.Identity() if released else _make_norm(last, released)
-        self.output = _make_conv(last, 1)
+        self.last_conv = _make_conv(channels, channels)
+        self.last_norm = nn.Identity() if released else _make_norm(channels, released)
+        self.output = _make_conv(channels, 1)
         self.released = released
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Return heatmaps of shape `(batch, height, width)` in 0 .. 1, always in float32."""
         for conv, norm in zip(self.convs, self.conv_norms, strict=True):
-            # The released weights normalise behind the ReLU here, and before it elsewhere.
+            # The released weights normalise after the ReLU here, but before it elsewhere.
             features = conv(features)
             features = norm(torch.relu(features)) if self.released else torch.relu(norm(features))
         stages = zip(self.deconvs, self.deconv_norms, self.readouts, strict=True)
@@ -126,8 +126,8 @@ class ScoreHead(nn.Module):
 def count_weights(model: nn.Module) -> dict[str, int]:
     """Return the number of weights of each submodule of a model, by name."""
     return {
-        name: sum(tensor.numel() for tensor in part.parameters())
-        for name, part in model.named_children()
+        name: sum(tensor.numel() for tensor in module.parameters())
+        for name, module in model.named_children()
     }
 
 
@@ -180,7 +180,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
     """The model that predicts scores, heatmaps and misaligned words of an image and its prompt."""
 
     config_class = RahfConfig
-    accepts_loss_kwargs = False  # the loss is a mean, which accumulation divides
+    accepts_loss_kwargs = False  # the loss is a mean; Trainer divides it by accumulation steps
     base_model_prefix = "rahf"
     main_input_name = "pixel_values"
     supports_gradient_checkpointing = True
@@ -194,7 +194,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         text_model: PreTrainedModel | None = None,
     ) -> None:
         super().__init__(config)
-        # A pooling layer would never be used.
+
         self.vision_model = vision_model or AutoModel.from_config(
             config.vision_config, trust_remote_code=False, **_disable_pooling(config.vision_config)
         )
@@ -214,10 +214,10 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         if isinstance(module, ChannelScaleNorm):
             init.ones_(module.weight)
         elif isinstance(module, HeatmapHead):
-            # Most pixels are unmarked: from .05 on instead of .5, learning is a matter of places.
+            # Most pixels are unmarked, so training starts from predictions of .05 instead of .5.
             init.constant_(module.output.bias, -3.0)
         elif isinstance(module, ImageProjection):
-            # A T5's word embeddings have a spread of 1; image tokens start with the same.
+            # Image tokens start with the standard deviation of T5's word embeddings, 1.
             init.normal_(module.weight, std=module.in_features**-0.5)
 
     @classmethod
@@ -251,10 +251,10 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         Returns:
             The states, `(batch, tokens, size)`, and their mask.
         """
-        words = self.text_model.get_input_embeddings()(input_ids)
+        prompt_embeddings = self.text_model.get_input_embeddings()(input_ids)
         mask = torch.ones_like(input_ids) if mask is None else mask
         mask = torch.cat([mask.new_ones(image_tokens.shape[:2]), mask], dim=1)
-        joint = torch.cat([image_tokens, words.to(image_tokens.dtype)], dim=1)
+        joint = torch.cat([image_tokens, prompt_embeddings.to(image_tokens.dtype)], dim=1)
         encoder = self.text_model.get_encoder()
         return encoder(inputs_embeds=joint, attention_mask=mask).last_hidden_state, mask
 
@@ -300,30 +300,26 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             features = self.to_feature_map(states, image_tokens.shape[1])
             heatmaps = [self.heatmap_heads[name](features) for name in HEATMAPS]
             scores = [self.score_heads[name](features) for name in SCORES]
-            if self.config.head_style == "released":  # its decoder sees the prompt alone
+            if self.config.head_style == "released":  # its decoder attends only to the prompt
                 states, mask = (a[:, image_tokens.shape[1] :] for a in (states, mask))
-            output = RahfOutput(
-                heatmaps=torch.stack(heatmaps, dim=1),
-                scores=torch.stack(scores, dim=1),
-                encoder_states=states,
-                encoder_mask=mask,
-            )
+            output = RahfOutput(heatmaps=torch.stack(heatmaps, 1), scores=torch.stack(scores, 1))
+            output.encoder_states, output.encoder_mask = states, mask
         else:
             output = self._predict_by_task(image_tokens, input_ids, attention_mask, task_ids)
         if labels is not None and output.encoder_states is not None:
             shifted = self.text_model.prepare_decoder_input_ids_from_labels(labels=labels)
             output.logits = self.text_model(**output.t5_inputs, decoder_input_ids=shifted).logits
             output.keyword_loss = cross_entropy(output.logits, labels)
-        wanted = ("heatmap", heatmap_labels, HEATMAPS), ("score", score_labels, SCORES)
-        for kind, values, names in wanted:
+        targets = ("heatmap", heatmap_labels, HEATMAPS), ("score", score_labels, SCORES)
+        for kind, values, names in targets:
             if values is not None:
                 weights = [self.config.joint_weight if n in JOINT_OUTPUTS else 1.0 for n in names]
                 output[f"{kind}_loss"] = squared_error(output[f"{kind}s"], values, weights)
-        losses = [
-            getattr(self.config, f"{kind}_weight") * loss
-            for kind in ("heatmap", "score", "keyword")
-            if (loss := getattr(output, f"{kind}_loss")) is not None
-        ]
+        losses = []
+        for kind in ("heatmap", "score", "keyword"):
+            loss = getattr(output, f"{kind}_loss")
+            if loss is not None:
+                losses.append(getattr(self.config, f"{kind}_weight") * loss)
         if losses:
             output.loss = torch.stack(losses).sum()
         return RahfOutput(**output)  # in the declared order, the loss first
@@ -346,9 +342,9 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             heatmaps=_apply_head(self.heatmap_heads["shared"], features, row, task, batch, 0, 2),
             scores=_apply_head(self.score_heads["shared"], features, row, task, batch, 2, 6),
         )
-        asked = task == KEYWORD_TASK
-        if asked.sum() == batch:
-            output.encoder_states, output.encoder_mask = states[asked], mask[asked]
+        is_keyword = task == KEYWORD_TASK
+        if is_keyword.sum() == batch:
+            output.encoder_states, output.encoder_mask = states[is_keyword], mask[is_keyword]
         return output
 
     @torch.no_grad()
@@ -372,16 +368,16 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
                 conditioned on these decisions.
         """
         config = self.config.text_config
-        paths = [WordDecoder(some, suffix, config.eos_token_id, threshold) for some in words]
-        following, cache = [config.decoder_start_token_id] * len(paths), None
-        while not all(path.is_done for path in paths):
-            tokens = torch.tensor(following, device=self.device)[:, None]
+        decoders = [WordDecoder(w, suffix, config.eos_token_id, threshold) for w in words]
+        next_tokens, cache = [config.decoder_start_token_id] * len(decoders), None
+        while not all(decoder.is_done for decoder in decoders):
+            tokens = torch.tensor(next_tokens, device=self.device)[:, None]
             options = {"past_key_values": cache, "use_cache": True}
             outputs = self.text_model(**encoded.t5_inputs, decoder_input_ids=tokens, **options)
             cache = outputs.past_key_values
             logits = outputs.logits[:, -1].float().cpu().numpy()
-            following = [path.choose_token(row) for path, row in zip(paths, logits, strict=True)]
-        return [path.probabilities for path in paths]
+            next_tokens = [d.choose_token(row) for d, row in zip(decoders, logits, strict=True)]
+        return [decoder.probabilities for decoder in decoders]
 
 
 def _disable_pooling(config: Any) -> dict[str, Any]:
@@ -393,10 +389,10 @@ def _disable_pooling(config: Any) -> dict[str, Any]:
 
 def _apply_head(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:
     """Run a head for its tasks, and write each result to its row and column; the rest is NaN."""
-    chosen = (task >= first) & (task < last)
-    values = head(features[chosen])
+    selected = (task >= first) & (task < last)
+    values = head(features[selected])
     table = values.new_full((batch, last - first, *values.shape[1:]), float("nan"))
-    return table.index_put((row[chosen], task[chosen] - first), values)
+    return table.index_put((row[selected], task[selected] - first), values)
 
 
 def squared_error(
@@ -417,12 +413,12 @@ def squared_error(
         3.25
     """
     known = ~(torch.isnan(labels) | torch.isnan(predicted))
-    # NaN is replaced before the difference: a NaN times zero would still be one in the gradient.
+    # Replace NaN before the difference, because NaN times zero is NaN in the gradient.
     error = torch.where(known, predicted, 0) - torch.where(known, labels.to(predicted.dtype), 0)
     counts = known.to(error.dtype)
     if weights is not None:
-        each = torch.tensor(weights, dtype=error.dtype, device=error.device)
-        counts = counts * each.reshape(-1, *[1] * (error.ndim - 2))
+        scale = torch.tensor(weights, dtype=error.dtype, device=error.device)
+        counts = counts * scale.reshape(-1, *[1] * (error.ndim - 2))
     total = counts.sum()
     return (error.square() * counts).sum() / torch.where(total > 0, total, 1)
 
@@ -451,6 +447,6 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     t5 = AutoModelForSeq2SeqLM.from_pretrained(
         text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
     )
-    for loaded in (tower, t5):
-        loaded.config.name_or_path = ""  # a published configuration must not contain a local path
+    for model in (tower, t5):
+        model.config.name_or_path = ""  # a published configuration must not contain a local path
     return tower, t5

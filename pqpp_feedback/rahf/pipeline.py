@@ -33,8 +33,8 @@ class RichHumanFeedbackPipeline(Pipeline):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
-            what = f"expected a RAHF model and its processor, got {type(self.model).__name__}"
-            raise FeedbackError(f"{what}; load a folder that `pqpp train rahf` wrote")
+            problem = f"expected a RAHF model and its processor, got {type(self.model).__name__}"
+            raise FeedbackError(f"{problem}; load a folder that `pqpp train rahf` wrote")
         self.feedback = FeedbackModel(self.model, self.processor)
 
     def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:
@@ -48,34 +48,34 @@ class RichHumanFeedbackPipeline(Pipeline):
         """
         options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
         size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
-        single = isinstance(inputs, Mapping)
-        rows = [self.preprocess(row) for row in ([inputs] if single else inputs)]
-        judged = self._judge(rows, size, **options)
-        return judged[0] if single else judged
+        is_single = isinstance(inputs, Mapping)
+        rows = [self.preprocess(row) for row in ([inputs] if is_single else inputs)]
+        results = self._predict(rows, size, **options)
+        return results[0] if is_single else results
 
-    def _judge(
+    def _predict(
         self, rows: Sequence[Mapping[str, Any]], batch_size: int, threshold: float = 0.5
     ) -> list[dict[str, Any]]:
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
-        judged = []
+        results = []
         feedback = self.feedback.predict(images, prompts, batch_size)
-        for seen, image in zip(feedback, images, strict=True):
-            words = zip(seen.words, seen.probabilities, seen.misaligned, strict=True)
-            maps = seen.heatmaps.items()
+        for entry, image in zip(feedback, images, strict=True):
+            words = zip(entry.words, entry.probabilities, entry.misaligned, strict=True)
+            maps = entry.heatmaps.items()
             values = {
-                "scores": seen.scores,
+                "scores": entry.scores,
                 "heatmaps": {name: heatmap_to_image(heatmap, image.size) for name, heatmap in maps},
                 "misaligned_words": [
-                    {"word": word.text, "start": word.start, "end": word.end, "probability": share}
-                    for word, share, is_misaligned in words
+                    {"word": word.text, "start": word.start, "end": word.end, "probability": p}
+                    for word, p, is_misaligned in words
                     if is_misaligned
                 ],
             }
-            judged.append(values)
-        return judged
+            results.append(values)
+        return results
 
-    # The three steps of transformers' own loop, for those who call them one by one.
+    # The steps of transformers' `Pipeline`, for callers of single steps.
 
     def _sanitize_parameters(self, threshold: float | None = None) -> tuple[dict, dict, dict]:
         return {}, {} if threshold is None else {"threshold": threshold}, {}
@@ -85,7 +85,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         return {"image": open_image(input_["image"]), "prompt": input_["prompt"]}
 
     def _forward(self, row: dict[str, Any], **options: Any) -> dict[str, Any]:
-        return self._judge([row], 1, **options)[0]
+        return self._predict([row], 1, **options)[0]
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the pipeline's output for an image."""

@@ -40,10 +40,11 @@ class RahfProcessor(ProcessorMixin):
         super().__init__(image_processor, tokenizer, **kwargs)
         self.variant, self.max_length = variant, max_length
         self.max_target_length = max_target_length
-        self._reserved = 1 + max(len(self._encode(task)) for task in TASK_STRINGS)  # with the end
+        # Tokens for the longest task string and the end token.
+        self._num_reserved = 1 + max(len(self._encode(task)) for task in TASK_STRINGS)
         # The tokens of the suffix after a word.
-        plain, marked = self._encode("a"), self._encode("a" + SUFFIX)
-        suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encode(SUFFIX)
+        word, marked = self._encode("a"), self._encode("a" + SUFFIX)
+        suffix = marked[len(word) :] if marked[: len(word)] == word else self._encode(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
             remedy = "use a tokenizer with tokens for the underscore and the digit 0"
             raise FeedbackError(f"the tokenizer cannot encode the suffix {SUFFIX!r}; {remedy}")
@@ -63,8 +64,8 @@ class RahfProcessor(ProcessorMixin):
         """Return the tokens of as many of the first words as fit into `max_length` tokens."""
         words = self.encode_words(prompt)
         ends = np.cumsum([len(word) for word in words])
-        room = (self.max_length if max_length is None else max_length) - self._reserved
-        return words[: int(np.searchsorted(ends, room, side="right"))]
+        available = (self.max_length if max_length is None else max_length) - self._num_reserved
+        return words[: int(np.searchsorted(ends, available, side="right"))]
 
     def encode_target(self, prompt: str, labels: Sequence[int]) -> list[int]:
         """Return the decoder's target tokens; a label is 0 if a word is misaligned.
@@ -86,8 +87,8 @@ class RahfProcessor(ProcessorMixin):
     ) -> list[int]:
         """Return the encoder's tokens: a task string by index, the words, and the end token."""
         words = [token for word in self.encode_fitting_words(prompt, max_length) for token in word]
-        before = [] if task is None else self._encode(TASK_STRINGS[task])
-        return [*before, *words, self.tokenizer.eos_token_id]
+        task_tokens = [] if task is None else self._encode(TASK_STRINGS[task])
+        return [*task_tokens, *words, self.tokenizer.eos_token_id]
 
     def __call__(
         self,
@@ -138,15 +139,15 @@ class RahfProcessor(ProcessorMixin):
         length = limit if padding == "max_length" else None
         if self.variant == "multi_head":
             return self.pad([self.encode_input(prompt, None, limit) for prompt in prompts], length)
-        asked = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
-        asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
-        if len(asked) != len(prompts) or len(set(map(len, asked))) > 1:
-            raise FeedbackError(f"`tasks` must have equally long rows, one per prompt; got {asked}")
-        pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
+        rows = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
+        rows = rows.tolist() if hasattr(rows, "tolist") else rows  # of a tensor or an array
+        if len(rows) != len(prompts) or len(set(map(len, rows))) > 1:
+            raise FeedbackError(f"`tasks` must have equally long rows, one per prompt; got {rows}")
+        pairs = [(prompt, task) for prompt, row in zip(prompts, rows, strict=True) for task in row]
         padded = self.pad([self.encode_input(*pair, limit) for pair in pairs], length)
-        shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)
+        shape = (len(prompts), len(rows[0]) if prompts else len(TASK_STRINGS), -1)
         tensors = {name: tensor.reshape(shape) for name, tensor in padded.items()}
-        return tensors if tasks is None else {**tensors, "task_ids": torch.tensor(asked)}
+        return tensors if tasks is None else {**tensors, "task_ids": torch.tensor(rows)}
 
     def pad(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
         """Return rows as `input_ids` and `attention_mask`, padded to at least `length` tokens."""
@@ -157,16 +158,16 @@ class RahfProcessor(ProcessorMixin):
     def encode_labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
         """Return the decoder's labels of a batch; a prompt without labels has no loss."""
         pairs = zip(prompts, labels, strict=True)
-        rows = [[] if own is None else self.encode_target(text, own) for text, own in pairs]
+        rows = [[] if row is None else self.encode_target(text, row) for text, row in pairs]
         return _pad_rows(rows, -100)
 
 
 def _pad_rows(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
     """Return rows as an integer tensor, padded at the end with a value."""
-    filled = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
+    tensor = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
     for number, row in enumerate(rows):
-        filled[number, : len(row)] = torch.tensor(row, dtype=torch.long)
-    return filled
+        tensor[number, : len(row)] = torch.tensor(row, dtype=torch.long)
+    return tensor
 
 
 def train_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
@@ -182,15 +183,15 @@ def train_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    plain = Tokenizer(models.BPE())
-    plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    plain.decoder = decoders.ByteLevel()
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=["<pad>", "</s>", "<unk>"],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    plain.train_from_iterator(prompts, trainer)
+    tokenizer.train_from_iterator(prompts, trainer)
     names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(tokenizer_object=plain, **names)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)

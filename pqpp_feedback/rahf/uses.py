@@ -70,24 +70,25 @@ def inpaint(
         **options: Options of the pipeline, like `num_inference_steps`.
     """
     original = open_image(image)
-    judged = feedback.predict([original], [prompt])[0]
-    mask = heatmap_to_mask(judged.heatmaps[heatmap], original.size, threshold, dilation)
-    painted, scores, best = [], [], -1
+    before = feedback.predict([original], [prompt])[0]
+    mask = heatmap_to_mask(before.heatmaps[heatmap], original.size, threshold, dilation)
+    results, scores, best = [], [], -1
     if np.asarray(mask).any():
         for n in range(candidates):
-            # On the CPU, so that a seed paints the same on every device.
+            # A generator on the CPU, so that a seed gives the same image on every device.
             generator = torch.Generator().manual_seed(seed + n)
-            asked = {"prompt": prompt, "image": original, "mask_image": mask}
-            made = pipe(**asked, generator=generator, **options).images[0].convert("RGB")
-            made = made.resize(original.size, Image.Resampling.LANCZOS)
-            # Outside the mask a pipeline's autoencoder changes every pixel, too.
-            painted.append(Image.composite(made, original, mask))
-        scores = [one.scores[score] for one in feedback.predict(painted, [prompt] * candidates)]
+            inputs = {"prompt": prompt, "image": original, "mask_image": mask}
+            repainted = pipe(**inputs, generator=generator, **options).images[0].convert("RGB")
+            repainted = repainted.resize(original.size, Image.Resampling.LANCZOS)
+            # The pipeline's autoencoder also changes pixels outside the mask.
+            results.append(Image.composite(repainted, original, mask))
+        judged = feedback.predict(results, [prompt] * candidates)
+        scores = [entry.scores[score] for entry in judged]
         best = int(np.argmax(scores))
-        if keep_original and scores[best] <= judged.scores[score]:
+        if keep_original and scores[best] <= before.scores[score]:
             best = -1
-    image = original if best < 0 else painted[best]
-    return InpaintedImage(image, mask, painted, scores, judged.scores[score], best)
+    image = original if best < 0 else results[best]
+    return InpaintedImage(image, mask, results, scores, before.scores[score], best)
 
 
 def heatmap_to_mask(
@@ -110,8 +111,8 @@ def heatmap_to_mask(
     values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
     values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
     # Resizing rounds to single precision, so a value at the threshold must count.
-    marked = values >= threshold * (1 - 1e-6)
-    mask = np.where(marked, 255, 0).astype(np.uint8)
+    is_marked = values >= threshold * (1 - 1e-6)
+    mask = np.where(is_marked, 255, 0).astype(np.uint8)
     return Image.fromarray(ndimage.maximum_filter(mask, 2 * round(dilation * max(size)) + 1))
 
 
@@ -139,10 +140,10 @@ def select_best_images(
         threshold: Minimum score of a selected image.
     """
     for prompt, images in candidates:
-        judged = feedback.predict(list(images), [prompt] * len(images))
-        best = max(range(len(images)), key=lambda n: judged[n].scores[score])
-        if judged[best].scores[score] >= threshold:
-            yield SelectedImage(prompt, images[best], judged[best].scores)
+        feedback_by_image = feedback.predict(list(images), [prompt] * len(images))
+        best = max(range(len(images)), key=lambda n: feedback_by_image[n].scores[score])
+        if feedback_by_image[best].scores[score] >= threshold:
+            yield SelectedImage(prompt, images[best], feedback_by_image[best].scores)
 
 
 def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) -> Path:
@@ -157,14 +158,14 @@ def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) 
     folder = Path(folder)
     if folder.exists():
         raise FeedbackError(f"{folder} already exists; choose a new folder")
-    with atomic_folder(folder, ()) as beside:
+    with atomic_folder(folder, ()) as temp_folder:
         lines = []
-        for number, chosen in enumerate(selected):
+        for number, image in enumerate(selected):
             name = f"{number:06d}.png"
             # Convert any input to RGB, since PNG does not support CMYK.
-            open_image(chosen.image).save(beside / name)
-            lines.append(json.dumps({"file_name": name, "prompt": chosen.prompt, **chosen.scores}))
+            open_image(image.image).save(temp_folder / name)
+            lines.append(json.dumps({"file_name": name, "prompt": image.prompt, **image.scores}))
         if not lines:
             raise FeedbackError("no image was selected; lower `threshold`, or add images")
-        (beside / METADATA[0]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (temp_folder / METADATA[0]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

@@ -65,13 +65,13 @@ class WordDecoder:
             return self.forced.pop(0)
         if self.is_done:
             return self.end
-        after = len(self.probabilities) + 1
-        rest = list(self.words[after]) if after < len(self.words) else [self.end]
-        if rest[0] == self.suffix[0]:  # the decoder cannot distinguish the two, so no mark
+        next_index = len(self.probabilities) + 1
+        next_tokens = list(self.words[next_index]) if next_index < len(self.words) else [self.end]
+        if next_tokens[0] == self.suffix[0]:  # indistinguishable from the suffix
             probability = 0.0
         else:
-            difference = float(logits[self.suffix[0]]) - float(logits[rest[0]])
+            difference = float(logits[self.suffix[0]]) - float(logits[next_tokens[0]])
             probability = 1 / (1 + math.exp(-max(-500.0, min(500.0, difference))))
         self.probabilities.append(probability)
-        self.forced = [*self.suffix, *rest] if probability >= self.threshold else rest
+        self.forced = [*self.suffix, *next_tokens] if probability >= self.threshold else next_tokens
         return self.forced.pop(0)

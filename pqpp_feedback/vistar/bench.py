@@ -26,11 +26,11 @@ from pqpp_metrics.functional.agreement import pairwise_accuracy
 from pqpp_metrics.functional.match_rate import match_rate
 
 _CHOICES = {"a": 1, "b": -1, "tie": 0}
-_COLUMNS = (
+_AGREEMENT_COLUMNS = (
     *("score", "angle", "accuracy", "ties half", "pairs", "equal scores"),
     *("no preference", "published"),
 )
-_BAR = 0.75
+_REQUIRED = 0.75  # accuracy
 
 
 @cache
@@ -62,17 +62,17 @@ def read_image_scores(path: str | Path) -> list[dict[str, Any]]:
         [('a.png', 0.5)]
     """
     table = read_table(path, remedy="each row needs `image` and `score`")
-    nothing = [None] * len(table)
+    empty = [None] * len(table)
 
     def get_column(*names: str) -> Sequence[Any]:
-        return next((table[name] for name in names if name in table), nothing)
+        return next((table[name] for name in names if name in table), empty)
 
     classes = [get_score_class(name) for name in list_scores()]
-    angle_of = {f"vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
-    by_score = map(angle_of.get, get_column("assessor"))
+    angles_by_score = {f"vistar-{c.section}": c.angle for c in classes if not c.angles}
+    score_angles = map(angles_by_score.get, get_column("assessor"))
     with reraise(f"{path}: `asked` is no JSON object", "write the table again", FeedbackError):
-        asked = [parse_json(text or "{}").get("angle") for text in get_column("asked")]
-    angles = zip(get_column("angle"), by_score, asked, strict=True)
+        prompt_angles = [parse_json(text or "{}").get("angle") for text in get_column("asked")]
+    angles = zip(get_column("angle"), score_angles, prompt_angles, strict=True)
     cells = {
         "image": table.texts("image"),
         "score": [None if np.isnan(score) else score for score in table.numbers("score")],
@@ -105,16 +105,16 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
     """
     table = read_table(path, remedy="each row needs `image_a`, `image_b` and `choice`")
     pairs = zip(table.texts("image_a"), table.texts("image_b"), strict=True)
-    nothing = [None] * len(table)
-    angles, controls = (table.columns.get(name, nothing) for name in ("angle", "control"))
+    empty = [None] * len(table)
+    angles, controls = (table.columns.get(name, empty) for name in ("angle", "control"))
     choices = []
     for row, (images, choice) in enumerate(zip(pairs, table.texts("choice"), strict=True)):
         if str(controls[row]).lower() == "true":
             continue
         preferred = _CHOICES.get(choice.strip().lower())
         if preferred is None:
-            where = table.locate(row)
-            raise FeedbackError(f"{where}: `choice` must be a, b or tie; got {choice!r:.40}")
+            location = table.locate(row)
+            raise FeedbackError(f"{location}: `choice` must be a, b or tie; got {choice!r:.40}")
         choices.append({"images": images, "preferred": preferred, "angle": angles[row]})
     return choices
 
@@ -147,13 +147,13 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
         if row["score"] is not None:
             scores.setdefault((row["name"], row["angle"] or ""), {})[row["image"]] = row["score"]
     lines = []
-    for (name, angle), by_image in sorted(scores.items()):
+    for (name, angle), scored in sorted(scores.items()):
         pairs = [
             choice
             for choice in chosen
-            if by_image.keys() >= set(choice["images"]) and angle in ("", choice["angle"] or angle)
+            if scored.keys() >= set(choice["images"]) and angle in ("", choice["angle"] or angle)
         ]
-        values = [[by_image[image] for image in choice["images"]] for choice in pairs]
+        values = [[scored[image] for image in choice["images"]] for choice in pairs]
         accuracy = _get_accuracy(values, [choice["preferred"] for choice in pairs])
         published = read_published()["pairwise_accuracy"].get(angle)
         lines.append({"score": name, "angle": angle, **accuracy, "published": published})
@@ -163,16 +163,16 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
 def _get_accuracy(values: Sequence[Sequence[float]], preferred: Sequence[int]) -> dict[str, Any]:
     if not values:
         return {"pairs": 0, "equal scores": 0, "no preference": 0}
-    found = pairwise_accuracy(values, preferred, score_ties="wrong")
+    result = pairwise_accuracy(values, preferred, score_ties="wrong")
     names = {"pairs": "n", "equal scores": "n_score_ties", "no preference": "n_ties"}
-    counts = {column: found[name] for column, name in names.items()}
-    if not found["n"]:
+    counts = {column: result[name] for column, name in names.items()}
+    if not result["n"]:
         return counts
-    right = round(found["pairwise_accuracy"] * found["n"])
-    rate = match_rate([1] * right + [0] * (int(found["n"]) - right))
+    correct = round(result["pairwise_accuracy"] * result["n"])
+    rate = match_rate([1] * correct + [0] * (int(result["n"]) - correct))
     accuracy = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
-    half = (right + found["n_score_ties"] / 2) / found["n"]
-    return {"accuracy": accuracy, "ties half": half, **counts}
+    ties_half = (correct + result["n_score_ties"] / 2) / result["n"]
+    return {"accuracy": accuracy, "ties half": ties_half, **counts}
 
 
 def bench_vistar(
@@ -200,11 +200,11 @@ def bench_vistar(
     if people:
         lines = score_preferences(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
-            missing = f"no pair of images with a preference in {people} has scores"
-            raise FeedbackError(f"{missing}; use the same image names in all tables")
+            problem = f"no pair of images with a preference in {people} has scores"
+            raise FeedbackError(f"{problem}; use the same image names in all tables")
         title = "Pairs for which the score and people prefer the same image"
-        tables.append(ResultTable("agreement", title, _COLUMNS, lines))
-        notes.append(f"published: {read_published()['source']}, which requires {_BAR:.0%}")
+        tables.append(ResultTable("agreement", title, _AGREEMENT_COLUMNS, lines))
+        notes.append(f"published: {read_published()['source']}, which requires {_REQUIRED:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
         for role, weights in read_roles(roles).items():
@@ -214,8 +214,8 @@ def bench_vistar(
             used = ", ".join(lines[0]["angles"]) if lines else "none that all generators have"
             notes.append(f"{role}: angles {used}")
     if not tables:
-        wanted = "add scores of another generator for the same angles, or set `people`"
-        raise FeedbackError(f"there is nothing to compare; {wanted}")
+        remedy = "add scores of another generator for the same angles, or set `people`"
+        raise FeedbackError(f"there is nothing to compare; {remedy}")
     return tables, notes
 
 
@@ -241,16 +241,16 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
     with require_extra("roles", "assess"):
         roles = read_yaml(file, remedy, FeedbackError)
-    return {str(r): _parse_weights(f"{file}: role {r}", given) for r, given in roles.items()}
+    return {str(r): _parse_weights(f"{file}: role {r}", weights) for r, weights in roles.items()}
 
 
 def _parse_weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
         raise FeedbackError(f"{where} must map angles ({', '.join(ANGLES)}) to weights")
-    are_weights = all(type(weight) in (int, float) and weight >= 0 for weight in weights.values())
-    if not are_weights or not 0 < sum(weights.values()) < math.inf:
-        wanted = "must have finite weights of 0 or more, at least one of them above 0"
-        raise FeedbackError(f"{where} {wanted}; got {list(weights.values())}")
+    is_valid = all(type(weight) in (int, float) and weight >= 0 for weight in weights.values())
+    if not is_valid or not 0 < sum(weights.values()) < math.inf:
+        requirement = "must have finite weights of 0 or more, at least one of them above 0"
+        raise FeedbackError(f"{where} {requirement}; got {list(weights.values())}")
     return {angle: float(weight) for angle, weight in weights.items()}
 
 
@@ -275,42 +275,38 @@ def rank_by_role(
     Example:
         >>> rows = [{"generator": g, "prompt_id": p, "angle": "TR", "score": s + p / 100}
         ...         for g, s in (("a", 0.2), ("b", 0.6)) for p in range(9)]
-        >>> [(one["rank"], one["generator"]) for one in rank_by_role(rows, {"TR": 1}, 200)]
+        >>> [(row["rank"], row["generator"]) for row in rank_by_role(rows, {"TR": 1}, 200)]
         [(1, 'b'), (2, 'a')]
     """
     generators, tables = _pivot_scores(rows, weights)
     if not tables:
         return []
     total = sum(weights[angle] for angle in tables)
-    share = {angle: weights[angle] / total for angle in tables}
-    value = sum(share[angle] * np.nanmean(table, axis=1) for angle, table in tables.items())
-    drawn = np.zeros((resamples, len(generators)))
+    shares = {angle: weights[angle] / total for angle in tables}
+    means = sum(shares[angle] * np.nanmean(table, axis=1) for angle, table in tables.items())
+    samples = np.zeros((resamples, len(generators)))
     for angle, table in tables.items():
-        sums, numbers = np.nan_to_num(table).T, ~np.isnan(table).T
-        drawn += share[angle] * resample_means(sums, numbers, resamples, 0)
-    order = sorted(range(len(generators)), key=lambda n: (-value[n], generators[n]))
-    scores = np.vstack([value, np.nanquantile(drawn, (0.025, 0.975), axis=0)]).T.tolist()
+        sums, counts = np.nan_to_num(table).T, ~np.isnan(table).T
+        samples += shares[angle] * resample_means(sums, counts, resamples, 0)
+    order = sorted(range(len(generators)), key=lambda n: (-means[n], generators[n]))
+    scores = np.vstack([means, np.nanquantile(samples, (0.025, 0.975), axis=0)]).T.tolist()
+    angles = list(tables)
     return [
-        {
-            "rank": rank,
-            "generator": generators[place],
-            "score": tuple(scores[place]),
-            "angles": list(tables),
-        }
-        for rank, place in enumerate(order, 1)
+        {"rank": rank, "generator": generators[n], "score": tuple(scores[n]), "angles": angles}
+        for rank, n in enumerate(order, 1)
     ]
 
 
 def _pivot_scores(
     rows: Iterable[Row], weights: Weights
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
-    """Return the generators, and the (generators, prompts) scores of each angle that all have."""
-    known = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
-    cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in known]
+    """Return the generators, and (generators, prompts) scores of angles that all of them have."""
+    used = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
+    cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in used]
     frame = pd.DataFrame(cells, columns=["angle", "generator", "prompt", "score"])
     frame = frame.astype({"generator": str, "prompt": str, "score": float})
     means = frame.pivot_table("score", ["generator", "prompt"], "angle")
     tables = {angle: means[angle].unstack() for angle in ANGLES if angle in means}
-    has_all = {angle: table.notna().any(axis=1).all() for angle, table in tables.items()}
+    is_complete = {angle: table.notna().any(axis=1).all() for angle, table in tables.items()}
     generators = means.index.unique("generator").tolist()
-    return generators, {a: table.to_numpy() for a, table in tables.items() if has_all[a]}
+    return generators, {a: table.to_numpy() for a, table in tables.items() if is_complete[a]}

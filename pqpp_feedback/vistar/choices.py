@@ -38,9 +38,9 @@ def get_param(picture: Picture, name: str) -> Any:
         >>> get_param(Picture(Path("a.png"), "A sign", about={"parameters": parameters}), "font")
         'Futura'
     """
-    given = picture.about.get(name)
-    if given is not None:
-        return given
+    value = picture.about.get(name)
+    if value is not None:
+        return value
     pairs = picture.about.get("parameters") or {}
     if not isinstance(pairs, Mapping):
         raise FeedbackError("`parameters` must be a mapping; use Parquet or JSON Lines to store it")

@@ -71,8 +71,9 @@ class VistarScore(Assessor):
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the score of the evidence, or None and the reason if it does not apply."""
-        silent = self._explain_skip(picture)
-        return Verdict(None, None, silent) if silent else self.score_evidence(evidence, picture)
+        if reason := self._explain_skip(picture):
+            return Verdict(None, None, reason)
+        return self.score_evidence(evidence, picture)
 
     def _explain_skip(self, picture: Picture) -> str:
         angle, angles = str(picture.about.get("angle") or ""), self.angles or (self.angle,)

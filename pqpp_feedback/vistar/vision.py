@@ -15,12 +15,13 @@ from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import get_param, load_params
 from pqpp_files.extras import require_extra
 
-_SIZES = ("original_sizes", "reshaped_input_sizes")  # for the post-processing, not for the model
-_KEPT = 32  # cached results of the last images, for the next score
-_LONGEST = 1024  # pixels of the longer side at which masks and depth are made
+# Outputs of the processor for the post-processing, which the model does not accept.
+_SIZES = ("original_sizes", "reshaped_input_sizes")
+_CACHE_SIZE = 32  # results of the last images, which the next score reuses
+_MAX_SIDE = 1024  # pixels of the longer side of images for masks and depth
 
 _DEPTH = "depth-anything/Depth-Anything-V2-Metric-Indoor-Small-hf"
-# Role to the model's usual name and to its class in transformers.
+# The default model and its class in transformers, by role.
 ROLES: Mapping[str, tuple[str, str]] = {
     "detector": ("IDEA-Research/grounding-dino-tiny", "any detector"),
     "segmenter": ("facebook/sam-vit-base", "AutoModelForMaskGeneration"),
@@ -53,7 +54,7 @@ class Vision:
     device: str | None = None
     dtype: str = "float32"
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False)
-    _seen: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+    _cached: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if unknown := set(self.names) - set(ROLES):
@@ -67,13 +68,13 @@ class Vision:
             ModelError: The model is not available.
         """
         if role not in self._loaded:
-            name, place = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
+            name, options = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
             if role == "detector":
                 with require_extra("pqpp assess", "assess"):
                     from pqpp_feedback.assess.detector import Detector
-                self._loaded[role] = Detector(name, *place)
+                self._loaded[role] = Detector(name, *options)
             else:
-                self._loaded[role] = load_model(name, ROLES[role][1], role, *place)
+                self._loaded[role] = load_model(name, ROLES[role][1], role, *options)
         return self._loaded[role]
 
     def find_objects(self, image: Any, picture: Picture) -> Objects:
@@ -91,10 +92,10 @@ class Vision:
         key = "\n".join(words)
 
         def detect_objects() -> Objects:
-            small = shrink_image(image)
-            boxes = self.detect(small, words)[: load_params("vision")["most_objects"]]
-            masks, sure = self.segment(small, [box["box"] for box in boxes])
-            pairs = zip(boxes, sure, strict=True)
+            shrunk = shrink_image(image)
+            boxes = self.detect(shrunk, words)[: load_params("vision")["most_objects"]]
+            masks, confidences = self.segment(shrunk, [box["box"] for box in boxes])
+            pairs = zip(boxes, confidences, strict=True)
             return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
 
         return self._cache(f"objects {key}", picture, detect_objects)
@@ -107,13 +108,13 @@ class Vision:
         """
         return self._cache("depth", picture, lambda: self._compute_depth(shrink_image(image)))
 
-    def _cache(self, what: str, picture: Picture, compute: Callable[[], Any]) -> Any:
-        key = (what, str(picture.path))
-        if key not in self._seen:
-            self._seen[key] = compute()
-            if len(self._seen) > _KEPT:
-                del self._seen[next(iter(self._seen))]
-        return self._seen[key]
+    def _cache(self, name: str, picture: Picture, compute: Callable[[], Any]) -> Any:
+        key = (name, str(picture.path))
+        if key not in self._cached:
+            self._cached[key] = compute()
+            if len(self._cached) > _CACHE_SIZE:
+                del self._cached[next(iter(self._cached))]
+        return self._cached[key]
 
     def _run_model(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
         """Return a role's processed inputs and the model's outputs."""
@@ -129,36 +130,35 @@ class Vision:
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
         """Return the boxes of named objects, best first: `label`, `score`, `box` as fractions."""
-        (seen,) = self.get_model("detector").observe([image], [list(words)])
-        least = load_params("vision")["least_score"]
-        sure = [box for box in seen["boxes"] if box["score"] >= least]
+        (evidence,) = self.get_model("detector").observe([image], [list(words)])
+        min_score = load_params("vision")["least_score"]
+        confident = [box for box in evidence["boxes"] if box["score"] >= min_score]
         # Boxes of the same object under several names are one object.
-        return nms(sorted(sure, key=lambda box: -box["score"]))
+        return nms(sorted(confident, key=lambda box: -box["score"]))
 
     def segment(self, image: Any, boxes: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
         """Return the mask of the object in each box, and the model's confidences in [0, 1]."""
         scaled = scale_boxes(boxes, image.size)
         if not len(scaled):
             return np.zeros((0, *image.size[::-1]), bool), []
-        given = {"images": image, "input_boxes": [scaled.tolist()]}
-        inputs, outputs = self._run_model("segmenter", given, multimask_output=False)
+        prompt_inputs = {"images": image, "input_boxes": [scaled.tolist()]}
+        inputs, outputs = self._run_model("segmenter", prompt_inputs, multimask_output=False)
         sizes = [inputs[name] for name in _SIZES if name in inputs]
         processor = self.get_model("segmenter").processor
         masks = processor.post_process_masks(outputs.pred_masks.cpu().float(), *sizes)[0]
-        sure = outputs.iou_scores.float().cpu().reshape(-1).clamp(0, 1).tolist()
-        return masks[:, 0].numpy().astype(bool), sure
+        confidences = outputs.iou_scores.float().cpu().reshape(-1).clamp(0, 1).tolist()
+        return masks[:, 0].numpy().astype(bool), confidences
 
     def _compute_depth(self, image: Any) -> NDArray[np.float64]:
         loaded, (_, outputs) = self.get_model("depth"), self._run_model("depth", {"images": image})
-        (depths,) = loaded.processor.post_process_depth_estimation(
-            outputs, target_sizes=[image.size[::-1]]
-        )
+        sizes = [image.size[::-1]]
+        (depths,) = loaded.processor.post_process_depth_estimation(outputs, target_sizes=sizes)
         values = depths["predicted_depth"].float().cpu().numpy().astype(float)
         if predicts_distance(loaded.model.config):
             values = np.maximum(values, 1e-6)
         else:  # nearness, up to scale and shift; the nearest point is assumed at distance 1
-            near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
-            values = 1 / (near + load_params("vision")["far_nearness"])
+            nearness = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
+            values = 1 / (nearness + load_params("vision")["far_nearness"])
         if not np.ptp(values) > 1e-5 * values.mean():
             raise FeedbackError("the depth model predicts the same distance for all pixels")
         return values
@@ -168,9 +168,9 @@ class Vision:
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
         clip = self.get_model("similarity")
-        pictures = to_unit(embed_images(clip.model, clip.processor, images, 1))
-        words = to_unit(embed_prompts(clip.model, clip.processor, texts, 1))
-        return pictures @ words.T
+        image_vectors = to_unit(embed_images(clip.model, clip.processor, images, 1))
+        text_vectors = to_unit(embed_prompts(clip.model, clip.processor, texts, 1))
+        return image_vectors @ text_vectors.T
 
     def embed_subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:
         """Return the features of the best detection of a subject; None without one."""
@@ -184,31 +184,31 @@ class Vision:
         inside = masks[0, top:bottom, left:right]
         if not inside.any():
             return None
-        # The rest is grey.
+        # The background is grey.
         pixels = np.where(inside[..., None], np.asarray(image)[top:bottom, left:right], 128)
-        cut = Image.fromarray(pixels.astype(np.uint8))
-        _, outputs = self._run_model("features", {"images": cut})
+        crop = Image.fromarray(pixels.astype(np.uint8))
+        _, outputs = self._run_model("features", {"images": crop})
         return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
 
     def find_people(self, image: Any) -> list[dict[str, Any]]:
         """Return the people: `label`, `score`, `box`, `keypoints` (in pixels) and `expression`."""
         image = shrink_image(image)
-        seen = self.detect(image, ["person"])
-        if not seen:
+        detections = self.detect(image, ["person"])
+        if not detections:
             return []
-        boxes = scale_boxes([person["box"] for person in seen], image.size)
+        boxes = scale_boxes([person["box"] for person in detections], image.size)
         sides = [np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]]).tolist()]
         _, outputs = self._run_model("pose", {"images": image, "boxes": sides})
-        read = self.get_model("pose").processor.post_process_pose_estimation
+        post_process = self.get_model("pose").processor.post_process_pose_estimation
         people = []
-        for person, pose in zip(seen, read(outputs, boxes=sides)[0], strict=True):
-            points, sure = (pose[name].float().cpu().numpy() for name in ("keypoints", "scores"))
-            keypoints = np.column_stack([points, sure]).tolist()
+        for person, pose in zip(detections, post_process(outputs, boxes=sides)[0], strict=True):
+            points, scores = (pose[name].float().cpu().numpy() for name in ("keypoints", "scores"))
+            keypoints = np.column_stack([points, scores]).tolist()
             expression = None
-            if face := get_face_box(keypoints, image.size):
-                _, faces = self._run_model("expression", {"images": image.crop(face)})
+            if face_box := get_face_box(keypoints, image.size):
+                _, face = self._run_model("expression", {"images": image.crop(face_box)})
                 labels = self.get_model("expression").model.config.id2label
-                expression = str(labels[int(faces.logits.argmax())]).lower()
+                expression = str(labels[int(face.logits.argmax())]).lower()
             people.append({**person, "keypoints": keypoints, "expression": expression})
         return people
 
@@ -227,14 +227,14 @@ def get_face_box(
         >>> get_face_box([*face, *[(0, 0, 0)] * 12], (100, 100))
         (34, 34, 66, 66)
     """
-    chosen = load_params("characters")
-    sure = np.array([point for point in keypoints[:5] if point[2] >= chosen["least_keypoint"]])
-    if len(sure) < chosen["least_face"]:
+    params = load_params("characters")
+    reliable = np.array([point for point in keypoints[:5] if point[2] >= params["least_keypoint"]])
+    if len(reliable) < params["least_face"]:
         return None
-    low, high = sure[:, :2].min(0), sure[:, :2].max(0)
-    half = chosen["face_share"] * max(float((high - low).max()), 1.0)
-    left, top = np.maximum((low + high) / 2 - half, 0).round().astype(int)
-    right, bottom = np.minimum((low + high) / 2 + half, size).round().astype(int)
+    low, high = reliable[:, :2].min(0), reliable[:, :2].max(0)
+    half_side = params["face_share"] * max(float((high - low).max()), 1.0)
+    left, top = np.maximum((low + high) / 2 - half_side, 0).round().astype(int)
+    right, bottom = np.minimum((low + high) / 2 + half_side, size).round().astype(int)
     return (int(left), int(top), int(right), int(bottom)) if right > left and bottom > top else None
 
 
@@ -255,14 +255,14 @@ def predicts_distance(config: Any) -> bool:
     """Return whether a depth model predicts distance instead of nearness.
 
     Example:
-        >>> from types import SimpleNamespace as Made
-        >>> predicts_distance(Made(depth_estimation_type="metric"))
+        >>> from types import SimpleNamespace
+        >>> predicts_distance(SimpleNamespace(depth_estimation_type="metric"))
         True
     """
-    kind = getattr(config, "depth_estimation_type", None)
-    return kind == "metric" or (
-        kind is None and config.model_type in ("depth_pro", "glpn", "zoedepth")
-    )
+    estimation_type = getattr(config, "depth_estimation_type", None)
+    if estimation_type is None:
+        return config.model_type in ("depth_pro", "glpn", "zoedepth")
+    return estimation_type == "metric"
 
 
 def shrink_image(image: Any) -> Any:
@@ -273,6 +273,6 @@ def shrink_image(image: Any) -> Any:
         >>> shrink_image(Image.new("RGB", (2048, 512))).size
         (1024, 256)
     """
-    if max(image.size) <= _LONGEST:
+    if max(image.size) <= _MAX_SIDE:
         return image
-    return ImageOps.contain(image, (_LONGEST, _LONGEST), Image.Resampling.BICUBIC)
+    return ImageOps.contain(image, (_MAX_SIDE, _MAX_SIDE), Image.Resampling.BICUBIC)

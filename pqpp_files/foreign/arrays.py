@@ -38,8 +38,8 @@ def load_array(
     import numpy as np
 
     remedy = "write one array of numbers with numpy.save"
-    with reraise(f"{path}: {fault}", remedy, error), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # headers are parsed as Python
+    with reraise(f"{path}: {fault}", remedy, error), warnings.catch_warnings(action="ignore"):
+        # numpy may warn about syntax in a damaged header, which it parses as Python
         array = np.lib.format.open_memmap(_require_regular_file(path), mode="r")
         if array.dtype.kind not in "biufc":
             raise ValueError(f"its dtype is {array.dtype}")
@@ -97,9 +97,9 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     import faiss
 
     with reraise(f"{path}: not a readable faiss index", "build the index again"):
-        # Mapping a damaged file ends the process. Older versions of faiss map inverted lists alone.
-        is_small = in_memory or _require_regular_file(path).stat().st_size < 2**26
-        flags = 0 if is_small else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
+        # A damaged file that is mapped crashes the process. Older versions map only inverted lists.
+        in_memory = in_memory or _require_regular_file(path).stat().st_size < 2**26
+        flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
         return faiss.read_index(str(_require_regular_file(path)), flags)
 
 

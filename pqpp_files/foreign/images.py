@@ -19,10 +19,10 @@ FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF", "AVIF")
 """Accepted formats, by Pillow's names. Others are rare or, like EPS, start programs."""
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
 """The endings of image files in a folder."""
-_TURNS = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE"}
-_TURNS |= {6: "ROTATE_270", 7: "TRANSVERSE", 8: "ROTATE_90"}
+_TRANSPOSITIONS = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE"}
+_TRANSPOSITIONS |= {6: "ROTATE_270", 7: "TRANSVERSE", 8: "ROTATE_90"}
 """The transposition that makes an image upright, by its EXIF orientation."""
-_FEWEST = 8  # pixels of a side that a smaller image keeps
+_MIN_SIDE = 8  # in pixels; no side is scaled below it
 
 
 class ImageHeader(NamedTuple):
@@ -59,7 +59,7 @@ def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
 
     with _convert_errors(value), _open_value(value) as image:
         if image.format == "TIFF":
-            image.load()  # which is when Pillow turns it
+            image.load()  # Pillow applies the orientation of a TIFF when it decodes it
         orientation = _read_orientation(image)
         width, height = image.size if orientation < 5 else image.size[::-1]
         return ImageHeader(str(image.format), width, height, orientation)
@@ -85,9 +85,9 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
     Example:
         >>> import tempfile
         >>> from PIL import Image
-        >>> path, turned = Path(tempfile.mkdtemp()) / "a.jpg", Image.Exif()
-        >>> turned[0x0112] = 6  # the camera was held upright
-        >>> Image.new("RGB", (40, 30)).save(path, exif=turned)
+        >>> path, exif = Path(tempfile.mkdtemp()) / "a.jpg", Image.Exif()
+        >>> exif[0x0112] = 6  # the camera was held upright
+        >>> Image.new("RGB", (40, 30)).save(path, exif=exif)
         >>> open_image(path).size, open_image(path, "L", longest=20).size
         ((30, 40), (15, 20))
     """
@@ -97,31 +97,31 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
         value = value.get("path") if value.get("bytes") is None else value["bytes"]
     with _convert_errors(value), _open_value(value) as image:
         if longest:
-            image.draft("RGB", (longest, longest))  # a JPEG is decoded smaller at once
+            image.draft("RGB", (longest, longest))  # decodes a JPEG at a smaller size
         elif max(image.size) > 200 * min(image.size):  # processors enlarge the shorter side
             raise Image.DecompressionBombError
         image.load()
-        turn = _TURNS.get(_read_orientation(image))
+        transposition = _TRANSPOSITIONS.get(_read_orientation(image))
         factor = max(image.size) // (longest or max(image.size))
         if image.mode[0] != "I" and (image.mode[-1] in "Aa" or "transparency" in image.info):
             image = image.convert("RGBA")
             image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-        if factor > 1 and image.mode in ("L", "RGB"):  # before copies of it are made
-            image = image.reduce(tuple(max(1, min(factor, side // _FEWEST)) for side in image.size))
-        # Older versions of pillow open a grey PNG of 16 bit in the mode of 32.
+        if factor > 1 and image.mode in ("L", "RGB"):  # before conversions copy it
+            image = image.reduce(tuple(max(1, min(factor, n // _MIN_SIDE)) for n in image.size))
+        # Older versions of Pillow open a 16-bit grey PNG in the 32-bit mode I.
         if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
             import numpy as np
 
-            grey = (np.asarray(image).astype(np.int64) + 128) // 257  # pillow would cut above 255
+            grey = (np.asarray(image).astype(np.int64) + 128) // 257  # Pillow would clip at 255
             image = Image.fromarray(grey.astype(np.uint8))
         image = image.convert(mode)
         if longest and max(image.size) > longest:
             scale = longest / max(image.size)
-            size = tuple(max(min(_FEWEST, side), round(side * scale)) for side in image.size)
+            size = tuple(max(min(_MIN_SIDE, side), round(side * scale)) for side in image.size)
             image = image.resize(size, Image.Resampling.BOX)
         for key in ("exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
-            image.info.pop(key, None)  # else it would be turned again
-        return image if turn is None else image.transpose(Image.Transpose[turn])
+            image.info.pop(key, None)  # or else a reader would apply the orientation again
+        return image if transposition is None else image.transpose(Image.Transpose[transposition])
 
 
 @contextlib.contextmanager
@@ -132,10 +132,10 @@ def _convert_errors(value: Any) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     except Exception as error:
-        which, remedy = "an image", "give a path, a PIL image, or an 8-bit or 16-bit grey array"
+        what, remedy = "an image", "give a path, a PIL image, or an 8-bit or 16-bit grey array"
         if isinstance(value, (str, os.PathLike)):
-            which, remedy = f"the image {value}", "check the path, or save the image as PNG"
-        raise FileError(f"{which} cannot be read ({type(error).__name__}); {remedy}") from None
+            what, remedy = f"the image {value}", "check the path, or save the image as PNG"
+        raise FileError(f"{what} cannot be read ({type(error).__name__}); {remedy}") from None
 
 
 @contextlib.contextmanager
@@ -146,7 +146,7 @@ def _open_value(value: Any) -> Iterator[Any]:
         yield value
     elif isinstance(value, (str, os.PathLike, bytes)):
         if not isinstance(value, bytes) and not Path(value).is_file():
-            raise FileNotFoundError(value)  # also a pipe, which would be waited for
+            raise FileNotFoundError(value)  # also for a pipe, whose reader might wait for ever
         source = io.BytesIO(value) if isinstance(value, bytes) else value
         with Image.open(source, formats=FORMATS) as image:
             yield image
@@ -156,6 +156,6 @@ def _open_value(value: Any) -> Iterator[Any]:
 
 def _read_orientation(image: Any) -> int:
     with contextlib.suppress(Exception):  # damaged EXIF data with intact pixels
-        if (orientation := image.getexif().get(0x0112)) in _TURNS:
+        if (orientation := image.getexif().get(0x0112)) in _TRANSPOSITIONS:
             return orientation
     return 1

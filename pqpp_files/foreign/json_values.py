@@ -17,8 +17,8 @@ from pqpp_files.errors import FileError, PqppError, reraise
 from pqpp_files.foreign.packed import read_limited
 from pqpp_files.paths import refuse_pipe
 
-_MOST_BYTES = 1 << 28
-"""The largest file that is read whole; the list of a million shards has half this size."""
+_MAX_BYTES = 1 << 28
+"""Maximum size of a file; the manifest of a million shards has half of it."""
 DEEPEST = 64
 BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -39,7 +39,7 @@ def read_json(path: str | os.PathLike[str], error: type[PqppError] = FileError) 
         Traceback (most recent call last):
         pqpp_files.errors.FileError: nowhere.json cannot be read (No such file or directory); ...
     """
-    content = read_bounded(path, _MOST_BYTES, error, "copy or write the file again")
+    content = read_bounded(path, _MAX_BYTES, error, "copy or write the file again")
     return parse_json(content, str(path), error)
 
 
@@ -118,16 +118,16 @@ def make_parser(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (duplicate key 'a'); ...
     """
-    kinds = ("parse_float", "parse_int", "parse_constant")
-    numbers: dict[str, Any] = dict.fromkeys(kinds, str) if numbers_as_text else {}
+    hooks = ("parse_float", "parse_int", "parse_constant")
+    numbers: dict[str, Any] = dict.fromkeys(hooks, str) if numbers_as_text else {}
     if refuse_constants:
         numbers["parse_constant"] = refuse_constant
 
     def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict:
         mapping = dict(pairs)
         if len(mapping) < len(pairs):
-            twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-            raise ValueError(f"duplicate key {twice!r:.60}")
+            duplicate = Counter(name for name, _ in pairs).most_common(1)[0][0]
+            raise ValueError(f"duplicate key {duplicate!r:.60}")
         return mapping
 
     decoder = json.JSONDecoder(**numbers, object_pairs_hook=refuse_duplicates)

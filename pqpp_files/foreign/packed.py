@@ -27,17 +27,17 @@ def check_parquet(
 
     file = pyarrow.parquet.ParquetFile(opened)
     paths = [file.schema.column(n).path for n in range(file.metadata.num_columns)]
-    wanted, joined = set(columns), "{}.{}".format
-    within = (not wanted.isdisjoint(accumulate(path.split("."), joined)) for path in paths)
-    taken = list(compress(range(len(paths)), within))
+    requested, join = set(columns), "{}.{}".format
+    is_read = (not requested.isdisjoint(accumulate(path.split("."), join)) for path in paths)
+    indices = list(compress(range(len(paths)), is_read))
     size = 0
     groups = range(file.num_row_groups) if groups is None else groups
     for group in map(file.metadata.row_group, groups):
-        for chunk, width in ((group.column(n), file.schema.column(n).length) for n in taken):
+        for chunk, width in ((group.column(n), file.schema.column(n).length) for n in indices):
             size += max(chunk.total_uncompressed_size, chunk.num_values * max(8, width))
     check_size(size, name, max_bytes)
-    coded = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths)
-    check_size(sum(map(_get_size, coded.read_row_groups(groups, columns).columns)), name, max_bytes)
+    file = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths)
+    check_size(sum(map(_get_size, file.read_row_groups(groups, columns).columns)), name, max_bytes)
 
 
 def check_size(size: int, name: str, max_bytes: int) -> None:
@@ -62,10 +62,10 @@ def read_limited(file: BinaryIO, max_bytes: int) -> bytes:
         >>> read_limited(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
         b'a cat'
     """
-    held = io.BytesIO()
-    while held.tell() <= max_bytes and held.write(file.read(1 << 20)) == 1 << 20:
+    buffer = io.BytesIO()
+    while buffer.tell() <= max_bytes and buffer.write(file.read(1 << 20)) == 1 << 20:
         pass
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def _get_size(array: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from pqpp_files.errors import FileError, PqppError, reraise
 from pqpp_files.foreign.json_values import read_bounded
 
-_MOST_BYTES, _MOST_DIGITS = 1_000_000, 40
+_MAX_BYTES, _MAX_DIGITS = 1_000_000, 40
 
 
 def read_yaml(
@@ -32,7 +32,7 @@ def read_yaml(
         {'name': 'mine', 'seed': 1}
     """
     hint = "" if Path(path).suffix in (".yaml", ".yml") else see
-    text = read_bounded(path, _MOST_BYTES, error, f"check the path{hint}")
+    text = read_bounded(path, _MAX_BYTES, error, f"check the path{hint}")
     content = parse_yaml(text, str(path), error, as_text)
     if not isinstance(content, dict):
         raise error(f"{path} must have `name: value` lines{see}")
@@ -64,7 +64,7 @@ def parse_yaml(
             if self.check_event(yaml.AliasEvent):  # a few lines of aliases expand to gigabytes
                 raise yaml.YAMLError("it contains an alias")
             node = super().compose_node(parent, index)
-            if node.tag.endswith(":int") and len(node.value) > _MOST_DIGITS:
+            if node.tag.endswith(":int") and len(node.value) > _MAX_DIGITS:
                 raise yaml.YAMLError(f"the number {node.value:.20}... is too long")
             return node
 

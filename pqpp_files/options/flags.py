@@ -31,10 +31,10 @@ def add_options(parser: argparse.ArgumentParser, kind: type, strict: bool = Fals
         hint = strip_none(hints[field.name])
         if dataclasses.is_dataclass(hint):
             continue  # only a file can set it
-        place: Any = parser
+        group: Any = parser
         if title and field.metadata.get("word") is not True:
-            place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
-        _add_option(place, field, hint, strict)
+            group = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
+        _add_option(group, field, hint, strict)
     parser.add_argument(
         "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags override it"
     )
@@ -42,16 +42,16 @@ def add_options(parser: argparse.ArgumentParser, kind: type, strict: bool = Fals
 
 def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
     """Return the options in the order of `--help`, each with its group's title or None."""
-    homes: dict[str, int] = {}
+    positions: dict[str, int] = {}
     titles: dict[str, str] = {}
-    for at, base in reversed([*enumerate(kind.__mro__)]):
+    for position, base in reversed([*enumerate(kind.__mro__)]):
         names = inspect.get_annotations(base)
-        homes = dict.fromkeys(names, at) | homes
+        positions = dict.fromkeys(names, position) | positions
         titles |= dict.fromkeys(names, vars(base)["TITLE"]) if "TITLE" in vars(base) else {}
 
     def sort_key(field: dataclasses.Field) -> tuple[bool, int]:
-        is_word, home = field.metadata.get("word") is True, homes[field.name]
-        return not is_word, home if is_word or home else len(kind.__mro__)
+        is_word, position = field.metadata.get("word") is True, positions[field.name]
+        return not is_word, position if is_word or position else len(kind.__mro__)
 
     return ((field, titles.get(field.name)) for field in sorted(get_fields(kind), key=sort_key))
 
@@ -63,12 +63,12 @@ def strip_none(hint: Any) -> Any:
 
 
 def _add_option(parser: Any, field: dataclasses.Field, hint: Any, strict: bool) -> None:
-    declared, default = field.metadata, field.default
+    metadata, default = field.metadata, field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
-    flags = [*dict.fromkeys(map(get_flag, (field.name, *declared.get("also", ()))))]
+    flags = [*dict.fromkeys(map(get_flag, (field.name, *metadata.get("also", ()))))]
     about: dict[str, Any] = {"dest": field.name, "action": _OptionAction, "field": field}
-    about |= {"help": _format_help(declared.get("help", ""), default), "default": argparse.SUPPRESS}
+    about |= {"help": _format_help(metadata.get("help", ""), default), "default": argparse.SUPPRESS}
     if hint is bool:
         # Only the flag that changes the default is shown.
         opposites = [flag.replace("--", "--no-", 1) for flag in flags]
@@ -77,44 +77,44 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, strict: bool) 
             parser.add_argument(*names, **{**about, "help": text}, nargs=0, const=value)
         return
     shape = typing.get_origin(hint)
-    choices = declared.get("choices")
+    choices = metadata.get("choices")
     metavar = "{" + ",".join(choices) + "}" if choices else field.name.upper()
-    about |= {"metavar": declared.get("metavar", metavar), "shape": shape}
+    about |= {"metavar": metadata.get("metavar", metavar), "shape": shape}
     is_needed = strict and default is NEEDED
-    if word := declared.get("word"):
-        words = {name: value for name, value in about.items() if name != "dest"}
+    if word := metadata.get("word"):
+        positional = {name: value for name, value in about.items() if name != "dest"}
         if word == "too":
-            words["metavar"], words["help"] = field.name.upper(), f"same as {flags[0]}"
+            positional["metavar"], positional["help"] = field.name.upper(), f"same as {flags[0]}"
         needed = is_needed and word is True
-        nargs: Any = "*+"[needed] if shape else None if needed else "?"
-        nargs = argparse.REMAINDER if declared.get("rest") else nargs
-        _add_completer(parser.add_argument(field.name, nargs=nargs, **words), declared)
+        nargs: Any = ("+" if needed else "*") if shape else (None if needed else "?")
+        nargs = argparse.REMAINDER if metadata.get("rest") else nargs
+        _add_completer(parser.add_argument(field.name, nargs=nargs, **positional), metadata)
     if word is not True:
-        nargs = "+" if declared.get("several") else None
+        nargs = "+" if metadata.get("several") else None
         needed = is_needed and not word
-        _add_completer(parser.add_argument(*flags, nargs=nargs, required=needed, **about), declared)
+        _add_completer(parser.add_argument(*flags, nargs=nargs, required=needed, **about), metadata)
 
 
 def _format_help(text: str, default: Any) -> str:
     """Return a help text, with the default if it is informative."""
     if isinstance(default, dict):
         default = [f"{name}={value}" for name, value in default.items()]
-    shown = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
-    if not (isinstance(shown, bool) or shown in (None, "", NEEDED) or "default:" in text):
-        text = f"{text} (default: {shown})".strip()
+    value = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
+    if not (isinstance(value, bool) or value in (None, "", NEEDED) or "default:" in text):
+        text = f"{text} (default: {value})".strip()
     return text.replace("%", "%%")
 
 
-def _add_completer(action: Any, declared: Any) -> None:
+def _add_completer(action: Any, metadata: Any) -> None:
     """Let tab completion suggest an option's known names, and files if it accepts a path."""
-    if known := declared.get("known") or declared.get("choices"):
+    if suggestions := metadata.get("known") or metadata.get("choices"):
 
         def complete(prefix: str, **_: Any) -> list[str]:
             from argcomplete.completers import FilesCompleter
 
             head = "".join(prefix.rpartition(",")[:2]) if action.shape else ""
-            files = FilesCompleter()(prefix) if declared.get("path") else ()
-            names = resolve_name(known) if isinstance(known, str) else known
+            files = FilesCompleter()(prefix) if metadata.get("path") else ()
+            names = resolve_name(suggestions) if isinstance(suggestions, str) else suggestions
             return [*(head + name for name in (names() if callable(names) else names)), *files]
 
         action.completer = complete
@@ -128,18 +128,18 @@ class _OptionAction(argparse.Action):
         self.field, self.shape = field, shape
 
     def __call__(self, parser, namespace, values, option_string=None):
-        before = getattr(namespace, self.dest, None)
+        previous = getattr(namespace, self.dest, None)
         words = values if isinstance(values, list) else [values]
         # argparse drops the value of `--flag=--`
         if option_string and self.nargs != 0 and (not words or "" in words):
             raise PqppError(f"`{self.dest}` is empty; give a value")
         if self.shape:
             parts = [part for word in words for part in split_items(word, self.field, self.shape)]
-            setattr(namespace, self.dest, [*(before or []), *parts])
+            setattr(namespace, self.dest, [*(previous or []), *parts])
             return
         value = self.const if self.nargs == 0 else words[0]
-        if before is not None:
-            raise PqppError(f"`{self.dest}` is both {before!r} and {value!r}; give it only once")
+        if previous is not None:
+            raise PqppError(f"`{self.dest}` is both {previous!r} and {value!r}; give it only once")
         setattr(namespace, self.dest, value)
 
 
@@ -160,7 +160,7 @@ def replace_option_names(text: str, kind: type) -> str:
         name = match[1].replace("-", "_")
         if name not in fields:  # unchanged
             return match[1] if match[1].startswith("--") else match[0]
-        declared, name = fields[name].metadata, fields[name].name
-        return declared.get("metavar", name) if declared.get("word") is True else get_flag(name)
+        metadata, name = fields[name].metadata, fields[name].name
+        return metadata.get("metavar", name) if metadata.get("word") is True else get_flag(name)
 
     return re.sub(r"`([\w-]+)`", to_flag, text)

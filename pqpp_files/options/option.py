@@ -15,9 +15,9 @@ from pqpp_files.errors import FileError, PqppError
 from pqpp_files.names import did_you_mean, is_repository_id, split_names
 from pqpp_files.paths import check_output_folder, expand
 
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 80
-_LARGEST = 2**63 - 1  # the largest seed that torch accepts
+_SHORT_REPR = reprlib.Repr()
+_SHORT_REPR.maxstring = _SHORT_REPR.maxother = 80
+_MAX_INTEGER = 2**63 - 1  # the largest seed that torch accepts
 NEEDED: Any = type("NEEDED", (), {"__repr__": lambda self: "NEEDED"})()
 """The default of a required option."""
 
@@ -25,7 +25,7 @@ NEEDED: Any = type("NEEDED", (), {"__repr__": lambda self: "NEEDED"})()
 PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 """A parameter or an attribute, and its text, in a docstring that `inspect.cleandoc` gives."""
 
-_HALVES = re.compile("[\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 """Lone surrogates, which stand for bytes of the command line that are not UTF-8."""
 
 
@@ -83,12 +83,12 @@ def option(
         goes_with: Another option, without which this one is refused.
         library: The name of the option in the library, which messages replace with the flag.
     """
-    given = {"help": help_text, **locals()}
+    settings = {"help": help_text, **locals()}
     omitted = ("default", "help_text")
-    declared = {n: one for n, one in given.items() if one is not None and n not in omitted}
+    metadata = {n: value for n, value in settings.items() if value is not None and n not in omitted}
     if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
-        return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=declared)
-    return dataclasses.field(default=default, metadata=declared)
+        return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def quote(value: Any) -> str:
@@ -98,7 +98,7 @@ def quote(value: Any) -> str:
         >>> quote(2.0), len(quote("x" * 1000)) < 100
         ('2.0', True)
     """
-    return _SHORT.repr(value)
+    return _SHORT_REPR.repr(value)
 
 
 def get_summary(text: str | None) -> str:
@@ -131,21 +131,21 @@ class Options:
     def __init_subclass__(cls) -> None:
         """Complete options with settings from base classes and help texts from the docstring."""
         _, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
-        kinds = inspect.get_annotations(cls)
+        hints = inspect.get_annotations(cls)
         for name, help_text in PARAMETER.findall(attributes):
-            if "ClassVar" in str(kinds.get(name, "ClassVar")):
+            if "ClassVar" in str(hints.get(name, "ClassVar")):
                 continue
             field = vars(cls).get(name, NEEDED)
             field = field if isinstance(field, dataclasses.Field) else option(field)
             field.metadata = MappingProxyType({"help": get_summary(help_text), **field.metadata})
             setattr(cls, name, field)
         super().__init_subclass__()
-        above: dict[str, dataclasses.Field] = {}
+        inherited: dict[str, dataclasses.Field] = {}
         for base in reversed(cls.__mro__[1:]):
-            above |= getattr(base, "__dataclass_fields__", {})
+            inherited |= getattr(base, "__dataclass_fields__", {})
         for name, field in vars(cls).items():
-            if name in above and isinstance(field, dataclasses.Field):
-                field.metadata = MappingProxyType({**above[name].metadata, **field.metadata})
+            if name in inherited and isinstance(field, dataclasses.Field):
+                field.metadata = MappingProxyType({**inherited[name].metadata, **field.metadata})
 
     def __post_init__(self) -> None:
         """Check each value against the option's declaration."""
@@ -222,38 +222,38 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
 
 def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str]:
     """Split a word at commas if the option is declared so, and return the items."""
-    declared = field.metadata
-    plain = container is not dict and not declared.get("path") and declared.get("word") is not True
-    if declared.get("commas") == "pairs":
+    metadata = field.metadata
+    commas = container is not dict and not metadata.get("path") and metadata.get("word") is not True
+    if metadata.get("commas") == "pairs":
         return re.split(r",\s*(?=[\w.]+=)", text)
-    return split_names(text) if declared.get("commas", plain) else [text]
+    return split_names(text) if metadata.get("commas", commas) else [text]
 
 
 def _check_value(field: dataclasses.Field, value: Any) -> None:
     if value is None:
         return
-    declared = field.metadata
-    is_free = not (declared.get("path") or declared.get("word"))
-    if is_free and isinstance(value, str) and _HALVES.search(value):
+    metadata = field.metadata
+    is_text_option = not (metadata.get("path") or metadata.get("word"))
+    if is_text_option and isinstance(value, str) and _SURROGATES.search(value):
         raise PqppError(f"`{field.name}` is {quote(value)}; it must be UTF-8")
-    choices = declared.get("choices")
-    above, least, below = map(declared.get, ("gt", "ge", "lt"))
+    choices = metadata.get("choices")
+    gt, ge, lt = map(metadata.get, ("gt", "ge", "lt"))
     if choices and value not in choices:
         raise PqppError(f"`{field.name}` is {quote(value)}; {did_you_mean(str(value), choices)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
-    largest = _LARGEST if isinstance(value, int) else sys.float_info.max
-    if not abs(value) <= largest:  # nor is NaN
+    limit = _MAX_INTEGER if isinstance(value, int) else sys.float_info.max
+    if not abs(value) <= limit:  # nor is NaN
         finite = "a 64-bit integer" if isinstance(value, int) else "a finite number"
         raise PqppError(f"`{field.name}` is {quote(value)}; it must be {finite}")
-    allowed = {
-        f"above {above}": above is None or value > above,
-        f"{least} or more": least is None or value >= least,
-        f"below {below}": below is None or value < below,
+    conditions = {
+        f"above {gt}": gt is None or value > gt,
+        f"{ge} or more": ge is None or value >= ge,
+        f"below {lt}": lt is None or value < lt,
     }
-    if not all(allowed.values()):
-        words = " and ".join(text for text in allowed if "None" not in text)
-        raise PqppError(f"`{field.name}` is {quote(value)}; it must be {words}")
+    if not all(conditions.values()):
+        bounds = " and ".join(text for text in conditions if "None" not in text)
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must be {bounds}")
 
 
 def check_path(name: str, kind: str, value: str) -> None:
@@ -271,14 +271,14 @@ def check_path(name: str, kind: str, value: str) -> None:
             return check_output_folder(value)
         except FileError as error:
             raise PqppError(f"`{name}`: {error}") from None
-    is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
-    if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
+    exists, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
+    if kind == "name" and not exists and ("/" not in value or is_repository_id(value)):
         return
-    if kind == "file" and is_input(value) and not is_there:
+    if kind == "file" and is_input(value) and not exists:
         return  # standard input
-    wanted = "file" if kind == "file" else "folder"
-    if not is_there:
-        raise PqppError(f"`{name}`: no such {wanted} {quote(value)}; check the path")
-    if is_folder == (wanted == "file"):
+    expected = "file" if kind == "file" else "folder"
+    if not exists:
+        raise PqppError(f"`{name}`: no such {expected} {quote(value)}; check the path")
+    if is_folder == (expected == "file"):
         other = "folder" if is_folder else "file"
-        raise PqppError(f"`{name}` is {quote(value)}, a {other}; name a {wanted}")
+        raise PqppError(f"`{name}` is {quote(value)}, a {other}; name a {expected}")

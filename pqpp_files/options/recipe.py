@@ -15,7 +15,7 @@ from pqpp_files.options.flags import add_options, strip_none
 from pqpp_files.options.option import Options, find_option, get_fields, quote, split_items
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
-_WORDS = {int: "a whole number", float: "a number", str: "a quoted string", bool: "true or false"}
+_TYPES = {int: "a whole number", float: "a number", str: "a quoted string", bool: "true or false"}
 
 
 def parse_recipe(
@@ -41,10 +41,10 @@ def parse_recipe(
         >>> parse_recipe(TargetOptions, "", "", ["--targets", "mean_rr"]).targets
         ['mean_rr']
     """
-    about: Any = {"description": description, "epilog": f"examples:\n{examples}"}
-    about["formatter_class"] = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog, **about, allow_abbrev=False)
-    parser.color = False  # type: ignore[attr-defined]  # whose codes would be shown, not done
+    settings: Any = {"description": description, "epilog": f"examples:\n{examples}"}
+    settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog, **settings, allow_abbrev=False)
+    parser.color = False  # type: ignore[attr-defined]  # the epilog would contain raw codes
     add_options(parser, kind)
     flags, unknown = parser.parse_known_args(hyphenate_flags(arguments))
     for word in unknown:
@@ -61,12 +61,12 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
 
     flags = dict(flags)
     path = flags.pop("config", None)
-    place = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    recipes = {p.stem: p for p in Path(place).parent.glob("recipes/*.yaml")} if place else {}
-    see = f"; included recipes: {', '.join(sorted(recipes))}" * bool(recipes)
-    see += "; `subset` names the data"
-    written = read_yaml(recipes.get(path, path), see, PqppError) if path else {}
-    return build_recipe(kind, {find_option(kind, key): written[key] for key in written} | flags)
+    module = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    recipes = {p.stem: p for p in Path(module).parent.glob("recipes/*.yaml")} if module else {}
+    hint = f"; included recipes: {', '.join(sorted(recipes))}" if recipes else ""
+    hint += "; `subset` names the data"
+    settings = read_yaml(recipes.get(path, path), hint, PqppError) if path else {}
+    return build_recipe(kind, {find_option(kind, key): settings[key] for key in settings} | flags)
 
 
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
@@ -96,12 +96,12 @@ def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -
     is_none = value is None or (value == "none" and not is_word)
     if is_none and types.NoneType in typing.get_args(hint):
         return None
-    wanted = strip_none(hint)
-    container, items = typing.get_origin(wanted), typing.get_args(wanted)
-    is_group = dataclasses.is_dataclass(wanted)
+    target_type = strip_none(hint)
+    container, items = typing.get_origin(target_type), typing.get_args(target_type)
+    is_group = dataclasses.is_dataclass(target_type)
     try:
         if is_group:
-            return build_recipe(wanted, dict(value), f"{name}.")
+            return build_recipe(target_type, dict(value), f"{name}.")
         if isinstance(value, str) and container in (dict, list, tuple):
             value = split_items(value, field, container)
         if container is dict:
@@ -109,13 +109,13 @@ def _convert_value(name: str, value: Any, hint: Any, field: dataclasses.Field) -
         if container in (list, tuple):
             value = value if isinstance(value, (list, tuple)) else [value]
             return container(_cast(item, items[0]) for item in value)
-        return _cast(value, wanted)
+        return _cast(value, target_type)
     except PqppError:
         raise
     except (TypeError, ValueError, OverflowError):
-        word = "a group of settings" if is_group else _WORDS.get(wanted, "a mapping")
-        word = f"a list of {_WORDS[items[0]][2:]}s" if container in (list, tuple) else word
-        raise PqppError(f"`{name}` is {quote(value)}; it must be {word}") from None
+        expected = "a group of settings" if is_group else _TYPES.get(target_type, "a mapping")
+        expected = f"a list of {_TYPES[items[0]][2:]}s" if container in (list, tuple) else expected
+        raise PqppError(f"`{name}` is {quote(value)}; it must be {expected}") from None
 
 
 def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
@@ -136,11 +136,11 @@ def _parse_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[
     return list(pairs.items())
 
 
-def _cast(value: Any, wanted: type) -> Any:
-    if wanted in (bool, str) or isinstance(value, bool):
-        if type(value) is not wanted:
+def _cast(value: Any, target_type: type) -> Any:
+    if target_type in (bool, str) or isinstance(value, bool):
+        if type(value) is not target_type:
             raise TypeError
         return value
-    if wanted is int and isinstance(value, float) and value != int(value):
+    if target_type is int and isinstance(value, float) and value != int(value):
         raise ValueError
-    return wanted(value)  # YAML 1.1 reads 5e-5 as text
+    return target_type(value)  # YAML 1.1 reads 5e-5 as text

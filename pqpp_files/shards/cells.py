@@ -37,15 +37,15 @@ def get_texts(
         (['a cat', '', ' '], [None, 'the prompt is missing', 'the prompt is blank'])
     """
     names = table.column_names
-    if (found := column if column in names else find_column(names, column)) is None:
+    if (name := column if column in names else find_column(names, column)) is None:
         raise FileError(f"no column {column!r} (columns: {', '.join(names)[:200]}); {remedy}")
     texts: list[str] = []
     faults: list[str | None] = []
-    for cell in _to_list(table[found]):
+    for cell in _to_list(table[name]):
         fault = None if isinstance(cell, str) and cell.strip() else "blank"
         if not isinstance(cell, str):
-            known = {bytes: "not UTF-8", type(None): "missing"}
-            fault = known.get(type(cell), f"not text ({type(cell).__name__})")
+            reasons = {bytes: "not UTF-8", type(None): "missing"}
+            fault = reasons.get(type(cell), f"not text ({type(cell).__name__})")
         texts.append(cell if isinstance(cell, str) else "")
         faults.append(fault and f"the {cell_name or column} is {fault}")
     return texts, faults
@@ -122,6 +122,6 @@ def _to_list(column: pa.ChunkedArray) -> list[Any]:
     except UnicodeDecodeError:
         cells = column.cast(pa.large_binary()).to_pylist()
     for row, cell in enumerate(cells):
-        with contextlib.suppress(AttributeError, UnicodeDecodeError):  # of None, and of no UTF-8
+        with contextlib.suppress(AttributeError, UnicodeDecodeError):  # None, or not UTF-8
             cells[row] = cell.decode()
     return cells

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KINDS = ("parquet", "csv", "tsv", "csv.gz", "tsv.gz")
 """The endings of input files."""
-_END = 1 << 18
+_TAIL = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Shard:
 
     def as_dict(self) -> dict[str, str | int]:
         """Return the fields that identify the shard in the manifest, equal on all machines."""
-        told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
-        return {**told, "path": self.path.rpartition("/")[2]}
+        fields = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
+        return {**fields, "path": self.path.rpartition("/")[2]}
 
 
 def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) -> list[Shard]:
@@ -181,12 +181,12 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
     first, common = next(iter(schemas)), None
     for path, schema in schemas.items():
         if schema.names != schemas[first].names:
-            here, there = (", ".join(one.names)[:100] for one in (schema, schemas[first]))
-            what = f"{path} has columns {here}, but {first} has {there}"
+            names, first_names = (", ".join(s.names)[:100] for s in (schema, schemas[first]))
+            what = f"{path} has columns {names}, but {first} has {first_names}"
             raise FileError(f"{what}; give all files the same columns")
         plain = pa.schema(
-            (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
-            for one in schema
+            (f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type)
+            for f in schema
         )
         with reraise(f"{path} has other column types", "give all files the same types"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
@@ -202,17 +202,17 @@ def _list_files(source: str) -> list[str]:
         is_folder = not any(mark in path for mark in "*?[") and file_system.isdir(path)
         patterns = [f"{path.rstrip('/')}/**/*.{kind}" for kind in KINDS] if is_folder else [path]
         globs = (file_system.glob(pattern, detail=True).items() for pattern in patterns)
-        # A pipe would be waited for.
-        found = [[n for n, x in g if x["type"] == "file" or file_system.isfile(n)] for g in globs]
-        paths = found[0] or list(chain.from_iterable(found))
+        # Reading a pipe would block.
+        matches = [[n for n, x in g if x["type"] == "file" or file_system.isfile(n)] for g in globs]
+        paths = matches[0] or list(chain.from_iterable(matches))
     # As other readers of folders do, skip names like these, such as incomplete files.
-    whole = [p for p in paths if p == path or not PurePosixPath(p).name.startswith((".", "_"))]
-    if not whole:
+    complete = [p for p in paths if p == path or not PurePosixPath(p).name.startswith((".", "_"))]
+    if not complete:
         what = "contains no Parquet or CSV file" if is_folder else "not found"
         raise FileError(f"{source} {what}; check its name")
-    for name in whole if is_folder and "file" in file_system.protocol else ():
+    for name in complete if is_folder and "file" in file_system.protocol else ():
         join_inside(path, name)
-    return [file_system.unstrip_protocol(path) for path in sorted(whole)]
+    return [file_system.unstrip_protocol(path) for path in sorted(complete)]
 
 
 def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
@@ -226,15 +226,15 @@ def _inspect_file(path: str) -> tuple[pa.Schema, str, int]:
             header, records = _open_csv(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
         else:
-            with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
+            with fsspec.open(path, "rb") as stream, pa.parquet.ParquetFile(stream) as file:
                 rows, schema = file.metadata.num_rows, file.schema_arrow
         # A hash of the size and the last bytes, or of a whole CSV file, is the same everywhere.
-        with fsspec.open(path, "rb") as opened:
-            size = opened.seek(0, 2)
-            opened.seek(0 if is_separated else max(0, size - _END))
-            digest = hash_parts([str(size), *iter(partial(opened.read, _END), b"")])[:16]
-    if twice := [name for name, count in Counter(schema.names).items() if count > 1]:
-        raise FileError(f"{path}: duplicate column {twice[0]!r}; rename or remove one")
+        with fsspec.open(path, "rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0 if is_separated else max(0, size - _TAIL))
+            digest = hash_parts([str(size), *iter(partial(stream.read, _TAIL), b"")])[:16]
+    if duplicates := [name for name, count in Counter(schema.names).items() if count > 1]:
+        raise FileError(f"{path}: duplicate column {duplicates[0]!r}; rename or remove one")
     return schema, digest, rows
 
 
@@ -249,14 +249,14 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
         columns = zip(*islice(records, start, start + rows), strict=True)
         arrays = [pa.array(cells, pa.string()) for cells in columns]
         return pa.table(arrays or [[]] * len(header), header)
-    with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
+    with fsspec.open(path, "rb") as stream, pa.parquet.ParquetFile(stream) as file:
         sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
-        before = ends[groups[0]] - sizes[groups[0]] if groups else 0
-        most = get_max_bytes(opened.seek(0, 2))
-        check_parquet(opened, file.schema_arrow.names, path, most, groups)
-        return file.read_row_groups(groups).slice(start - before, rows)
+        offset = ends[groups[0]] - sizes[groups[0]] if groups else 0
+        limit = get_max_bytes(stream.seek(0, 2))
+        check_parquet(stream, file.schema_arrow.names, path, limit, groups)
+        return file.read_row_groups(groups).slice(start - offset, rows)
 
 
 class _FsspecInput(Input):
@@ -281,13 +281,13 @@ def _open_csv(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
     import fsspec
 
     source = SeparatedValues(_FsspecInput(path), None, None)
-    files, place = fsspec.core.url_to_fs(path)
-    source.most = get_max_bytes(files.size(place) or 0)
+    files, inner_path = fsspec.core.url_to_fs(path)
+    source.max_bytes = get_max_bytes(files.size(inner_path) or 0)
     header, records = source.read_header_and_rows()
 
     def rows() -> Iterator[list[str]]:
         for number, record in enumerate(records):
-            source.held *= number >= skipped
+            source.used_bytes *= number >= skipped
             yield record
 
     return header, rows()

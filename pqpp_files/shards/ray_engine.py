@@ -24,8 +24,8 @@ from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
 from pqpp_files.shards.run import THREADS, ShardJob
 
-_LOOK = 30.0  # seconds without a result after which the cluster's resources are checked again
-_HELD: dict[str, ShardJob] = {}  # the work of this worker process
+_CHECK_INTERVAL = 30.0  # seconds without a result, then the cluster's resources are checked again
+_JOBS: dict[str, ShardJob] = {}  # the job of this worker process, by its Ray reference
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _connect() -> Iterator[Any]:
         quiet: Any = {"log_to_driver": False, "logging_level": logging.CRITICAL}
         quiet |= {"include_dashboard": False} if address == "local" else {}
         ray.init(address, runtime_env={"env_vars": environment}, **quiet)
-    except Exception as error:  # where no process can start, `ray.init` raises no more than that
+    except Exception as error:  # if no process can start, `ray.init` raises a bare Exception
         what = f"no connection to the Ray cluster {address} ({describe(error)[:200]})"
         raise FileError(f"{what}; check RAY_ADDRESS") from None
     try:
@@ -98,31 +98,31 @@ def _connect() -> Iterator[Any]:
 def _count_slots(ray: Any, options: RayOptions) -> int:
     """Return the number of tasks that fit on the cluster at once; raise an error if none does."""
     counts = {"CPU": options.num_cpus, "GPU": options.num_gpus}
-    asked = {name: count for name, count in counts.items() if count}
+    needs = {name: count for name, count in counts.items() if count}
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    shares = ([node.get(name, 0) / count + 1e-9 for name, count in asked.items()] for node in nodes)
-    if not (fitting := sum(map(math.floor, map(min, shares)))):
-        wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
-        raise FileError(f"no node has {wanted}; lower `num_cpus` or `num_gpus`")
-    return fitting
+    shares = ([node.get(name, 0) / count + 1e-9 for name, count in needs.items()] for node in nodes)
+    if not (slots := sum(map(math.floor, map(min, shares)))):
+        text = ", ".join(f"{count:g} {name}" for name, count in needs.items())
+        raise FileError(f"no node has {text}; lower `num_cpus` or `num_gpus`")
+    return slots
 
 
 def _run_tasks(
     ray: Any, work: ShardJob, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
     """Run up to `workers` shards at once, if they fit, and yield each finished one."""
-    places, left, running = _count_slots(ray, options), iter(todo), dict[Any, Shard]()
-    needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
+    slots, waiting, running = _count_slots(ray, options), iter(todo), dict[Any, Shard]()
+    resources = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
     # A worker with a GPU would end after each task.
-    do = ray.remote(**needed, max_retries=3, max_calls=0)(_run_shard)
-    held = ray.put(work)
+    remote_run = ray.remote(**resources, max_retries=3, max_calls=0)(_run_shard)
+    job = ray.put(work)
     try:
         while True:
-            for shard in itertools.islice(left, min(places, workers or places) - len(running)):
-                running[do.remote([held], shard)] = shard
+            for shard in itertools.islice(waiting, min(slots, workers or slots) - len(running)):
+                running[remote_run.remote([job], shard)] = shard
             if not running:
                 return
-            ready, _ = ray.wait(list(running), num_returns=1, timeout=_LOOK)
+            ready, _ = ray.wait(list(running), num_returns=1, timeout=_CHECK_INTERVAL)
             if not ready:
                 _count_slots(ray, options)
             for task in ready:
@@ -136,8 +136,8 @@ def _run_shard(work: list[Any], shard: Shard) -> int | None:
     """Run a shard in a worker, which keeps the job, with its model, for further shards."""
     import ray
 
-    (reference,) = work  # in a list Ray leaves it unread
-    if reference.hex() not in _HELD:
-        _HELD.clear()
-        _HELD[reference.hex()] = ray.get(reference)
-    return _HELD[reference.hex()].run(shard)
+    (reference,) = work  # Ray does not resolve references inside a list
+    if reference.hex() not in _JOBS:
+        _JOBS.clear()
+        _JOBS[reference.hex()] = ray.get(reference)
+    return _JOBS[reference.hex()].run(shard)

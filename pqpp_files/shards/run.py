@@ -38,7 +38,7 @@ MANIFEST = "_shards.json"  # readers of folders skip names with an underscore
 """The file next to the outputs with their inputs and settings."""
 
 Job = Callable[["pa.Table"], "pa.Table"]
-_WORK: list[ShardJob] = []  # the work of this worker process
+_JOB: list[ShardJob] = []  # the job of this worker process
 
 
 @dataclass
@@ -104,14 +104,14 @@ def run_shards(
     store, chosen = ShardStore(output), select_share(shards, share)
     inputs = {shard.path.removeprefix("file://") for shard in shards if shard.path}
     store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
-    # Not the whole path, which may differ between the machines of one job.
-    made_from = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
+    # `as_dict` has only the file's name, since folders may differ between machines.
+    manifest = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
     if is_dataclass(job) and (engine == "ray" or (workers or 1) > 1):
         job = replace(job)  # type: ignore[type-var]  # without models: each worker loads its own
-    work = ShardJob(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
-    there, todo, summary = work.list_outputs(), [], ShardSummary()
+    work = ShardJob(job, store, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    existing, todo, summary = work.list_outputs(), [], ShardSummary()
     for shard in chosen:
-        if shard.name in there:
+        if shard.name in existing:
             summary.skipped += 1
             summary.errors += work.count_errors(shard)
         else:
@@ -122,9 +122,9 @@ def run_shards(
         done = run_on_ray(work, todo, ray or RayOptions(), workers)
     else:
         done = _run(work, todo, workers or 1)
-    rows, left = (sum(shard.rows for shard in some) for some in (chosen, todo))
-    shown = {"unit": "row", "unit_scale": True, "disable": not progress}
-    with tqdm(total=rows, initial=rows - left, **shown) as bar:
+    rows, missing_rows = (sum(shard.rows for shard in group) for group in (chosen, todo))
+    bar_options = {"unit": "row", "unit_scale": True, "disable": not progress}
+    with tqdm(total=rows, initial=rows - missing_rows, **bar_options) as bar:
         for shard, errors in done:
             if errors is None:
                 summary.skipped += 1
@@ -168,8 +168,8 @@ class ShardJob:
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(table, buffer)
         if not self.is_begun:  # now that the job is known not to be refused
-            there, manifest = self.store.exists(MANIFEST), self.manifest.encode()
-            if there or not self.store.write_new(MANIFEST, manifest):
+            manifest = self.manifest.encode()
+            if self.store.exists(MANIFEST) or not self.store.write_new(MANIFEST, manifest):
                 self.list_outputs()  # another process may have begun another job since
             self.is_begun = True
         return _count_errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
@@ -181,18 +181,18 @@ class ShardJob:
             if any(name.startswith("part-") for name in names):
                 raise FileError(f"{self.store} has shards but no {MANIFEST}; name a new folder")
             return names
-        wanted = parse_json(self.manifest)
+        expected = parse_json(self.manifest)
         try:
-            there = parse_json(self.store.read(MANIFEST).decode())
-            settings, shards = dict(there["settings"]), there["shards"]
+            existing = parse_json(self.store.read(MANIFEST).decode())
+            settings, shards = dict(existing["settings"]), existing["shards"]
         except (ValueError, KeyError, TypeError):
             raise FileError(f"{self.store}/{MANIFEST} is damaged; name a new folder") from None
-        for name in sorted({*settings, *wanted["settings"]}):
-            before, now = settings.get(name), wanted["settings"].get(name)
+        for name in sorted({*settings, *expected["settings"]}):
+            before, now = settings.get(name), expected["settings"].get(name)
             if before != now:
                 change = f"{name} = {before}, not {now}"
                 raise FileError(f"{self.store} was written with {change}; name a new folder")
-        if shards != wanted["shards"]:
+        if shards != expected["shards"]:
             raise FileError(f"{self.store} has results for other rows or shards; name a new folder")
         return names
 
@@ -235,7 +235,7 @@ def _run(work: ShardJob, todo: Sequence[Shard], workers: int) -> Iterator[tuple[
 
 def _start_worker(work: ShardJob) -> None:
     """Store the job for this worker process, and end the process with its parent."""
-    _WORK[:] = [work]
+    _JOB[:] = [work]
     parent: Any = multiprocessing.parent_process()
 
     def end_with_parent() -> None:
@@ -246,4 +246,4 @@ def _start_worker(work: ShardJob) -> None:
 
 
 def _run_shard(shard: Shard) -> int | None:
-    return _WORK[0].run(shard)
+    return _JOB[0].run(shard)

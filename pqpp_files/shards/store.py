@@ -57,8 +57,8 @@ class ShardStore:
             raise FileError(f"each shard would be a commit to {self.url}; {remedy}")
         if self.is_local:
             return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])
-        here = self._files.fs.unstrip_protocol(self._files.path)
-        if any(input_ == here or input_.startswith(f"{here}/") for input_ in inputs):
+        url = self._files.fs.unstrip_protocol(self._files.path)
+        if any(input_ == url or input_.startswith(f"{url}/") for input_ in inputs):
             raise FileError(f"{self.url} contains an input; choose another folder")
         self.list_names()
 
@@ -116,7 +116,7 @@ class ShardStore:
             except FileExistsError:
                 return False
             return True
-        self.write(name, content)  # it knows no such mode
+        self.write(name, content)  # the file system has no mode "create"
         return True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class ShardStore:
         from fsspec.implementations.dirfs import DirFileSystem
 
         with reraise(f"{self.url} cannot be used", "check its name"):
-            if self.is_local:  # even if its name has signs of a URL
+            if self.is_local:  # fsspec would split a name such as `a::b`
                 files, root = fsspec.filesystem("file"), self.url
             else:
                 files, root = fsspec.core.url_to_fs(self.url)

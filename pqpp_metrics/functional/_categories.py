@@ -63,8 +63,8 @@ def _unify_type(name, labels):
     if all_are(numbers.Integral, np.bool_):
         return np.array(labels, dtype=np.int64)
     if not all_are(numbers.Integral, np.bool_, *fractions):
-        came = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise MetricInputError(f"`{name}` must be only text or only numbers; got {came}")
+        got = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise MetricInputError(f"`{name}` must be only text or only numbers; got {got}")
     return np.array(labels, dtype=np.float64)
 
 
@@ -74,8 +74,8 @@ def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[An
     _inputs.require_same_library(True, **arrays)
     kinds = ["text" if array.dtype == object else "numbers" for array in arrays.values()]
     if len(set(kinds)) > 1:
-        came = " and ".join(f"`{n}` has {kind}" for n, kind in zip(arrays, kinds, strict=True))
-        raise MetricInputError(f"{came}; use the same type of labels in both")
+        got = " and ".join(f"`{n}` has {kind}" for n, kind in zip(arrays, kinds, strict=True))
+        raise MetricInputError(f"{got}; use the same type of labels in both")
     return encode_categories(*arrays.values())
 
 
@@ -88,9 +88,9 @@ def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]
     """
     lists = [array.ravel().tolist() for array in arrays]
     categories = sorted(set(itertools.chain.from_iterable(lists)))
-    number = dict(zip(categories, itertools.count()))
-    codes = [np.array([number[label] for label in own], dtype=np.intp) for own in lists]
-    return [own.reshape(a.shape) for own, a in zip(codes, arrays, strict=True)], categories
+    index = dict(zip(categories, itertools.count()))
+    codes = [np.array([index[label] for label in labels], dtype=np.intp) for labels in lists]
+    return [c.reshape(a.shape) for c, a in zip(codes, arrays, strict=True)], categories
 
 
 def encode_ids(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
@@ -104,9 +104,9 @@ def encode_ids(name: str, ids: Any) -> tuple[NDArray[Any], Integers]:
         return encode_integers(labels)
     if labels.dtype != object:
         raise MetricInputError(f"`{name}` must be strings or integers; got {labels.dtype}")
-    numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
-    codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
-    return np.fromiter(numbered, dtype=object, count=len(numbered)), codes
+    index = dict(zip(dict.fromkeys(labels), itertools.count()))
+    codes = np.fromiter(map(index.__getitem__, labels), np.intp, len(labels))
+    return np.fromiter(index, dtype=object, count=len(index)), codes
 
 
 def encode_integers(ids: Integers) -> tuple[Integers, Integers]:

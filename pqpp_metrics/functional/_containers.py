@@ -25,8 +25,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.integer[Any]]
 
 
-_NO_CONTAINER = (str, bytes, numbers.Number, np.generic, Mapping, Set, type(None))
-_WAYS_IN = ("__len__", "__array__", "detach")  # attributes of containers
+_NOT_CONTAINERS = (str, bytes, numbers.Number, np.generic, Mapping, Set, type(None))
+_CONTAINER_ATTRIBUTES = ("__len__", "__array__", "detach")  # attributes of containers
 
 
 def unwrap(name: str, value: object) -> Any:
@@ -40,12 +40,12 @@ def unwrap(name: str, value: object) -> Any:
     """
     if isinstance(value, (list, tuple)):
         first = next((part for part in value if part is not None), None)
-        # The first value represents all: a mixture of values and arrays is ragged anyway.
-        is_plain = isinstance(first, (*_NO_CONTAINER, list, tuple))
-        if is_plain or not any(hasattr(first, way) for way in _WAYS_IN):
+        # Check only the first value: a mixture of values and arrays is ragged anyway.
+        is_plain = isinstance(first, (*_NOT_CONTAINERS, list, tuple))
+        if is_plain or not any(hasattr(first, attribute) for attribute in _CONTAINER_ATTRIBUTES):
             return value
         return [to_numpy(unwrap(name, part)) for part in value]
-    if isinstance(value, _NO_CONTAINER):
+    if isinstance(value, _NOT_CONTAINERS):
         return value
     if array_api_compat.is_torch_array(value):
         tensor: Any = value.detach()
@@ -62,30 +62,30 @@ def unwrap(name: str, value: object) -> Any:
     elif hasattr(value, "to_numpy"):
         # A series or frame of pandas or polars.
         frame: Any = value
-        mixed = hasattr(frame, "columns") and len(set(frame.dtypes)) > 1
-        if mixed and hasattr(frame, "rows"):  # polars
+        is_mixed = hasattr(frame, "columns") and len(set(frame.dtypes)) > 1
+        if is_mixed and hasattr(frame, "rows"):  # polars
             value = frame.rows()
         else:
-            value = array = frame.to_numpy(dtype=object) if mixed else frame.to_numpy()
+            value = array = frame.to_numpy(dtype=object) if is_mixed else frame.to_numpy()
             if array.dtype == object and np.any(getattr(frame, "isna", lambda: True)()):
                 missing = [type(label).__name__ in ("NAType", "NaTType") for label in array.flat]
                 value = np.where(np.reshape(missing, array.shape), None, array)
     elif not hasattr(value, "__array__") and isinstance(value, Iterable):
-        value = list(value)  # a column of datasets, for one
+        value = list(value)  # such as a column of datasets
     if isinstance(value, list):
         return unwrap(name, value)
     array = np.asarray(value)
     if array.dtype == object and array.ndim == 1:
         parts = array.tolist()
-        held = unwrap(name, parts)
-        return array if held is parts else held
+        unwrapped = unwrap(name, parts)
+        return array if unwrapped is parts else unwrapped
     return array.astype(np.float32) if array.dtype.kind == "f" and array.itemsize < 4 else array
 
 
 def mean_without_nan(values: NDArray[Any]) -> float:
     """Return the mean of an array's values that are not NaN; NaN if there are none."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else float("nan")
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if present.size else float("nan")
 
 
 def to_numpy(array: Array) -> NDArray[Any]:

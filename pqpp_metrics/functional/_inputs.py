@@ -17,7 +17,7 @@ from pqpp_files.names import pluralize
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrap
 
-_MOST_DRAWS = 10_000_000  # takes minutes for a thousand queries, and p is more precise than needed
+_MAX_DRAWS = 10_000_000  # takes minutes for a thousand queries; p is then more than precise enough
 
 
 def as_array(name: str, value: object) -> Array:
@@ -90,11 +90,11 @@ def _convert_none(name, array):
 def require_finite(name: str, array: Array) -> None:
     """Raise an error with the number and first position of values that are not finite."""
     xp = array_api_compat.array_namespace(array)
-    faults = to_numpy(~xp.isfinite(array))
-    if faults.any():
-        where = ", ".join(map(str, np.argwhere(faults)[0].tolist()))
-        came = f"`{name}` contains {pluralize(int(faults.sum()), 'NaN or infinite value')}"
-        raise MetricInputError(f"{came}, the first at [{where}]; drop or replace these values")
+    is_invalid = to_numpy(~xp.isfinite(array))
+    if is_invalid.any():
+        position = ", ".join(map(str, np.argwhere(is_invalid)[0].tolist()))
+        fault = f"`{name}` contains {pluralize(int(is_invalid.sum()), 'NaN or infinite value')}"
+        raise MetricInputError(f"{fault}, the first at [{position}]; drop or replace these values")
 
 
 def require_same_library(same_shape: bool = True, **arrays: Array) -> ModuleType:
@@ -103,16 +103,16 @@ def require_same_library(same_shape: bool = True, **arrays: Array) -> ModuleType
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
     if same_shape and len(set(shapes.values())) > 1:
         names = " and ".join(f"`{name}`" for name in shapes)
-        came = " and ".join(map(str, shapes.values()))
-        raise MetricInputError(f"{names} must have the same shape; got {came}")
+        got = " and ".join(map(str, shapes.values()))
+        raise MetricInputError(f"{names} must have the same shape; got {got}")
     return xp
 
 
-def check_lengths(wanted: str, **values: Sized) -> None:
+def check_lengths(expected: str, **values: Sized) -> None:
     """Raise an error with the lengths unless all inputs have the same length."""
     if len({len(parts) for parts in values.values()}) > 1:
-        came = " and ".join(f"{len(parts)} `{name}`" for name, parts in values.items())
-        raise MetricInputError(f"expected {wanted}; got {came}")
+        got = " and ".join(f"{len(parts)} `{name}`" for name, parts in values.items())
+        raise MetricInputError(f"expected {expected}; got {got}")
 
 
 def as_entries(name: str, value: Any, what: str) -> list[Any]:
@@ -147,34 +147,34 @@ def as_list(name: str, value: Any) -> list[Any]:
     if isinstance(value, str):
         raise not_allowed_error(name, value, "must be a list")
     value = unwrap(name, value)
-    flat = isinstance(value, np.ndarray) and value.ndim == 1
-    return value.tolist() if flat else list(value)
+    is_flat = isinstance(value, np.ndarray) and value.ndim == 1
+    return value.tolist() if is_flat else list(value)
 
 
-def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError:
-    came = " ".join(repr(value)[:200].split())[:80]
-    return MetricInputError(f"`{name}` {wanted}; got {came}")
+def not_allowed_error(name: str, value: object, rule: str) -> MetricInputError:
+    text = " ".join(repr(value)[:200].split())[:80]
+    return MetricInputError(f"`{name}` {rule}; got {text}")
 
 
 def ragged_error(name: str) -> MetricInputError:
     return MetricInputError(f"`{name}` has rows of different lengths; make all rows equally long")
 
 
-def shape_error(name: str, array: Array, wanted: str) -> MetricInputError:
-    return MetricInputError(f"`{name}` {wanted}; got shape {tuple(array.shape)}")
+def shape_error(name: str, array: Array, rule: str) -> MetricInputError:
+    return MetricInputError(f"`{name}` {rule}; got shape {tuple(array.shape)}")
 
 
 def require_each(
-    name: str, values: NDArray[Any], are_allowed: NDArray[np.bool_], wanted: str
+    name: str, values: NDArray[Any], are_allowed: NDArray[np.bool_], rule: str
 ) -> None:
     """Raise an error with the first value of a numpy array that is not allowed."""
     if not are_allowed.all():
-        raise MetricInputError(f"`{name}` {wanted}; got {values[~are_allowed][0]:g}")
+        raise MetricInputError(f"`{name}` {rule}; got {values[~are_allowed][0]:g}")
 
 
-def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], wanted: str) -> None:
+def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], rule: str) -> None:
     """Raise an error with the first value of a numpy array that is not in `allowed`."""
-    require_each(name, values, np.isin(values, allowed), wanted)
+    require_each(name, values, np.isin(values, allowed), rule)
 
 
 def require_choice(name: str, value: object, allowed: Iterable[str]) -> None:
@@ -185,8 +185,8 @@ def require_choice(name: str, value: object, allowed: Iterable[str]) -> None:
 
 def require_int(name: str, value: Any, ge: int = 1) -> int:
     """Return an option as int; raise unless it is an integer of at least `ge`."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    if not whole or value < ge:
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    if not is_integer or value < ge:
         raise not_allowed_error(name, value, f"must be an integer of at least {ge}")
     return int(value)
 
@@ -195,8 +195,8 @@ def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
     """Return the number of random draws and the seed; raise if one is out of range."""
     ((name, value),) = draws.items()
     value = require_int(name, value)
-    if value > _MOST_DRAWS:
-        raise not_allowed_error(name, value, f"must be from 1 to {_MOST_DRAWS:,}")
+    if value > _MAX_DRAWS:
+        raise not_allowed_error(name, value, f"must be from 1 to {_MAX_DRAWS:,}")
     return value, require_int("seed", seed, ge=0)
 
 
@@ -215,9 +215,9 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
     pairs = as_floats(name, points, ndim=2, finite=False)
     if pairs.shape[1] != 2:
         raise shape_error(name, pairs, "must have shape (points, 2): row and column")
-    inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
-    if not inside.all():
-        outside = pairs[~inside.all(axis=1)][0].tolist()
+    is_inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
+    if not is_inside.all():
+        outside = pairs[~is_inside.all(axis=1)][0].tolist()
         raise not_allowed_error(name, outside, f"must be inside {height} x {width} pixels")
     return pairs
 
@@ -227,9 +227,9 @@ def require_between(
 ) -> float:
     """Return an option as float; raise unless low < value < high (low <= value, if `from_low`)."""
     # Convert a numpy number to Python, which compares it with any bound.
-    exact = value.item() if isinstance(value, np.generic) else value
+    number = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not is_number or not (low < exact < min(high, 2.0**1023) or (from_low and exact == low)):
+    if not is_number or not (low < number < min(high, 2.0**1023) or (from_low and number == low)):
         bounds = f"of at least {low}" if from_low else f"above {low}"
         bounds += f" and below {high}" if high < 2.0**1023 else ""
         raise not_allowed_error(name, value, f"must be a finite number {bounds}")

@@ -9,9 +9,9 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Array
 
 CONVENTIONS = ("tuebingen", "pysaliency", "mit", "unisal", "richhf")
-# Those of pysaliency: maps become densities in its way, and a repeated fixation counts each time.
+# Conventions that convert maps to densities as pysaliency does, and count repeated fixations.
 OF_PYSALIENCY = ("tuebingen", "pysaliency")
-# A difference may lose so much of its terms' size; that is a digit and a half.
+# A difference may be smaller than its terms by this factor, which loses one and a half digits.
 _CANCELLED = 32
 SCALE_ERROR = "the values of a map are too large or too small to square and sum; rescale the map"
 
@@ -49,17 +49,17 @@ class SaliencyMap:
     @functools.cached_property
     def squares(self) -> float:
         """The sum of the squared deviations from the mean."""
-        whole = sum_products(self.xp, self.values, self.values)
-        plain = whole - self.total * self.mean
-        if plain * _CANCELLED >= whole:
-            return plain
+        square_sum = sum_products(self.xp, self.values, self.values)
+        difference = square_sum - self.total * self.mean
+        if difference * _CANCELLED >= square_sum:
+            return difference
         deviations = self.values - self.mean
         return sum_products(self.xp, deviations, deviations)
 
     @functools.cached_property
     def is_flat(self) -> bool:
         """Whether all values are equal."""
-        # Rounding leaves a constant map deviations of its last digit; only then look closely.
+        # Rounding leaves tiny deviations in a constant map; compare the extremes only then.
         is_close = math.sqrt(self.squares * self.pixels) <= 1e-12 * abs(self.total)
         is_flat = is_close and self.lowest == self.highest
         if not (is_flat or 0 < self.squares < math.inf):
@@ -69,9 +69,9 @@ class SaliencyMap:
 
 def sum_codeviations(p: SaliencyMap, q: SaliencyMap) -> float:
     """Return the sum of the products of two maps' deviations from their means."""
-    apart = p.total * q.mean
-    if abs(apart) <= _CANCELLED * math.sqrt(p.squares) * math.sqrt(q.squares):
-        return sum_products(p.xp, p.values, q.values) - apart
+    product = p.total * q.mean
+    if abs(product) <= _CANCELLED * math.sqrt(p.squares) * math.sqrt(q.squares):
+        return sum_products(p.xp, p.values, q.values) - product
     return sum_products(p.xp, p.values - p.mean, q.values - q.mean)
 
 
@@ -109,7 +109,7 @@ def pair_maps(
     reference = reference if counts else as_map(xp, reference)
     q = SaliencyMap(xp, as_true_map(xp, "references", reference, counts))
     p = SaliencyMap(xp, as_map(xp, prediction))
-    # A NaN or an infinity anywhere shows in the sum; so does an overflow, which is none.
+    # The sum is not finite if any value is NaN or infinite, or if finite values overflow.
     if not math.isfinite(p.total):
         _inputs.require_finite("predictions", p.values)
         raise MetricInputError(SCALE_ERROR)
@@ -135,9 +135,9 @@ def as_true_map(xp: ModuleType, name: str, values: Array, counts: bool = False) 
             raise MetricInputError(SCALE_ERROR)
         raise MetricInputError(f"`{name}` must contain no negative value; got {lowest:g}")
     if counts:  # a few thousand pixels are enough to check
-        some = xp.reshape(values, (-1,))
-        some = some[:: max(1, some.shape[0] // 4096)]
-        if float(xp.mean(xp.astype(some % 1 > 0, xp.float64))) > 0.5:
-            came = f"`{name}` has fractions in most pixels, like a continuous map"
-            raise MetricInputError(f"{came}; use counts of fixations, or `{name} > 0`")
+        sample = xp.reshape(values, (-1,))
+        sample = sample[:: max(1, sample.shape[0] // 4096)]
+        if float(xp.mean(xp.astype(sample % 1 > 0, xp.float64))) > 0.5:
+            fault = f"`{name}` has fractions in most pixels, like a continuous map"
+            raise MetricInputError(f"{fault}; use counts of fixations, or `{name} > 0`")
     return values

@@ -32,11 +32,12 @@ _NEED_A_CUT = (ranking.precision_at_k, ranking.recall_at_k, ranking.hit_rate_at_
 _NEED_RANKS = (ranking_graded.ndcg, ranking_graded.average_precision)
 _RULES = ("ties", "relevance_level", "judged_only")
 _INPUTS = ("scores", "relevance", "unretrieved", "document_ids")
-_AS_OURS = {"rel": "relevance_level", "cutoff": "k"}
+_ALIASES = {"rel": "relevance_level", "cutoff": "k"}
+_CUT_OFF_HINT = "write one whole number after the name, as in ndcg@10"
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
 # ndcg@10, P_10, P(rel=2)@5
-_WRITTEN = re.compile(
-    r"(?P<name>[a-z][a-z_]*?)(?:\((?P<options>.*)\))?(?:[@_.](?P<at>\d+(?:\.\d+)?))?", re.IGNORECASE
+_MEASURE = re.compile(
+    r"(?P<name>[a-z][a-z_]*?)(?:\((?P<options>.*)\))?(?:[@_.](?P<k>\d+(?:\.\d+)?))?", re.IGNORECASE
 )
 
 
@@ -51,8 +52,8 @@ class RankingMeasure:
     @property
     def rules(self) -> dict[str, Any]:
         """The measure's own settings of `Rules`."""
-        own = {name: self.options[name] for name in _RULES if name in self.options}
-        return own | {"has_unjudged": True}
+        settings = {name: self.options[name] for name in _RULES if name in self.options}
+        return settings | {"has_unjudged": True}
 
 
 def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
@@ -71,7 +72,7 @@ def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
 def split_measure_names(measures: str | Iterable[str]) -> list[str]:
     """Return the distinct names of measures."""
     if isinstance(measures, str):
-        # A comma within brackets parts no measures.
+        # A comma within brackets does not separate measures.
         measures = re.split(r",(?![^(]*\))", measures)
     names = dict.fromkeys(name.strip() for name in measures if name.strip())
     if not names:
@@ -81,28 +82,28 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
 
 def is_own_measure(label: str) -> bool:
     """Return whether pqpp computes a measure, whatever its cut-off and options."""
-    written = _WRITTEN.fullmatch(label)
-    return written is not None and written["name"].lower() in FUNCTIONS
+    match = _MEASURE.fullmatch(label)
+    return match is not None and match["name"].lower() in FUNCTIONS
 
 
 def _parse_measure(label):
-    written = _WRITTEN.fullmatch(label)
-    function = FUNCTIONS.get(written["name"].lower()) if written else None
+    match = _MEASURE.fullmatch(label)
+    function = FUNCTIONS.get(match["name"].lower()) if match else None
     if function is None:
         from pqpp_files.names import did_you_mean
 
         name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
-        ours = ", ".join(names[0] for names in _NAMES.values())
-        shown = f"choose one of {ours}, or install ir_measures for other measures"
-        hint = did_you_mean(name, FUNCTIONS, shown)
+        own_names = ", ".join(names[0] for names in _NAMES.values())
+        otherwise = f"choose one of {own_names}, or install ir_measures for other measures"
+        hint = _CUT_OFF_HINT if name in FUNCTIONS else did_you_mean(name, FUNCTIONS, otherwise)
         raise MetricInputError(f"unknown measure {label[:40]!r}; {hint}")
-    options = _parse_options(label, function, written["options"])
-    if at := written["at"]:
+    options = _parse_options(label, function, match["options"])
+    if k := match["k"]:
         if "k" not in get_parameters(function):
             raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove the number")
-        if "." in at or len(at) > 18 or int(at) < 1:
+        if "." in k or len(k) > 18 or int(k) < 1:
             raise MetricInputError(f"the cut-off must be a positive integer; got {label[:40]!r}")
-        options["k"] = int(at)
+        options["k"] = int(k)
     elif function in _NEED_A_CUT and "k" not in options:
         raise MetricInputError(f"the measure {label!r} needs a cut-off; write {label}@10")
     return RankingMeasure(label, function, options)
@@ -115,19 +116,19 @@ def _parse_options(label, function, text):
     known = [name for name in get_parameters(function) if name not in _INPUTS]
     try:
         (call,) = ast.parse(f"f({text})").body
-        pairs = {word.arg: ast.literal_eval(word.value) for word in call.value.keywords}
+        pairs = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.value.keywords}
         if call.value.args or None in pairs:
             raise ValueError
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
-        wanted = "options of a measure must have the form NAME=VALUE, as in p(rel=2)@5"
-        raise MetricInputError(f"{wanted}; got {label[:60]!r}") from None
-    options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
+        rule = "options of a measure must have the form NAME=VALUE, as in p(rel=2)@5"
+        raise MetricInputError(f"{rule}; got {label[:60]!r}") from None
+    options = {_ALIASES.get(name, name): value for name, value in pairs.items()}
     if options.get("dcg") in _GAINS:
         options = {"gains": _GAINS[options.pop("dcg")]} | options
     for name in options:
         if name not in known:
-            came = f"the measure {label!r} has no option {name!r}"
-            raise MetricInputError(f"{came}; choose one of {', '.join(known)}")
+            fault = f"the measure {label!r} has no option {name!r}"
+            raise MetricInputError(f"{fault}; choose one of {', '.join(known)}")
     return options
 
 
@@ -143,8 +144,8 @@ def compute_measures(
         inputs = convert_rankings(scores, relevance, replace(rules, **group[0].rules))
         needs_ranks = any(measure.function in _NEED_RANKS for measure in group)
         for part in inputs.split():
-            given = part.rank() if needs_ranks else part
+            ranked = part.rank() if needs_ranks else part
             for measure in group:
-                found = measure.function(scores=given, relevance=None, **measure.options)
-                values[measure.label].append(to_numpy(found))
+                result = measure.function(scores=ranked, relevance=None, **measure.options)
+                values[measure.label].append(to_numpy(result))
     return {label: np.concatenate(parts) for label, parts in values.items()}

@@ -35,7 +35,7 @@ def compute_pearson_r(x: Floats, y: Floats) -> float:
         return math.nan
     x, y = _subtract_mean(x), _subtract_mean(y)
     product, x_square, y_square = (
-        float(np.einsum("i,i", *both)) for both in ((x, y), (x, x), (y, y))
+        float(np.einsum("i,i", *pair)) for pair in ((x, y), (x, x), (y, y))
     )
     r = product / math.sqrt(x_square * y_square)
     return min(1.0, max(-1.0, r))
@@ -54,7 +54,7 @@ def get_t_test_p_value(r: float, n: int) -> float:
         return math.nan
     if n == 2:
         return 1.0
-    # Under no correlation (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.
+    # Without correlation, (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.
     half = n / 2 - 1
     return float(2 * betainc(half, half, (1 - abs(r)) / 2))
 
@@ -73,7 +73,7 @@ def _subtract_mean(values):
     deviations = _to_unit_range(values)
     deviations -= deviations.mean(axis=-1, keepdims=True)
     _to_unit_range(deviations, out=deviations)
-    # Values that differ in their last digits only: the first mean was rounded to one of them.
+    # If values differ only in their last digits, the first mean was rounded to one of them.
     deviations -= deviations.mean(axis=-1, keepdims=True)
     return deviations
 
@@ -92,7 +92,7 @@ def _to_unit_range(values, out=None):
     return np.ldexp(values, -np.frexp(np.maximum(highest, -lowest))[1], out=out)
 
 
-# Float noise is no order: differences up to this share of the values' range are ties.
+# Differences up to this share of the values' range are ties, so that float noise is no order.
 TIE_TOLERANCE = 1e-12
 
 
@@ -105,7 +105,7 @@ def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Inte
     if not tie_tolerance:
         return values
     ordered = np.sort(values)
-    # Halves, because the range of two finite numbers may be none.
+    # Use halves, because the range of two finite numbers may overflow.
     limit = 2 * tie_tolerance * (ordered[-1] / 2 - ordered[0] / 2)
     with np.errstate(over="ignore"):
         starts = np.concatenate([[True], ordered[1:] - ordered[:-1] > limit])
@@ -140,11 +140,11 @@ class PairOrder:
         if self.is_tied:
             np.put_along_axis(self._end, self._order, end, axis=-1)
         self.ranks = (self._start + self._end + 1) / 2
-        self.sizes = self._end - self._start  # how many have the value that each has
+        self.sizes = self._end - self._start  # the number of values tied with each one
 
     def sum_above(self, weights: Floats) -> Floats:
         """Return, for each value, the summed weights of higher values and half of equal values."""
         sums = np.cumsum(np.take_along_axis(weights, self._order, axis=-1), axis=-1)
         sums = np.concatenate([np.zeros_like(sums[..., :1]), sums], axis=-1)
-        own = [np.take_along_axis(sums, end, axis=-1) for end in (self._start, self._end)]
-        return sums[..., -1:] - (own[0] + own[1]) / 2
+        sums_at = [np.take_along_axis(sums, end, axis=-1) for end in (self._start, self._end)]
+        return sums[..., -1:] - (sums_at[0] + sums_at[1]) / 2

@@ -22,8 +22,8 @@ def draw_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float
         # Counting a few resamples at a time keeps their counters in the cache.
         for first in range(0, len(counts), _COUNTED_AT_ONCE):
             part = counts[first : first + _COUNTED_AT_ONCE]
-            drawn = generator.integers(0, n, part.shape) + n * np.arange(len(part))[:, None]
-            part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+            queries = generator.integers(0, n, part.shape) + n * np.arange(len(part))[:, None]
+            part[:] = np.bincount(queries.ravel(), minlength=part.size).reshape(part.shape)
         yield counts
 
 
@@ -50,26 +50,26 @@ def run_sign_flip_test(
     n, columns = differences.shape
     differences = np.sort(differences, axis=0)
     sums = np.abs(differences.sum(axis=0))
-    generator, after = np.random.default_rng(seed), [sums[None]]
+    generator, sums_by_flip = np.random.default_rng(seed), [sums[None]]
     step = max(1, _DRAWN_AT_ONCE // n)
     for start in range(0, permutations, step):
         rows = min(step, permutations - start)
         signs = 2.0 * generator.integers(0, 2, (rows, n), dtype=np.int8) - 1.0
-        after.append(np.abs(signs @ differences))
-    flipped = np.concatenate(after)
+        sums_by_flip.append(np.abs(signs @ differences))
+    flipped = np.concatenate(sums_by_flip)
     # A flip that gives the same difference up to rounding must count.
-    least = sums * (1 - 1e-12) - 1e-15 * np.abs(differences).sum(axis=0)
-    p_values = (flipped >= least).sum(axis=0) / (permutations + 1)
+    threshold = sums * (1 - 1e-12) - 1e-15 * np.abs(differences).sum(axis=0)
+    p_values = (flipped >= threshold).sum(axis=0) / (permutations + 1)
     if n < 2:
         return p_values, np.full(columns, math.nan)
     critical = np.quantile(flipped, confidence, axis=0, method="higher") / n
     largest = np.abs(differences).max(axis=0)
     unit = np.where(largest > 0, largest, 1.0)
     square, critical = ((differences / unit) ** 2).mean(axis=0), critical / unit
-    own = square - (differences / unit).mean(axis=0) ** 2
+    variance = square - (differences / unit).mean(axis=0) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        half = unit * critical * np.sqrt(own / np.maximum(square - critical**2, 0.0))
-    return p_values, np.where(own <= 1e-14 * square, 0.0, half)
+        margin = unit * critical * np.sqrt(variance / np.maximum(square - critical**2, 0.0))
+    return p_values, np.where(variance <= 1e-14 * square, 0.0, margin)
 
 
 def get_signs(left: Floats, right: Floats) -> NDArray[np.float32]:

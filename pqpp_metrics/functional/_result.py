@@ -76,14 +76,15 @@ class Result(Mapping[str, Any]):
             raise KeyError(key)
         if key in ("ci_low", "ci_high"):
             return self._get_interval[key == "ci_high"]
-        named = {self.name: self.statistic, "p_value": self.pvalue, **self.more}
-        return named[key] if key in named else getattr(self, key)
+        values = {self.name: self.statistic, "p_value": self.pvalue, **self.more}
+        return values[key] if key in values else getattr(self, key)
 
     @cached_property
     def _keys(self) -> list[str]:
-        keys = [self.name, *["p_value"] * (self.pvalue is not None)]
-        keys += ["ci_low", "ci_high"] * (self.kind != "none")
-        return [*keys, "n", *["scores"] * (self.scores is not None), *self.more]
+        keys = {self.name: True, "p_value": self.pvalue is not None}
+        keys |= dict.fromkeys(("ci_low", "ci_high"), self.kind != "none")
+        keys |= {"n": True, "scores": self.scores is not None} | dict.fromkeys(self.more, True)
+        return [key for key, is_present in keys.items() if is_present]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)

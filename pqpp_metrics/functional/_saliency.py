@@ -29,13 +29,13 @@ def compute_nss(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
         return math.nan
     if p.is_flat:
         return 0.0
-    above = float(xp.mean(deviations))
+    mean = float(xp.mean(deviations))
     if convention in OF_PYSALIENCY and not is_bool:
         counts = q.values[fixated]
-        above = float(xp.sum(deviations * counts) / xp.sum(counts))
+        mean = float(xp.sum(deviations * counts) / xp.sum(counts))
     degrees = p.pixels - 1 if convention in ("mit", "richhf") else p.pixels
     spread = math.sqrt(p.squares / degrees)
-    return above / (spread + _RICHHF_EPSILON if convention == "richhf" else spread)
+    return mean / (spread + _RICHHF_EPSILON if convention == "richhf" else spread)
 
 
 def compute_cc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
@@ -58,35 +58,35 @@ def compute_kld(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
         mass, q_mass = (total + _PYSALIENCY_FLOOR * p.pixels for total in (mass, q.total))
         divergence = sum_products(xp, truth, xp.log(truth / density))
         return divergence / q_mass + math.log(mass / q_mass)
-    small = _EPSILON[convention]
-    added = small if convention == "richhf" else 0.0
+    epsilon = _EPSILON[convention]
+    added = epsilon if convention == "richhf" else 0.0
     truth = q.values / (q.total + added)
     density = density / ((mass + added) or 1.0)  # "mit" leaves an empty map as it is
-    return sum_products(xp, truth, xp.log(small + truth / (density + small)))
+    return sum_products(xp, truth, xp.log(epsilon + truth / (density + epsilon)))
 
 
 def _get_density(p: SaliencyMap, convention: str) -> tuple[float, Array]:
     """Return the prediction's mass, and the values to divide by it."""
     if convention not in OF_PYSALIENCY:
         if p.lowest < 0:
-            came = f"`predictions` contains {p.lowest:g}, and a density must not be negative"
-            raise MetricInputError(f"{came}; apply exp, or use convention='tuebingen'")
+            fault = f"`predictions` contains {p.lowest:g}, and a density must not be negative"
+            raise MetricInputError(f"{fault}; apply exp, or use convention='tuebingen'")
         return p.total, p.values
     # pysaliency shifts a map with negative values, and replaces an all-zero map by a uniform one.
-    lifted = p.values - p.lowest if p.lowest < 0 else p.values
-    mass = float(p.xp.sum(lifted))
+    shifted = p.values - p.lowest if p.lowest < 0 else p.values
+    mass = float(p.xp.sum(shifted))
     if not math.isfinite(mass):
         raise MetricInputError(SCALE_ERROR)
-    return (mass, lifted) if mass else (float(p.pixels), p.xp.ones_like(lifted))
+    return (mass, shifted) if mass else (float(p.pixels), p.xp.ones_like(shifted))
 
 
 def compute_sim(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     xp = p.xp
     if convention == "mit":
-        # Of maps that were stretched to [0, 1] first.
+        # Both maps are first stretched to [0, 1].
         if q.lowest == q.highest or (p.lowest == p.highest != 0):
             return math.nan
-        if p.highest == p.lowest:  # an empty map stays one, and shares nothing
+        if p.highest == p.lowest:  # an empty map shares no mass
             return 0.0
         (mass, density), (q_mass, truth) = (
             (side.total - side.lowest * p.pixels, side.values - side.lowest) for side in (p, q)
@@ -109,38 +109,38 @@ def compute_auc(p: SaliencyMap, q: SaliencyMap, convention: str) -> float:
     prediction, truth = (xp.reshape(side.values, (-1,)) for side in (p, q))
     fixated = truth > 0
     at_fixations = prediction[fixated]
-    hits, others = at_fixations.shape[0], prediction.shape[0] - at_fixations.shape[0]
-    if hits == 0 or others == 0:
+    hits, n_others = at_fixations.shape[0], prediction.shape[0] - at_fixations.shape[0]
+    if hits == 0 or n_others == 0:
         return math.nan
     is_repeated = convention in OF_PYSALIENCY and not xp.isdtype(truth.dtype, "bool")
-    times = truth[fixated] if is_repeated else xp.ones_like(at_fixations)
+    weights = truth[fixated] if is_repeated else xp.ones_like(at_fixations)
     order = xp.argsort(at_fixations, stable=False)
-    at_fixations, times = xp.take(at_fixations, order), xp.take(times, order)
-    # At or above each threshold: all pixels, counted in the sorted map.
-    above = prediction.shape[0] - xp.searchsorted(
+    at_fixations, weights = xp.take(at_fixations, order), xp.take(weights, order)
+    # Count all pixels at or above each threshold, in the sorted map.
+    n_above = prediction.shape[0] - xp.searchsorted(
         xp.sort(prediction, stable=False), at_fixations, side="left"
     )
     if convention in ("mit", "richhf"):  # their loops pass the fixated pixels one by one
-        place = xp.astype(xp.arange(1, hits + 1), xp.float64)
-        if hasattr(above, "device"):
-            place = xp.asarray(place, device=above.device)
+        ranks = xp.astype(xp.arange(1, hits + 1), xp.float64)
+        if hasattr(n_above, "device"):
+            ranks = xp.asarray(ranks, device=n_above.device)
         # The "richhf" loop subtracts one fixated pixel too few.
-        counted = place - 1 if convention == "richhf" else place
-        false_rate = (xp.flip(xp.astype(above, xp.float64)) - counted) / others
-        area = _get_area(xp, place / hits, false_rate)
+        n_fixated = ranks - 1 if convention == "richhf" else ranks
+        false_rate = (xp.flip(xp.astype(n_above, xp.float64)) - n_fixated) / n_others
+        area = _get_area(xp, ranks / hits, false_rate)
         if 0 <= area <= 1:
             return area
-    return _get_tied_area(xp, at_fixations, times, above, others, convention == "unisal")
+    return _get_tied_area(xp, at_fixations, weights, n_above, n_others, convention == "unisal")
 
 
-def _get_tied_area(xp, at_fixations, times, above, others, rounded):
+def _get_tied_area(xp, at_fixations, weights, n_above, n_others, rounded):
     """Return the area under the ROC curve in which equal predictions pass a threshold together."""
     lower = xp.searchsorted(at_fixations, at_fixations, side="left")
-    reached = xp.concat([xp.zeros_like(times[:1]), xp.cumulative_sum(times)])
+    reached = xp.concat([xp.zeros_like(weights[:1]), xp.cumulative_sum(weights)])
     # From the highest threshold down; equal thresholds are equal points and add no area.
     true_rate = xp.flip((reached[-1] - xp.take(reached, lower)) / reached[-1])
-    higher = above - (at_fixations.shape[0] - lower)
-    false_rate = xp.flip(xp.astype(higher, xp.float64)) / others
+    higher = n_above - (at_fixations.shape[0] - lower)
+    false_rate = xp.flip(xp.astype(higher, xp.float64)) / n_others
     if rounded:
         # To four decimals.
         true_rate, false_rate = (xp.round(rate * 1e4) / 1e4 for rate in (true_rate, false_rate))

@@ -2,7 +2,7 @@
 
 A statistic divided by the standard error of its influences approximately follows Student's t,
 whatever the distribution of the values. Two corrections are made. If a few queries dominate the
-influences, fewer degrees of freedom are used, in intervals at least `_LEAST_DOF`; and Hall's cubic
+influences, fewer degrees of freedom are used, in intervals at least `_MIN_DOF`; and Hall's cubic
 transformation, which can be inverted, removes skewness. All functions work along the last axis.
 """
 
@@ -17,13 +17,13 @@ from pqpp_metrics.functional._containers import Floats
 from pqpp_metrics.functional._result import Result
 
 # A sample underestimates the skewness of long tails: without this factor, predictors with different
-# errors are told apart up to twice as often, and the RMSE's interval ends too low.
+# errors are found to differ up to twice as often, and the RMSE's interval ends too low.
 LONG_TAILED = 2.5
-# The cubic is flat where skewness and ratio are large and of opposite sign, as if no effect were
-# large enough; there it is continued by a line, whose slope is the square of this.
+# The cubic is flat where skewness and ratio are large and of opposite sign, so that no effect would
+# be significant; a line continues it there, whose slope is the square of this.
 _SLOPE = 0.5
 # In an interval, fewer degrees of freedom add much width and little coverage.
-_LEAST_DOF = 8
+_MIN_DOF = 8
 # If one query has more than this share of the variance, the result depends on that query.
 LARGE_SHARE = 0.25
 # The second, third and fourth L-moment (columns) from weighted means of the ordered values.
@@ -59,11 +59,11 @@ def get_standard_error(influences: Floats) -> StandardError:
     cubes = np.einsum("...i,...i,...i->...", *[deviations] * 3)
     squares = np.square(deviations, out=deviations)
     variance = squares.mean(axis=-1)
-    some = np.where(variance > 0, variance, 1.0)
-    excess = np.maximum(np.einsum("...i,...i->...", squares, squares) / n / some**2 - 1, 1e-9)
-    skewness = cubes / n / some**1.5
+    divisor = np.where(variance > 0, variance, 1.0)
+    excess = np.maximum(np.einsum("...i,...i->...", squares, squares) / n / divisor**2 - 1, 1e-9)
+    skewness = cubes / n / divisor**1.5
     error = np.where(is_unknown.any(axis=-1), math.inf, largest * np.sqrt(variance / (n - 1)))
-    share = squares.max(axis=-1) / (n * some)
+    share = squares.max(axis=-1) / (n * divisor)
     return StandardError(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
 
 
@@ -86,8 +86,8 @@ def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
     bend = _get_curvature(se, weight)
     cubic = t + bend * t * t + bend * bend * t**3 / 3
     on_line = bend * t < _SLOPE - 1
-    some = np.where(on_line, bend, 1.0)
-    line = _SLOPE**2 * (t - (_SLOPE - 1) / some) + (_SLOPE**3 - 1) / (3 * some)
+    divisor = np.where(on_line, bend, 1.0)
+    line = _SLOPE**2 * (t - (_SLOPE - 1) / divisor) + (_SLOPE**3 - 1) / (3 * divisor)
     without_skewness = np.where(on_line, line, cubic) + bend / 2
     return np.where(np.isfinite(se.error), 2 * stdtr(se.dof, -np.abs(without_skewness)), 1.0)
 
@@ -106,17 +106,17 @@ def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tup
 
     quantile, bend = -stdtrit(se.dof, np.asarray(tail) / 2), _get_curvature(se, weight)
     is_bent = np.abs(bend) > 1e-9
-    some = np.where(is_bent, bend, 1.0)
-    reached = []
+    divisor = np.where(is_bent, bend, 1.0)
+    distances = []
     for sign in (1, -1):
         target = sign * quantile - bend / 2
-        cubic = np.where(is_bent, (np.cbrt(1 + 3 * some * target) - 1) / some, target)
-        line = (target - (_SLOPE**3 - 1) / (3 * some)) / _SLOPE**2 + (_SLOPE - 1) / some
-        on_line = is_bent & (3 * some * target < _SLOPE**3 - 1)
-        reached.append(np.maximum(sign * np.where(on_line, line, cubic), 0.0))
+        cubic = np.where(is_bent, (np.cbrt(1 + 3 * divisor * target) - 1) / divisor, target)
+        line = (target - (_SLOPE**3 - 1) / (3 * divisor)) / _SLOPE**2 + (_SLOPE - 1) / divisor
+        on_line = is_bent & (3 * divisor * target < _SLOPE**3 - 1)
+        distances.append(np.maximum(sign * np.where(on_line, line, cubic), 0.0))
     # An error of 0 has no interval, whatever the tail; overflow gives infinity.
     with np.errstate(invalid="ignore", over="ignore"):
-        below, above = (np.where(se.error == 0, 0.0, by * se.error) for by in reached)
+        below, above = (np.where(se.error == 0, 0.0, distance * se.error) for distance in distances)
     return below, above
 
 
@@ -131,9 +131,9 @@ def get_tail_length(errors: Floats) -> Floats:
     Hosking, "L-Moments: Analysis and Estimation of Distributions Using Linear Combinations of Order
     Statistics", Journal of the Royal Statistical Society B 52, 1990. Normal errors have .12.
     """
-    place, n = np.arange(errors.shape[-1]), errors.shape[-1]
+    index, n = np.arange(errors.shape[-1]), errors.shape[-1]
     weights = np.cumprod(
-        [place**0, place / (n - 1), (place - 1) / (n - 2), (place - 2) / (n - 3)], 0
+        [index**0, index / (n - 1), (index - 1) / (n - 2), (index - 2) / (n - 3)], 0
     )
     moments = np.sort(errors, axis=-1) @ weights.T / n
     scale, third, fourth = np.moveaxis(moments @ _L_MOMENTS, -1, 0)
@@ -143,7 +143,7 @@ def get_tail_length(errors: Floats) -> Floats:
 def get_ends(influences: Floats, confidence: float, weight: float) -> tuple[Floats, Floats]:
     """Return an interval's distances below and above a statistic, given its influences (..., n)."""
     se = get_standard_error(influences)
-    dof = np.maximum(se.dof, min(_LEAST_DOF, se.n - 1))
+    dof = np.maximum(se.dof, min(_MIN_DOF, se.n - 1))
     return get_distances(1 - confidence, replace(se, dof=dof), weight)
 
 
@@ -226,13 +226,13 @@ def bound_difference(
         low, high = (float(scale(np.array(end))) for end in (-math.inf, math.inf))
         return low - high, high - low
     covariance = np.cov(influences, bias=True) / (n - 1)
-    sizes, axes = np.linalg.eigh(covariance)
-    root = axes * np.sqrt(np.maximum(sizes, 0.0))
+    eigenvalues, axes = np.linalg.eigh(covariance)
+    root = axes * np.sqrt(np.maximum(eigenvalues, 0.0))
     angles = np.linspace(0, 2 * math.pi, 3601)
     circle = root @ np.stack([np.cos(angles), np.sin(angles)])
     error = math.sqrt(max(float(np.array([1, -1]) @ covariance @ np.array([1, -1])), 0.0))
     if error == 0:
-        one, other = map(float, scale(values))
-        return one - other, one - other
+        value, other = map(float, scale(values))
+        return value - other, value - other
     first, second = (scale(values[:, None] + circle * by / error) for by in (below, above))
     return float((first[0] - first[1]).min()), float((second[0] - second[1]).max())

@@ -28,9 +28,9 @@ from pqpp_metrics.functional.qpp_report import OF_RANKS
 
 # With fewer queries, every rule rejects too often for equally good predictors with long tails.
 LEAST_QUERIES = 100
-# Where the predictor that looks better has errors of a tail length above the other's by more than
-# this, a sample shows too little of the ends. Chosen for at most 8% of wrong rejections at n = 100
-# and 200, of the runs that have a p-value.
+# If the tail length of the better predictor's errors exceeds the other's by more than this, a
+# sample underestimates the largest errors. Chosen for at most 8% false rejections at n = 100 and
+# 200, among runs that have a p-value.
 _LONGER = 0.05
 # Columns of a matrix of all pairs that are built at once.
 _COLUMNS = 512
@@ -60,8 +60,8 @@ def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influence
     if has_longer_tails(statistic, a, b, y).mean() <= 0.5:
         return ""
     squares = np.sort(influences * influences)
-    most = f"three queries carry {squares[-3:].sum() / squares.sum():.0%} of the variance"
-    return f"{most}, and the better predictor's errors have longer tails; use kendall"
+    reason = f"three queries carry {squares[-3:].sum() / squares.sum():.0%} of the variance"
+    return f"{reason}, and the better predictor's errors have longer tails; use kendall"
 
 
 def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray[np.bool_]:
@@ -133,9 +133,9 @@ class PredictorComparison:
     ) -> "PredictorComparison":
         """Compare both predictors after each swap; arguments as for `measure_after_swaps`."""
         sides = measure_after_swaps(statistic, swaps, a, b, y)
-        values, influences = (np.stack(both) for both in zip(*sides, strict=True))
-        of_difference = get_standard_error(influences[0] - influences[1])
-        return cls(statistic, values, influences, of_difference)
+        values, influences = (np.stack(pair) for pair in zip(*sides, strict=True))
+        spread = get_standard_error(influences[0] - influences[1])
+        return cls(statistic, values, influences, spread)
 
     def get_p_values(self) -> Floats:
         """Return the p-value of each sample's difference, (...,); 1 if it is undefined."""
@@ -149,7 +149,7 @@ class PredictorComparison:
 
     def interval(self, tail: float) -> tuple[float, float]:
         """Return the lowest and highest difference whose p-value is `tail`, for a single sample."""
-        below, above = (by.item() for by in get_distances(tail, self.spread, self._weight))
+        below, above = (d.item() for d in get_distances(tail, self.spread, self._weight))
         values, influences = self.values[:, 0], self.influences[:, 0]
         if self.statistic != "smare":
             scale = np.exp if self.statistic == "rmse" else np.tanh
@@ -171,13 +171,13 @@ def measure_after_swaps(
         b: The second predictor's predictions, as `a`.
         y: References, (..., n).
     """
-    own, others, y = a[..., None, :], b[..., None, :], y[..., None, :]
-    sides = np.where(swaps, own, others), np.where(swaps, others, own)
+    first, second, y = a[..., None, :], b[..., None, :], y[..., None, :]
+    sides = np.where(swaps, first, second), np.where(swaps, second, first)
     if statistic == "rmse":
         return [_compute_log_rmse(side - y) for side in sides]
     if statistic == "pearson":
         return [_influence.compute_pearson(side, y) for side in sides]
-    # Twice an average rank is a whole number: as a short one it is sorted fast.
+    # Twice an average rank is an integer, and short integers are sorted faster.
     short: type[np.signedinteger] = np.int16 if 4 * y.shape[-1] < 2**15 else np.int32
     orders = [PairOrder((2 * side).astype(short)) for side in sides]
     truth = PairOrder(y)
@@ -205,12 +205,12 @@ def _compute_agreements(swaps, a, b, y):
     for start in range(0, n, _COLUMNS):
         part = slice(start, start + _COLUMNS)
         order = get_signs(y, y[..., part])
-        for own, values in enumerate((a, b)):
+        for index, values in enumerate((a, b)):
             # For the first predictor: other queries' own predictions if kept, else exchanged ones.
-            beside, beside_other = (get_signs(side, values[..., part]) * order for side in (a, b))
-            sums = keep @ (beside - beside_other)
-            totals[0, own][..., part] = sums + beside_other.sum(axis=-2, keepdims=True)
-            totals[1, own][..., part] = beside.sum(axis=-2, keepdims=True) - sums
+            with_a, with_b = (get_signs(side, values[..., part]) * order for side in (a, b))
+            sums = keep @ (with_a - with_b)
+            totals[0, index][..., part] = sums + with_b.sum(axis=-2, keepdims=True)
+            totals[1, index][..., part] = with_a.sum(axis=-2, keepdims=True) - sums
     first = np.where(swaps, totals[0, 0], totals[0, 1])
     second = np.where(swaps, totals[1, 1], totals[1, 0])
     return first.astype(np.float64), second.astype(np.float64)

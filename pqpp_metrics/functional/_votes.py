@@ -25,34 +25,34 @@ def compute_disagreement(
     n, number = len(codes), np.bincount(items)[items]
     if level == "nominal":
         pair = np.unique(items * len(counts) + codes, return_inverse=True)[1]
-        apart = (number - np.bincount(pair)[pair]) / (number - 1)
-        by_chance, own = 1 - np.sum((counts / n) ** 2), 2 - 2 * counts[codes] / n
-        ratio = float(apart.mean() / by_chance)
+        within = (number - np.bincount(pair)[pair]) / (number - 1)
+        by_chance, by_rating = 1 - np.sum((counts / n) ** 2), 2 - 2 * counts[codes] / n
+        ratio = float(within.mean() / by_chance)
     else:
         values = np.asarray(ratings, dtype=np.float64)
         if level == "ordinal":  # the distance of two ratings is the difference of their ranks
             values = (np.cumsum(counts) - counts / 2)[codes] / n
         values = values - values.mean()
         rest = values - (np.bincount(items, values) / np.bincount(items))[items]
-        weighed = 2 * number / (number - 1) * rest
-        apart, by_chance = weighed * rest, 2 * np.mean(values * values)
-        own, ratio = 2 * values * values + by_chance, float(apart.mean() / by_chance)
-    moved = ratio * (own - 2 * by_chance) - (apart - apart.mean())
+        weighted = 2 * number / (number - 1) * rest
+        within, by_chance = weighted * rest, 2 * np.mean(values * values)
+        by_rating, ratio = 2 * values * values + by_chance, float(within.mean() / by_chance)
+    effects = ratio * (by_rating - 2 * by_chance) - (within - within.mean())
     if level == "ordinal":  # a rating also moves the ranks above it
-        slope = np.bincount(codes, 2 * weighed - 4 * ratio * values) / n
-        moved += (slope / 2 - slope[::-1].cumsum()[::-1])[codes]
-    return ratio, moved / by_chance
+        slope = np.bincount(codes, 2 * weighted - 4 * ratio * values) / n
+        effects += (slope / 2 - slope[::-1].cumsum()[::-1])[codes]
+    return ratio, effects / by_chance
 
 
 def get_agreement_interval(
-    value: float, moved: Floats, units: Integers, confidence: float
+    value: float, effects: Floats, units: Integers, confidence: float
 ) -> tuple[float, float]:
     """Return the interval of a coefficient, from the ratings' influences summed by unit.
 
     `units` has the unit of each rating, such as its item, numbered from 0; with fewer than 4 units,
     the interval is [-1, 1].
     """
-    influences = np.bincount(units, moved) * (int(units.max()) + 1.0) / len(moved)
+    influences = np.bincount(units, effects) * (int(units.max()) + 1.0) / len(effects)
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high = get_correlation_interval(value, influences / (1 - value * value), confidence)
     return max(-1.0, low), min(1.0, high)
@@ -74,13 +74,13 @@ def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
     shares = counts / number[item]
     prevalence = np.bincount(code, shares) / n
     rarity = (1 - prevalence) / (categories - 1)
-    several = number > 1
+    has_several = number > 1
     agreeing = np.bincount(item, counts * (counts - 1)) / np.maximum(number * (number - 1), 1)
     by_chance = float(prevalence @ rarity)
-    own = several * (agreeing - by_chance) / several.mean() / (1 - by_chance)
-    value = float(own.mean())
+    contributions = has_several * (agreeing - by_chance) / has_several.mean() / (1 - by_chance)
+    value = float(contributions.mean())
     expected = np.bincount(item, shares * rarity[code])
-    return value, own - 2 * (1 - value) * (expected - by_chance) / (1 - by_chance)
+    return value, contributions - 2 * (1 - value) * (expected - by_chance) / (1 - by_chance)
 
 
 def as_votes(name: str, labels: Values) -> tuple[np.ndarray, np.ndarray]:
@@ -100,6 +100,6 @@ def as_votes(name: str, labels: Values) -> tuple[np.ndarray, np.ndarray]:
     is_known = (votes == np.floor(votes)) & (votes >= -1) & (votes <= 2)
     if not is_known.all():
         row, column = np.argwhere(~is_known)[0]
-        came = f"got {votes[row, column]:g} at [{row}, {column}]"
-        raise MetricInputError(f"`{name}` must be 2, 1, 0 or -1, or NaN if missing; {came}")
+        got = f"got {votes[row, column]:g} at [{row}, {column}]"
+        raise MetricInputError(f"`{name}` must be 2, 1, 0 or -1, or NaN if missing; {got}")
     return votes.T.astype(np.int8, order="C"), present.T.copy()

@@ -12,7 +12,7 @@ from pqpp_metrics.functional._categories import encode_ids
 from pqpp_metrics.functional._containers import Floats, Values
 
 _TIES = ("mean", "positive", "negative")
-# With so many annotators a sum of labels, at most 2 each, still fits one byte.
+# For up to this many annotators, a sum of labels, each at most 2, fits into int8.
 _FIT_INT8 = 127 // 2
 
 
@@ -49,7 +49,7 @@ def _get_relevance(votes, present, ties):
     relevant = positives > negatives
     if ties == "positive":
         relevant |= positives == negatives
-    # Products with 0 and 1 in place of `where`: with votes at random that is ten times as fast.
+    # For random votes, products with 0 and 1 are ten times as fast as `where`.
     outliers = relevant * negatives + ~relevant * positives
     outliers_total = relevant * (total - positive_total) + ~relevant * positive_total
     if ties == "mean":
@@ -126,15 +126,15 @@ def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]
     _inputs.require_choice("rule", rule, CONQA_RULES)
     counts = _inputs.as_floats("votes", votes, ndim=2)
     if counts.shape[1] != 3:
-        wanted = "must have shape (images, 3): counts of relevant, non-relevant and unsure votes"
-        raise _inputs.shape_error("votes", counts, wanted)
+        rule_text = "must have shape (images, 3): counts of relevant, non-relevant and unsure votes"
+        raise _inputs.shape_error("votes", counts, rule_text)
     is_number = (counts >= 0) & (counts == np.floor(counts))
     _inputs.require_each("votes", counts, is_number, "must be whole numbers of 0 or more")
     relevant, total = counts[:, 0], counts.sum(axis=1)
-    decided = {
+    is_relevant = {
         "unanimous": (relevant == total) & (total > 0),
         "majority": 2 * relevant > total,
         "three_votes": relevant >= 3,
         "any": relevant > 0,
     }
-    return decided[rule].astype(np.int64)
+    return is_relevant[rule].astype(np.int64)

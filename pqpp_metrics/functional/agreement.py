@@ -69,11 +69,11 @@ def fleiss_kappa(
         sums = np.array(categories)[codes].sum(axis=1)
         differ = (np.sort(codes, axis=1) != np.sort(codes[0])).any()
         if differ and sums[0] > 1 and (sums == sums[0]).all():
-            came = f"each row of `ratings` sums to {sums[0]}, like counts of categories"
-            warnings.warn(f"{came}; use each rater's label, shape (items, raters)", stacklevel=2)
+            fault = f"each row of `ratings` sums to {sums[0]}, like counts of categories"
+            warnings.warn(f"{fault}; use each rater's label, shape (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
-    ratio, moved = compute_disagreement(item, codes.ravel(), "nominal")
-    get_ends = partial(get_agreement_interval, 1 - ratio, moved, item)
+    ratio, effects = compute_disagreement(item, codes.ravel(), "nominal")
+    get_ends = partial(get_agreement_interval, 1 - ratio, effects, item)
     return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, get_ends)
 
 
@@ -109,8 +109,8 @@ def cohen_kappa(
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
     (left, right), _ = encode_labels(1, predictions=predictions, references=references)
-    value, moved = _compute_kappa(left, right, weights)
-    get_ends = partial(get_agreement_interval, value, moved, np.arange(len(left)))
+    value, effects = _compute_kappa(left, right, weights)
+    get_ends = partial(get_agreement_interval, value, effects, np.arange(len(left)))
     return Result("cohen_kappa", value, None, len(left), confidence, interval, get_ends)
 
 
@@ -118,24 +118,24 @@ def _compute_kappa(left, right, weights):
     """Return weighted kappa of two raters' category codes, and each item's influence on it."""
     n, codes = len(left), np.unique(np.concatenate([left, right]), return_inverse=True)[1]
     left, right = codes[:n], codes[n:]
-    places, apart = np.arange(int(codes.max()) + 1), np.abs(left - right).astype(np.float64)
-    # What chance gives needs only how often each side uses each category, no table of all pairs.
-    shares = [np.bincount(side, minlength=len(places)) / n for side in (left, right)]
-    means = [share @ places for share in shares]
-    # How far each place is from a rating of either side, on average.
+    values, distances = np.arange(int(codes.max()) + 1), np.abs(left - right).astype(np.float64)
+    # The disagreement expected by chance needs only each rater's shares, no table of all pairs.
+    shares = [np.bincount(side, minlength=len(values)) / n for side in (left, right)]
+    means = [share @ values for share in shares]
+    # The mean distance of each category from the ratings of each rater.
     if weights is None:
-        apart, expected = np.sign(apart), [1 - share for share in shares]
+        distances, expected = np.sign(distances), [1 - share for share in shares]
     elif weights == "linear":  # as many steps as there are between them
         steps = [np.cumsum([0, *(1 - 2 * np.cumsum(share)[:-1])]) for share in shares]
         expected = [mean - step for mean, step in zip(means, steps, strict=True)]
     else:
-        pairs, apart = zip(shares, means, strict=True), apart**2
-        expected = [(places - mean) ** 2 + share @ (places - mean) ** 2 for share, mean in pairs]
+        pairs, distances = zip(shares, means, strict=True), distances**2
+        expected = [(values - mean) ** 2 + share @ (values - mean) ** 2 for share, mean in pairs]
     if not (by_chance := shares[0] @ expected[1]):
         return 1.0, np.zeros(n)
-    ratio, own = float(apart.mean() / by_chance), expected[1][left] + expected[0][right]
-    moved = ratio * (own - 2 * by_chance) - (apart - apart.mean())
-    return 1 - ratio, moved / by_chance
+    ratio, by_item = float(distances.mean() / by_chance), expected[1][left] + expected[0][right]
+    effects = ratio * (by_item - 2 * by_chance) - (distances - distances.mean())
+    return 1 - ratio, effects / by_chance
 
 
 def krippendorff_alpha(
@@ -170,35 +170,35 @@ def krippendorff_alpha(
         (0.4444, 3)
     """
     _inputs.require_choice("level", level, _LEVELS)
-    items, given = _flatten_ratings(ratings, 2, level)
-    ratio, moved = compute_disagreement(items, given, level)
-    value = 1 - ratio * (len(given) - 1) / len(given)
-    get_ends, n = partial(get_agreement_interval, value, moved, items), int(items.max()) + 1
+    items, values = _flatten_ratings(ratings, 2, level)
+    ratio, effects = compute_disagreement(items, values, level)
+    value = 1 - ratio * (len(values) - 1) / len(values)
+    get_ends, n = partial(get_agreement_interval, value, effects, items), int(items.max()) + 1
     return Result("krippendorff_alpha", value, None, n, confidence, interval, get_ends)
 
 
 def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
     """Return the item and the value of each rating, of items with at least `ge` ratings."""
     labels = to_label_array("ratings", ratings)
-    if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
+    if labels.dtype == object and any(isinstance(label, str) for label in labels.flat):
         if level != "nominal":
             raise MetricInputError(f"`ratings` must be numbers for the level {level}; got text")
-        given = np.array([label is not None and label == label for label in labels.flat])
-        (codes,), _ = encode_categories(as_labels("ratings", labels.ravel()[given]))
+        is_given = np.array([label is not None and label == label for label in labels.flat])
+        (codes,), _ = encode_categories(as_labels("ratings", labels.ravel()[is_given]))
         ratings = np.full(labels.shape, math.nan)
-        ratings[given.reshape(labels.shape)] = codes
+        ratings[is_given.reshape(labels.shape)] = codes
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
     if np.isinf(values).any():
         raise MetricInputError("`ratings` contains infinities; use NaN for a missing rating")
     present = ~np.isnan(values)
     number = present.sum(axis=1)
     if values.shape[1] > 2 * len(values):
-        came = f"`ratings` has {len(values)} items and {values.shape[1]} raters"
-        warnings.warn(f"{came}; if rows are raters, transpose `ratings`", stacklevel=3)
+        fault = f"`ratings` has {len(values)} items and {values.shape[1]} raters"
+        warnings.warn(f"{fault}; if rows are raters, transpose `ratings`", stacklevel=3)
     if not (number >= 2).any():
         raise MetricInputError("`ratings` must have at least one item with two ratings")
-    kept = number >= ge
-    return np.nonzero(present[kept])[0], values[kept][present[kept]]
+    is_used = number >= ge
+    return np.nonzero(present[is_used])[0], values[is_used][present[is_used]]
 
 
 def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
@@ -232,8 +232,8 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     def get_ends(confidence):
         if n < 2:
             return math.nan, math.nan
-        half = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
-        return value - half, min(value + half, 1.0)
+        margin = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
+        return value - margin, min(value + margin, 1.0)
 
     return Result("gwet_ac1", value, None, n, confidence, interval, get_ends)
 
@@ -260,8 +260,8 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
         are NaN if all ratings are equal.
 
     Example:
-        >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]])
-        >>> round(found.statistic, 4), round(found["average"], 4)
+        >>> result = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]])
+        >>> round(result.statistic, 4), round(result["average"], 4)
         (0.3259, 0.6591)
     """
     from scipy.special import fdtri
@@ -287,15 +287,15 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
         with np.errstate(invalid="ignore", divide="ignore"):
             freedom = (n - 1) * (k - 1) * (k * single * by_rater + part) ** 2 / squares
             f, g = (
-                fdtri(*two, (1 + confidence) / 2) for two in ((n - 1, freedom), (freedom, n - 1))
+                fdtri(*dofs, (1 + confidence) / 2) for dofs in ((n - 1, freedom), (freedom, n - 1))
             )
             low = n * (between - f * error) / (f * others + n * between)
             high = n * (g * between - error) / (others + n * g * between)
         return max(float(low), -1.0), min(float(high), 1.0)
 
-    of_one = np.array([single, *get_ends(confidence)])
-    with np.errstate(divide="ignore"):  # an average's end has none below minus infinity
-        averages = k * of_one / np.maximum(1 + (k - 1) * of_one, 0)
+    single_rater = np.array([single, *get_ends(confidence)])
+    with np.errstate(divide="ignore"):  # the interval of an average may begin at minus infinity
+        averages = k * single_rater / np.maximum(1 + (k - 1) * single_rater, 0)
     names = ("average", "average_low", "average_high")
     more = dict(zip(names, averages.tolist(), strict=True))
     return Result("icc", float(single), None, n, confidence, "influence", get_ends, more=more)
@@ -337,8 +337,8 @@ def pairwise_accuracy(
     scores = _inputs.as_floats("predictions", predictions, ndim=2)
     preference = _inputs.as_floats("references", references, ndim=1)
     if scores.shape != (len(preference), 2):
-        wanted = f"must have shape ({len(preference)}, 2): two scores per value of `references`"
-        raise _inputs.shape_error("predictions", scores, wanted)
+        rule = f"must have shape ({len(preference)}, 2): two scores per value of `references`"
+        raise _inputs.shape_error("predictions", scores, rule)
     meaning = "must be 1 (first image), -1 (second image) or 0 (neither)"
     _inputs.require_values("references", preference, (-1, 0, 1), meaning)
     decided = preference != 0
@@ -356,7 +356,7 @@ def pairwise_accuracy(
     return make_rate_result("pairwise_accuracy", correct, n, confidence, more)
 
 
-_STEPS = 200
+_MAX_STEPS = 200
 
 
 def bradley_terry(
@@ -390,8 +390,8 @@ def bradley_terry(
             unique.
 
     Example:
-        >>> found = bradley_terry([[0, 3], [1, 0]])
-        >>> found["strength"].round(4).tolist()  # half of log(3) above and below 0
+        >>> result = bradley_terry([[0, 3], [1, 0]])
+        >>> result["strength"].round(4).tolist()  # half of log(3) above and below 0
         [0.5493, -0.5493]
     """
     wins = as_floats("wins", wins, ndim=2)
@@ -403,30 +403,30 @@ def bradley_terry(
     confidence = require_between("confidence", confidence, 0, 1)
     prior_wins = require_between("prior_wins", prior_wins, 0, 1e300, from_low=True)
     wins = wins + prior_wins * (1 - np.eye(models))
-    reached = (wins > 0) | np.eye(models, dtype=bool)
+    is_connected = (wins > 0) | np.eye(models, dtype=bool)
     for _ in range(models.bit_length()):
-        reached = (reached.astype(float) @ reached) > 0
-    if not reached.all():  # some never lost to the others
-        row, column = np.argwhere(~reached)[0]
-        came = f"`wins` has no chain of wins from model {row} to model {column}"
-        raise MetricInputError(f"{came}; remove one of these models, or set prior_wins to 0.5")
+        is_connected = (is_connected.astype(float) @ is_connected) > 0
+    if not is_connected.all():  # some models never lost to the others
+        row, column = np.argwhere(~is_connected)[0]
+        fault = f"`wins` has no chain of wins from model {row} to model {column}"
+        raise MetricInputError(f"{fault}; remove one of these models, or set prior_wins to 0.5")
     strength, information = _fit_strengths(wins)
-    # The strengths have mean 0: of all directions but that of a common shift.
+    # The pseudo-inverse leaves out a common shift of all strengths, since their mean is 0.
     error = np.sqrt(np.diagonal(np.linalg.pinv(information, hermitian=True)))
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
-    ends = {"low": strength - reach, "high": strength + reach}
+    margin = NormalDist().inv_cdf((1 + confidence) / 2) * error
+    ends = {"low": strength - margin, "high": strength + margin}
     return {"strength": strength, "standard_error": error} | ends
 
 
 def _fit_strengths(wins):
     """Fit the strengths by Newton's method; return them and their Fisher information."""
-    number = wins + wins.T
+    games = wins + wins.T
     strength = np.zeros(len(wins))
-    for _ in range(_STEPS):
-        chance = 0.5 * (1 + np.tanh((strength[:, None] - strength) / 2))
-        weight = number * chance * chance.T
+    for _ in range(_MAX_STEPS):
+        p = 0.5 * (1 + np.tanh((strength[:, None] - strength) / 2))
+        weight = games * p * p.T
         information = np.diag(weight.sum(axis=1)) - weight
-        step = np.linalg.pinv(information, hermitian=True) @ (wins - number * chance).sum(axis=1)
+        step = np.linalg.pinv(information, hermitian=True) @ (wins - games * p).sum(axis=1)
         size = np.abs(step).max()
         strength = strength + step / max(1.0, size)  # a longer step may miss the maximum
         if size < 1e-12:

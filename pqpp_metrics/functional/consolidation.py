@@ -59,15 +59,15 @@ def richhf_consolidation(
     scores = _inputs.as_floats("scores", scores, ndim=2, finite=False)
     if np.isinf(scores).any():
         raise MetricInputError("`scores` contains infinities; use NaN for a missing score")
-    given_labels = _inputs.as_array("keyword_labels", keyword_labels)
-    labels = majority_labels(given_labels, ties)
+    all_labels = _inputs.as_array("keyword_labels", keyword_labels)
+    labels = majority_labels(all_labels, ties)
     points = _inputs.as_list("points", points)
     heatmap = points_heatmap(points, height, width)
-    rows = {"scores": scores, "keyword_labels": given_labels, "points": points}
+    rows = {"scores": scores, "keyword_labels": all_labels, "points": points}
     _inputs.check_lengths("one row for each annotator", **rows)
-    given = ~np.isnan(scores)
-    number = given.sum(axis=0)
-    total = np.where(given, scores, 0.0).sum(axis=0)
+    is_present = ~np.isnan(scores)
+    number = is_present.sum(axis=0)
+    total = np.where(is_present, scores, 0.0).sum(axis=0)
     mean = np.where(number > 0, total / np.maximum(number, 1), np.nan)
     return {"scores": mean, "keyword_labels": labels, "heatmap": heatmap}
 
@@ -92,8 +92,8 @@ def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np
     labels = _inputs.to_numpy(_inputs.as_numbers("keyword_labels", keyword_labels, ndim=2))
     meaning = "must be 0 (misaligned) or 1 (aligned)"
     _inputs.require_values("keyword_labels", labels, (0, 1), meaning)
-    twice = 2 * (labels == 1).sum(axis=0)
-    aligned = twice >= len(labels) if ties == "aligned" else twice > len(labels)
+    doubled = 2 * (labels == 1).sum(axis=0)
+    aligned = doubled >= len(labels) if ties == "aligned" else doubled > len(labels)
     return aligned.astype(np.int64)
 
 
@@ -122,14 +122,14 @@ def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
         raise MetricInputError("`points` must not be empty; add one list for each annotator")
     radius = height * _RADIUS
     total = np.zeros((height, width))
-    for annotator, own in enumerate(points):
+    for annotator, marked in enumerate(points):
         region = np.zeros((height, width), dtype=bool)
-        for row, column in _inputs.as_points(f"points[{annotator}]", own, height, width):
-            # Only the square around the disk needs a look.
+        for row, column in _inputs.as_points(f"points[{annotator}]", marked, height, width):
+            # Check only the square around the disk.
             top, left = max(0, int(row - radius)), max(0, int(column - radius))
             rows = np.arange(top, min(height, int(row + radius) + 2))
             columns = np.arange(left, min(width, int(column + radius) + 2))
-            inside = (rows[:, None] - row) ** 2 + (columns - column) ** 2 <= radius * radius
-            region[top : top + len(rows), left : left + len(columns)] |= inside
+            is_inside = (rows[:, None] - row) ** 2 + (columns - column) ** 2 <= radius * radius
+            region[top : top + len(rows), left : left + len(columns)] |= is_inside
         total += region
     return total / len(points)

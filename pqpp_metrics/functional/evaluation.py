@@ -18,7 +18,7 @@ from pqpp_metrics.functional._studentised import get_mean_interval, get_standard
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
-_LARGEST = 1e290
+_MAX_SIZE = 1e290
 
 
 def evaluate_rankings(
@@ -52,8 +52,8 @@ def evaluate_rankings(
 
     Example:
         >>> ranked = {"scores": [[3, 2, 1]], "relevance": [[0, 2, 1]]}
-        >>> found = evaluate_rankings(**ranked, measures="rr, ndcg@10, P_2")
-        >>> {name: values.round(4).tolist() for name, values in found.items()}
+        >>> result = evaluate_rankings(**ranked, measures="rr, ndcg@10, P_2")
+        >>> {name: values.round(4).tolist() for name, values in result.items()}
         {'rr': [0.5], 'ndcg@10': [0.6697], 'P_2': [0.5]}
     """
     return compute_measures(parse_measures(measures), scores, relevance, Rules(**rules))
@@ -79,35 +79,32 @@ def mean_intervals(
         all values are in [0, 1], as for all measures of this package, the interval is too.
 
     Example:
-        >>> found = mean_intervals({"rr": [1.0, 0.5, 0.5, 1.0, 0.25, 1.0]})["rr"]
-        >>> round(found["mean"], 3), found["ci_low"] < 0.6 < found["ci_high"]
+        >>> result = mean_intervals({"rr": [1.0, 0.5, 0.5, 1.0, 0.25, 1.0]})["rr"]
+        >>> round(result["mean"], 3), result["ci_low"] < 0.6 < result["ci_high"]
         (0.708, True)
     """
     names, table = _to_table("values", values)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    return {
-        name: _summarise(column, confidence) for name, column in zip(names, table.T, strict=True)
-    }
-
-
-def _summarise(values, confidence):
-    low, high = get_mean_interval(np.sort(values), confidence)
-    if values.min() >= 0 and values.max() <= 1:
-        low, high = max(low, 0.0), min(high, 1.0)
-    return {"mean": float(values.mean()), "ci_low": low, "ci_high": high, "n": len(values)}
+    means: dict[str, dict[str, float]] = {}
+    for name, x in zip(names, table.T, strict=True):
+        low, high = get_mean_interval(np.sort(x), confidence)
+        if x.min() >= 0 and x.max() <= 1:
+            low, high = max(low, 0.0), min(high, 1.0)
+        means[name] = {"mean": float(x.mean()), "ci_low": low, "ci_high": high, "n": len(x)}
+    return means
 
 
 def _to_table(name, values):
     """Return the measures' names, and their values as float64 (queries, measures)."""
     if not isinstance(values, Mapping) or not values:
-        wanted = "must be a dict from a measure's name to one value per query"
-        raise _inputs.not_allowed_error(name, values, wanted)
+        rule = "must be a dict from a measure's name to one value per query"
+        raise _inputs.not_allowed_error(name, values, rule)
     columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
         raise MetricInputError(f"all measures of `{name}` must have the same number of queries")
     table = np.stack(columns, axis=1)
-    if (largest := float(np.abs(table).max())) > _LARGEST:
-        raise MetricInputError(f"`{name}` must be within ±{_LARGEST:g}; got ±{largest:g}")
+    if (largest := float(np.abs(table).max())) > _MAX_SIZE:
+        raise MetricInputError(f"`{name}` must be within ±{_MAX_SIZE:g}; got ±{largest:g}")
     return list(values), table
 
 

@@ -58,8 +58,8 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     """
     predictions = _inputs.as_entries("predictions", predictions, "samples")
     references = _inputs.as_entries("references", references, "samples")
-    wanted = "a prediction and a reference for every sample"
-    _inputs.check_lengths(wanted, predictions=predictions, references=references)
+    expected = "a prediction and a reference for every sample"
+    _inputs.check_lengths(expected, predictions=predictions, references=references)
     counts, names = [], ("predictions", "references")
     for index, pair in enumerate(zip(predictions, references, strict=True)):
         are_texts = [isinstance(side, str) for side in pair]
@@ -76,8 +76,8 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
             )
             counts.append((left.total(), right.total(), (left & right).total()))
         else:
-            named = {f"{name}[{index}]": side for name, side in zip(names, pair, strict=True)}
-            sides = {name: _as_labels(name, side) for name, side in named.items()}
+            samples = {f"{name}[{index}]": side for name, side in zip(names, pair, strict=True)}
+            sides = {name: _as_labels(name, side) for name, side in samples.items()}
             _inputs.check_lengths("one label for each token", **sides)
             left, right = (side == 0 for side in sides.values())
             counts.append((int(left.sum()), int(right.sum()), int((left & right).sum())))

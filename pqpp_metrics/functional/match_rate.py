@@ -12,7 +12,7 @@ from pqpp_metrics.functional._containers import Integers, Values
 from pqpp_metrics.functional._result import Result
 from pqpp_metrics.functional._studentised import make_rate_result
 
-_FIGURES = ("match_rate", "ci_low", "ci_high", "n")
+_RESULT_KEYS = ("match_rate", "ci_low", "ci_high", "n")
 
 
 def match_rate(
@@ -56,26 +56,21 @@ def match_rate(
     if table.ndim != 2 or table.size == 0 or len(table) != len(hits):
         raise _inputs.shape_error("groups", table, f"must have one row per image ({len(hits)})")
     columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
-    names = _as_group_names(group_names, len(columns))
+    n, names = len(columns), [f"group_{column}" for column in range(len(columns))]
+    if group_names is not None:
+        names = _inputs.as_list("group_names", group_names)
+    if len(names) != n or len({*names, *_RESULT_KEYS}) != n + len(_RESULT_KEYS):
+        rule = f"must be {n} different names, other than {', '.join(_RESULT_KEYS)}"
+        raise _inputs.not_allowed_error("group_names", names, rule)
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
-        (own,), distinct = _categories.encode_categories(column)
-        _, codes = _categories.encode_integers(codes * len(distinct) + own)
+        (column_codes,), distinct = _categories.encode_categories(column)
+        _, codes = _categories.encode_integers(codes * len(distinct) + column_codes)
     totals, numbers = np.bincount(codes, hits), np.bincount(codes)
     first = np.unique(codes, return_index=True)[1]
     combinations = zip(*(column[first].tolist() for column in columns), strict=True)
     for code, row in enumerate(combinations):
         labels = dict(zip(names, row, strict=True))
-        of_group = make_rate_result("match_rate", totals[code], int(numbers[code]), confidence)
-        rows.append(labels | dict(of_group))
+        group_result = make_rate_result("match_rate", totals[code], int(numbers[code]), confidence)
+        rows.append(labels | dict(group_result))
     return result
-
-
-def _as_group_names(names, number):
-    if names is None:
-        return [f"group_{column}" for column in range(number)]
-    names = _inputs.as_list("group_names", names)
-    if len(names) != number or len({*names, *_FIGURES}) != number + len(_FIGURES):
-        wanted = f"must be {number} different names, other than {', '.join(_FIGURES)}"
-        raise _inputs.not_allowed_error("group_names", names, wanted)
-    return names

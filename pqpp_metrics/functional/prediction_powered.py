@@ -46,32 +46,32 @@ def prediction_powered_mean(
         (0.667, 1.0, 29)
     """
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    truth, own = _inputs.as_same_shape(1, judgments=judgments, scores=scores)
+    truth, rated = _inputs.as_same_shape(1, judgments=judgments, scores=scores)
     others = _inputs.as_floats("other_scores", other_scores, 1)
     if len(truth) < 2:
         raise _inputs.shape_error("judgments", truth, "must have at least 2 values")
     if weight is None:  # PPI++, example 6.1; the variance is that of all scores
-        spread = np.concatenate([own, others]).var(ddof=1)
-        together = ((truth - truth.mean()) * (own - own.mean())).mean()
-        share = (1 + len(own) / len(others)) * spread
-        weight = float(np.clip(together / share, 0, 1)) if spread > 0 else 0.0
+        spread = np.concatenate([rated, others]).var(ddof=1)
+        covariance = ((truth - truth.mean()) * (rated - rated.mean())).mean()
+        scale = (1 + len(rated) / len(others)) * spread
+        weight = float(np.clip(covariance / scale, 0, 1)) if spread > 0 else 0.0
     elif not 0 <= weight <= 1:
         raise _inputs.not_allowed_error("weight", weight, "must be from 0 to 1")
-    apart = truth - weight * own
-    mean = float(weight * others.mean() + apart.mean())
-    variance = float(weight**2 * others.var() / len(others) + apart.var() / len(truth))
-    plain = float(truth.var() / len(truth))
-    reach = NormalDist().inv_cdf((1 + confidence) / 2)
-    half, judged_half = reach * math.sqrt(variance), reach * math.sqrt(plain)
+    residuals = truth - weight * rated
+    mean = float(weight * others.mean() + residuals.mean())
+    variance = float(weight**2 * others.var() / len(others) + residuals.var() / len(truth))
+    plain_variance = float(truth.var() / len(truth))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    margin, plain_margin = z * math.sqrt(variance), z * math.sqrt(plain_variance)
     return {
         "mean": mean,
-        "ci_low": mean - half,
-        "ci_high": mean + half,
+        "ci_low": mean - margin,
+        "ci_high": mean + margin,
         "weight": float(weight),
         "judged_mean": float(truth.mean()),
-        "judged_ci_low": float(truth.mean() - judged_half),
-        "judged_ci_high": float(truth.mean() + judged_half),
-        "worth": len(truth) * plain / variance if variance > 0 else math.inf,
+        "judged_ci_low": float(truth.mean() - plain_margin),
+        "judged_ci_high": float(truth.mean() + plain_margin),
+        "worth": len(truth) * plain_variance / variance if variance > 0 else math.inf,
         "n": len(truth),
         "others": len(others),
     }
@@ -108,9 +108,9 @@ def judgments_needed(
     deviation = _inputs.require_between("deviation", deviation, 0, math.inf, from_low=True)
     if not -1 <= correlation <= 1:
         raise _inputs.not_allowed_error("correlation", correlation, "must be from -1 to 1")
-    most = math.inf if items is None else _inputs.require_int("items", items)
+    limit = math.inf if items is None else _inputs.require_int("items", items)
     # n = a (1 - r^2 (1 - n / N)) with a = (z s / h)^2, solved for n.
-    alone = (NormalDist().inv_cdf((1 + confidence) / 2) * deviation / half_width) ** 2
-    share = alone * correlation**2 / most
-    needed = most if share >= 1 else alone * (1 - correlation**2) / (1 - share)
-    return int(min(max(2, math.ceil(needed - 1e-9)), most))
+    without_scores = (NormalDist().inv_cdf((1 + confidence) / 2) * deviation / half_width) ** 2
+    share = without_scores * correlation**2 / limit
+    number = limit if share >= 1 else without_scores * (1 - correlation**2) / (1 - share)
+    return int(min(max(2, math.ceil(number - 1e-9)), limit))

@@ -67,8 +67,8 @@ def smare(
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
 
     def get_ends(confidence):
-        half = get_margin(compute_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
-        return max(value - half, 0.0), min(value + half, 0.5)
+        margin = get_margin(compute_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
+        return max(value - margin, 0.0), min(value + margin, 0.5)
 
     p = math.erfc(abs(z) / math.sqrt(2))
     return Result("smare", value, p, n, confidence, interval, get_ends, scores)
@@ -84,18 +84,18 @@ def _get_pairing_moments(x, y):
     squares = n * float((x_count * x * x).sum() + (y_count * y * y).sum())
     squares -= 2 * float((x_count * x).sum() * (y_count * y).sum())
     explained = n * float((x_count * of_x * of_x).sum() + (y_count * of_y * of_y).sum())
-    rest = squares - explained + mean * mean
-    # What rounding leaves of equal distances is no variance.
-    return mean, rest / (n - 1) if rest > 1e-12 * squares else 0.0
+    remainder = squares - explained + mean * mean
+    # If all distances are equal, a remainder is due to rounding.
+    return mean, remainder / (n - 1) if remainder > 1e-12 * squares else 0.0
 
 
-def _get_mean_distances(at, values, weights):
+def _get_mean_distances(points, values, weights):
     """Return each point's weighted mean distance to some values; points and values ascend."""
-    below = np.searchsorted(values, at)
+    below = np.searchsorted(values, points)
     mass = np.concatenate([[0.0], np.cumsum(weights)])
     moment = np.concatenate([[0.0], np.cumsum(weights * values)])
-    left = at * mass[below] - moment[below]
-    return left + ((moment[-1] - moment[below]) - at * (mass[-1] - mass[below]))
+    distances_below = points * mass[below] - moment[below]
+    return distances_below + ((moment[-1] - moment[below]) - points * (mass[-1] - mass[below]))
 
 
 def rmse_qpp(
@@ -215,8 +215,8 @@ def qpp_values(
             or an unknown measure.
 
     Example:
-        >>> found = qpp_values([[1, 4], [2, 3], [3, 5]], [[1, 1], [2, 2], [4, float("nan")]])
-        >>> {name: values.round(3).tolist() for name, values in found.items()}
+        >>> result = qpp_values([[1, 4], [2, 3], [3, 5]], [[1, 1], [2, 2], [4, float("nan")]])
+        >>> {name: values.round(3).tolist() for name, values in result.items()}
         {'pearson': [0.982, -1.0], 'kendall': [1.0, -1.0]}
     """
     measures = as_list("measures", measures)
@@ -225,10 +225,10 @@ def qpp_values(
     x, y = as_same_shape(2, finite=False, predictions=predictions, references=references)
     values = {name: np.full(x.shape[1], math.nan) for name in measures}
     for column in range(x.shape[1]):
-        known = ~np.isnan(y[:, column])
-        if known.sum() < 2:
+        is_known = ~np.isnan(y[:, column])
+        if is_known.sum() < 2:
             continue
-        pair = x[known, column], y[known, column]
+        pair = x[is_known, column], y[is_known, column]
         report = qpp_report(*pair, measures=measures, tie_tolerance=tie_tolerance)
         for name in measures:
             values[name][column] = report[QPP_MEASURES[name].__name__].statistic

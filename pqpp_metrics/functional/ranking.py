@@ -59,31 +59,31 @@ def reciprocal_rank(
         [0.5, 0.75]
     """
     k = None if k is None else require_int("k", k)
-    given = convert_rankings(scores, relevance, Rules(**rules))
-    xp, scored, relevant = given.xp, given.scores, given.relevant(given.relevance)
+    inputs = convert_rankings(scores, relevance, Rules(**rules))
+    xp, scored, relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
     k = min(k or scored.shape[1], scored.shape[1])
     best = xp.max(xp.where(relevant, scored, -xp.inf), axis=1)
-    tied, ahead = scored == best[:, None], count_true(xp, scored > best[:, None])
-    number, has_relevant, rank = count_true(xp, tied), best > -xp.inf, ahead + 1
+    tied, n_above = scored == best[:, None], count_true(xp, scored > best[:, None])
+    n_tied, has_relevant, rank = count_true(xp, tied), best > -xp.inf, n_above + 1
     # Without a tie the rank is certain, and every rule gives the same result.
-    rows = xp.nonzero(has_relevant & (number > 1))[0]
+    rows = xp.nonzero(has_relevant & (n_tied > 1))[0]
     tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
-    if given.ties == "pessimistic":
+    if inputs.ties == "pessimistic":
         rank[rows] += count_true(xp, tied & ~relevant)
-    elif given.ties == "order":
+    elif inputs.ties == "order":
         reached = xp.cumulative_sum(xp.astype(tied & relevant, xp.int64), axis=1) > 0
         rank[rows] += count_true(xp, tied & ~reached)
     values = xp.where(has_relevant & (rank <= k), 1.0 / xp.astype(rank, xp.float64), 0.0)
-    if given.ties == "expected" and rows.shape[0]:
-        parts = ahead[rows], number[rows], count_true(xp, tied & relevant)
-        ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
-        values[rows], none_so_far = 0.0, xp.ones_like(hits)
-        # For each place of the tie: the chance that no earlier place has a relevant document, times
-        # the share of relevant ones among those left.
-        for index in range(int(xp.max(number - hits)) + 1):
-            left, at = xp.maximum(number - index, hits), ahead + (index + 1)
-            values[rows] += xp.where(at <= k, none_so_far * hits / left / at, 0.0)
-            none_so_far = none_so_far * (left - hits) / left
+    if inputs.ties == "expected" and rows.shape[0]:
+        parts = n_above[rows], n_tied[rows], count_true(xp, tied & relevant)
+        n_above, n_tied, hits = (xp.astype(part, xp.float64) for part in parts)
+        values[rows], p_none = 0.0, xp.ones_like(hits)
+        # For each position in the tie: the probability that no earlier one has a relevant document,
+        # times the share of relevant documents among the remaining ones.
+        for index in range(int(xp.max(n_tied - hits)) + 1):
+            remaining, position = xp.maximum(n_tied - index, hits), n_above + (index + 1)
+            values[rows] += xp.where(position <= k, p_none * hits / remaining / position, 0.0)
+            p_none = p_none * (remaining - hits) / remaining
     return values
 
 
@@ -109,8 +109,8 @@ def precision_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    given = convert_rankings(scores, relevance, Rules(**rules))
-    return count_relevant(given, k) / k
+    inputs = convert_rankings(scores, relevance, Rules(**rules))
+    return count_relevant(inputs, k) / k
 
 
 def recall_at_k(
@@ -134,8 +134,8 @@ def recall_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    given = convert_rankings(scores, relevance, Rules(**rules))
-    return divide(given.xp, count_relevant(given, k), given.number_relevant)
+    inputs = convert_rankings(scores, relevance, Rules(**rules))
+    return divide(inputs.xp, count_relevant(inputs, k), inputs.number_relevant)
 
 
 def hit_rate_at_k(
@@ -161,8 +161,8 @@ def hit_rate_at_k(
         [0.5, 1.0]
     """
     k = require_int("k", k)
-    given = convert_rankings(scores, relevance, Rules(**rules))
-    return given.xp.clip(count_relevant(given, k, expected=get_chance_of_any), 0.0, 1.0)
+    inputs = convert_rankings(scores, relevance, Rules(**rules))
+    return inputs.xp.clip(count_relevant(inputs, k, expected=get_chance_of_any), 0.0, 1.0)
 
 
 def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRules]) -> Array:
@@ -181,6 +181,6 @@ def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRul
         >>> r_precision(scores=scores, relevance=[[1, 1, 0], [0, 0, 1]]).tolist()
         [0.75, 0.0]
     """
-    given = convert_rankings(scores, relevance, Rules(**rules))
-    top = given.xp.clip(given.number_relevant, 1, given.scores.shape[1])
-    return divide(given.xp, count_relevant(given, top), given.number_relevant)
+    inputs = convert_rankings(scores, relevance, Rules(**rules))
+    cutoff = inputs.xp.clip(inputs.number_relevant, 1, inputs.scores.shape[1])
+    return divide(inputs.xp, count_relevant(inputs, cutoff), inputs.number_relevant)

@@ -25,7 +25,7 @@ from pqpp_metrics.functional._rankings.inputs import (
 from pqpp_metrics.functional._rankings.ranked import get_mean_gains, get_ranked_gains
 
 _GAINS = ("linear", "exponential")
-_LARGEST_EXPONENT = 1000
+_MAX_EXPONENT = 1000
 
 
 def ndcg(
@@ -61,39 +61,40 @@ def ndcg(
         [0.6697]
     """
     k = None if k is None else require_int("k", k)
-    given = convert_rankings(scores, relevance, Rules(**rules, relevance_level=None))
-    xp = given.xp
+    inputs = convert_rankings(scores, relevance, Rules(**rules, relevance_level=None))
+    xp = inputs.xp
     if isinstance(gains, Mapping):
         try:  # padding is not relevant
-            of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
+            by_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
         except (OverflowError, TypeError, ValueError):
             raise not_allowed_error("gains", gains, "must map grades to gains") from None
-        if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
+        if by_grade[0.0] or not all(0 <= gain < np.inf for gain in by_grade.values()):
             raise not_allowed_error("gains", gains, "must be 0 or more, and 0 for grade 0")
         gained = []
-        for grades in (given.relevance, given.missing):  # one without a gain gains itself
-            distinct, places = np.unique(to_numpy(grades), return_inverse=True)
-            values = np.array([of_grade.get(grade, float(grade)) for grade in distinct.tolist()])
-            values = values[places.reshape(grades.shape)]
+        for grades in (inputs.relevance, inputs.missing):
+            # A grade that is not in the mapping is its own gain.
+            distinct, codes = np.unique(to_numpy(grades), return_inverse=True)
+            values = np.array([by_grade.get(grade, float(grade)) for grade in distinct.tolist()])
+            values = values[codes.reshape(grades.shape)]
             gained.append(xp.asarray(values, device=array_api_compat.device(grades)))
-        given = replace(given, relevance=gained[0], missing=gained[1])
+        inputs = replace(inputs, relevance=gained[0], missing=gained[1])
     else:
         require_choice("gains", gains, _GAINS)
     exponential = gains == "exponential"
-    grades = given.relevance
-    if given.missing.shape[1]:
-        parts = [xp.astype(part, xp.float64) for part in (given.relevance, given.missing)]
+    grades = inputs.relevance
+    if inputs.missing.shape[1]:
+        parts = [xp.astype(part, xp.float64) for part in (inputs.relevance, inputs.missing)]
         grades = xp.concat(parts, axis=1)
-    if exponential and (highest := float(xp.max(grades))) > _LARGEST_EXPONENT:
-        came = f"`relevance` contains {highest:g}, which is too large for exponential gains"
-        raise MetricInputError(f"{came}; use smaller grades or gains='linear'")
+    if exponential and (highest := float(xp.max(grades))) > _MAX_EXPONENT:
+        fault = f"`relevance` contains {highest:g}, which is too large for exponential gains"
+        raise MetricInputError(f"{fault}; use smaller grades or gains='linear'")
 
     def get_gain(grades):
         return 2.0 ** xp.astype(grades, xp.float64) - 1.0 if exponential else grades
 
-    ranks = _get_ranks(given, given.scores.shape[1] + given.missing.shape[1])
+    ranks = _get_ranks(inputs, inputs.scores.shape[1] + inputs.missing.shape[1])
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
-    ranked = get_mean_gains(given, get_gain)
+    ranked = get_mean_gains(inputs, get_gain)
     gained = order.sum_weighted_rows(xp, ranked, discount[: ranked.shape[1]])
     ideal = xp.astype(get_gain(xp.flip(xp.sort(grades, axis=1, stable=False), axis=1)), xp.float64)
     values = order.divide(xp, gained, order.sum_weighted_rows(xp, ideal, discount))
@@ -129,20 +130,20 @@ def average_precision(
         [0.8333]
     """
     k = None if k is None else require_int("k", k)
-    given = convert_rankings(scores, relevance, Rules(**rules))
-    xp, ranks = given.xp, _get_ranks(given, given.scores.shape[1])
-    # At each rank the expected number of relevant documents up to it if it has one, else 0. In a
-    # tie of n documents, r of them relevant, a place has a relevant one with probability r / n;
-    # the other r - 1 are then spread evenly over the other n - 1 places.
-    ranked, tied = get_ranked_gains(given, given.relevant)
+    inputs = convert_rankings(scores, relevance, Rules(**rules))
+    xp, ranks = inputs.xp, _get_ranks(inputs, inputs.scores.shape[1])
+    # At each rank, the expected number of relevant documents up to it if it has one, else 0. In a
+    # tie of n documents, r of them relevant, a rank has a relevant one with probability r / n; the
+    # other r - 1 are then spread evenly over the other n - 1 ranks.
+    ranked, tied = get_ranked_gains(inputs, inputs.relevant)
     precisions = ranked * xp.cumulative_sum(ranked, axis=1)
     if tied is not None:
         size = xp.astype(tied.size, xp.float64)
-        places_before = ranks[None, :] - 1.0 - xp.astype(tied.start, xp.float64)
+        ranks_before = ranks[None, :] - 1.0 - xp.astype(tied.start, xp.float64)
         others = (tied.gain - 1.0) / xp.clip(size - 1.0, 1.0, None)
         precisions[tied.rows, :] = (
-            tied.gain / size * (tied.gain_before + places_before * others + 1.0)
+            tied.gain / size * (tied.gain_before + ranks_before * others + 1.0)
         )
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
     summed = order.sum_weighted_rows(xp, precisions, weight)
-    return xp.clip(order.divide(xp, summed, given.number_relevant), 0.0, 1.0)
+    return xp.clip(order.divide(xp, summed, inputs.number_relevant), 0.0, 1.0)

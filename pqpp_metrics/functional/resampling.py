@@ -90,16 +90,18 @@ def paired_permutation(
     _inputs.require_choice("statistic", statistic, tuple(QPP_MEASURES))
     tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     tolerance *= statistic in OF_RANKS
-    given = as_pairs(predictions, references, other_predictions=other_predictions)
-    merged: list[Any] = [merge_ties(side, tolerance) for side in given]
+    inputs = as_pairs(predictions, references, other_predictions=other_predictions)
+    merged: list[Any] = [merge_ties(side, tolerance) for side in inputs]
     x, y, other = merged
-    # The generator draws places. Only with an order of their own do queries that come shuffled, or
-    # from several processes, get the same draws.
+    # The generator draws positions. Sorting gives queries the same draws if they are shuffled or
+    # come from several processes.
     order = np.lexsort((other, x, y))
     x, other, y = x[order], other[order], y[order]
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    value, other_value = (_compute_value(statistic, side, y) for side in (x, other))
+    measure = QPP_MEASURES[statistic]
+    options = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
+    value, other_value = (measure(s, y, interval="none", **options).statistic for s in (x, other))
     difference = value - other_value
     low = high = p = share = math.nan
     why = ""
@@ -107,10 +109,10 @@ def paired_permutation(
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
         sides = to_common_scale(statistic, x, other, tolerance)
-        whole = PredictorComparison.from_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
-        share = float(whole.spread.largest_share[0])
+        observed = PredictorComparison.from_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
+        share = float(observed.spread.largest_share[0])
         why = explain_missing_p(
-            statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0]
+            statistic, *sides, y, observed.influences[0, 0] - observed.influences[1, 0]
         )
         if not why:
             at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
@@ -118,16 +120,10 @@ def paired_permutation(
                 PredictorComparison.from_swaps(statistic, swaps, *sides, y).get_p_values()
                 for swaps in draw_swaps(len(y), permutations, seed, at_once)
             ]
-            tails = np.concatenate(parts)  # of the data, first, and each swap
+            tails = np.concatenate(parts)  # of the data, then of each swap
             p = 1.0 if difference == 0 else get_rank_p_value(tails)
-            low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
-    tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
+            low, high = observed.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
+    result = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}
     values = {"value": value, "other_value": other_value}
-    return tested | values | counts | {"warning": why or make_warning(share), "why": why}
-
-
-def _compute_value(statistic, x, y):
-    function = QPP_MEASURES[statistic]
-    exact = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
-    return function(x, y, interval="none", **exact)[function.__name__]
+    return result | values | counts | {"warning": why or make_warning(share), "why": why}

@@ -67,25 +67,25 @@ def routing_gain(
         that reaches 80% of its total gain, NaN without a gain; "n".
 
     Example:
-        >>> found = routing_gain([3, 2, 1, 0], weak=[0, 1, 1, 1], strong=[2, 2, 1, 1])
-        >>> round(found["routing_gain"], 4), found["oracle_share"], found["qualities"]
+        >>> result = routing_gain([3, 2, 1, 0], weak=[0, 1, 1, 1], strong=[2, 2, 1, 1])
+        >>> round(result["routing_gain"], 4), result["oracle_share"], result["qualities"]
         (0.2188, 1.0, [1.25, 1.5])
     """
     scores, weak, strong = _convert_inputs(scores, weak, strong)
     shares = _inputs.as_floats("shares", shares, 1)
     _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "must be from 0 to 1")
-    gain, whole = strong - weak, np.ones((1, len(weak)))
+    gain, counts_once = strong - weak, np.ones((1, len(weak)))
     _, low, high = _resample_measure(
         lambda counts: _get_areas(counts, scores, gain), len(gain), resamples, confidence, seed
     )
-    x, y = (curve[0] for curve in _get_curves(whole, scores, gain))
+    x, y = (curve[0] for curve in _get_curves(counts_once, scores, gain))
     share_for_80 = math.nan
     if y[-1] > 0:
-        wanted = 0.8 * y[-1]
-        at = int(np.argmax(y >= wanted))
-        (x0, x1), (y0, y1) = x[at - 1 : at + 1], y[at - 1 : at + 1]
-        share_for_80 = float(x0 + (x1 - x0) * (wanted - y0) / (y1 - y0))
-    area, oracle = (float(_get_areas(whole, order, gain)[0]) for order in (scores, gain))
+        target = 0.8 * y[-1]
+        index = int(np.argmax(y >= target))
+        (x0, x1), (y0, y1) = x[index - 1 : index + 1], y[index - 1 : index + 1]
+        share_for_80 = float(x0 + (x1 - x0) * (target - y0) / (y1 - y0))
+    area, oracle = (float(_get_areas(counts_once, order, gain)[0]) for order in (scores, gain))
     return {
         "routing_gain": area,
         "ci_low": low,
@@ -120,8 +120,8 @@ def compare_routings(
         counts.
 
     Example:
-        >>> found = compare_routings([3, 2, 1, 0], [0, 1, 2, 3], [0, 1, 1, 1], [2, 2, 1, 1])
-        >>> found["difference"]
+        >>> result = compare_routings([3, 2, 1, 0], [0, 1, 2, 3], [0, 1, 1, 1], [2, 2, 1, 1])
+        >>> result["difference"]
         0.4375
     """
     scores, weak, strong = _convert_inputs(scores, weak, strong)
@@ -131,17 +131,17 @@ def compare_routings(
     def get_difference(counts):
         return _get_areas(counts, scores, gain) - _get_areas(counts, other, gain)
 
-    drawn, low, high = _resample_measure(get_difference, len(gain), resamples, confidence, seed)
-    whole = float(get_difference(np.ones((1, len(gain))))[0])
-    lesser = min((drawn <= 0).sum(), (drawn >= 0).sum())
-    p = min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1))
-    return {"difference": whole, "ci_low": low, "ci_high": high, "p_value": p}
+    samples, low, high = _resample_measure(get_difference, len(gain), resamples, confidence, seed)
+    difference = float(get_difference(np.ones((1, len(gain))))[0])
+    n_rarer = min((samples <= 0).sum(), (samples >= 0).sum())
+    p = min(1.0, 2 * float(n_rarer + 1) / (len(samples) + 1))
+    return {"difference": difference, "ci_low": low, "ci_high": high, "p_value": p}
 
 
 def _convert_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
     """Return the inputs as float64, with scores that differ only by float noise made equal."""
     scores, *qualities = _inputs.as_same_shape(1, scores=scores, weak=weak, strong=strong)
-    for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
+    for name, values in zip(("weak", "strong"), qualities, strict=True):  # so that sums are finite
         _inputs.require_each(name, values, np.abs(values) < 1e290, "must be below 1e290 in size")
     return [cast(Floats, merge_ties(scores, TIE_TOLERANCE)), *qualities]
 
@@ -151,9 +151,9 @@ def _resample_measure(measure, n, resamples, confidence, seed):
     resamples, seed = _inputs.require_draws(seed, resamples=resamples)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     draws = _resampled.draw_queries(n, resamples, seed)
-    drawn = np.concatenate([measure(counts) for counts in draws])
-    ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return drawn, *map(float, ends)
+    samples = np.concatenate([measure(counts) for counts in draws])
+    ends = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return samples, *map(float, ends)
 
 
 def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
@@ -161,9 +161,9 @@ def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, F
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.diff(-scores[order], prepend=-np.inf))
     counts = counts[:, order].astype(np.float64)
-    drawn = np.add.reduceat(counts, starts, axis=1)
+    counted = np.add.reduceat(counts, starts, axis=1)
     gained = np.add.reduceat(counts * gain[order], starts, axis=1)
-    shares, gains = (np.cumsum(parts, axis=1) / len(gain) for parts in (drawn, gained))
+    shares, gains = (np.cumsum(parts, axis=1) / len(gain) for parts in (counted, gained))
     return np.pad(shares, ((0, 0), (1, 0))), np.pad(gains, ((0, 0), (1, 0)))
 
 

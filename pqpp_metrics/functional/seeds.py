@@ -78,31 +78,31 @@ def paired_seeds(
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     y = _inputs.as_floats("references", references, ndim=1)
-    given = {"predictions": predictions, "other_predictions": other_predictions}
-    sides = [_inputs.as_floats(name, values, ndim=2) for name, values in given.items()]
-    for name, side in zip(given, sides, strict=True):
+    inputs = {"predictions": predictions, "other_predictions": other_predictions}
+    sides = [_inputs.as_floats(name, values, ndim=2) for name, values in inputs.items()]
+    for name, side in zip(inputs, sides, strict=True):
         _inputs.check_lengths("one row for each query", **{name: side, "references": y})
     if len(y) < LEAST_PAIRS:
         raise _inputs.shape_error("references", y, f"must have at least {LEAST_PAIRS} values")
     if max(side.shape[1] for side in sides) < 2:
         raise MetricInputError("each side has one seed; add seeds, or use paired_permutation")
-    (values, influences), (others, theirs) = (
+    (values, influences), (other_values, other) = (
         _compute_by_seed(statistic, side.T, y, tolerance) for side in sides
     )
-    of_difference = influences.mean(axis=0) - theirs.mean(axis=0)
-    queries = get_standard_error(of_difference)
-    means = float(values.mean()), float(others.mean())
-    seeds = [_get_seed_variance(values, influences), _get_seed_variance(others, theirs)]
-    whole, seed_share = _combine_spreads(queries, seeds)
+    difference_influences = influences.mean(axis=0) - other.mean(axis=0)
+    queries = get_standard_error(difference_influences)
+    means = float(values.mean()), float(other_values.mean())
+    seeds = [_get_seed_variance(values, influences), _get_seed_variance(other_values, other)]
+    total, seed_share = _combine_spreads(queries, seeds)
     difference = means[0] - means[1]
-    below, above = (float(by) for by in get_distances(1 - confidence, whole, weight=0))
-    p = float(get_p_value(np.asarray(difference), whole, weight=0))
+    below, above = (float(distance) for distance in get_distances(1 - confidence, total, weight=0))
+    p = float(get_p_value(np.asarray(difference), total, weight=0))
     share, why = float(queries.largest_share), ""
     if math.isnan(difference):
         p = below = above = seed_share = share = math.nan
     else:
         columns = sides[0].T[:, None], sides[1].T[None]
-        if why := explain_missing_p(statistic, *columns, y, of_difference):
+        if why := explain_missing_p(statistic, *columns, y, difference_influences):
             p = below = above = math.nan
     return {
         "paired_seeds": difference,
@@ -148,20 +148,21 @@ def _get_seed_variance(values, influences):
     seeds, n = influences.shape
     if seeds < 2:
         return 0.0, seeds
-    apart = influences - influences.mean(axis=0)
-    apart -= apart.mean(axis=1, keepdims=True)  # the effects of leaving out have a mean of almost 0
-    by_queries = float((apart * apart).sum()) / ((seeds - 1) * (n - 1) * n)
+    deviations = influences - influences.mean(axis=0)
+    # The mean of leave-one-out influences is not exactly 0.
+    deviations -= deviations.mean(axis=1, keepdims=True)
+    by_queries = float((deviations * deviations).sum()) / ((seeds - 1) * (n - 1) * n)
     return max(float(values.var(ddof=1)) - by_queries, 0.0) / seeds, seeds
 
 
 def _combine_spreads(queries, seeds):
     """Return the standard error over queries and seeds, and the seeds' share of its variance."""
     by_queries = float(queries.error) ** 2
-    variance = by_queries + sum(influence for influence, _ in seeds)
+    variance = by_queries + sum(part for part, _ in seeds)
     if not 0 < variance < math.inf:
         return queries, 0.0
     parts = by_queries**2 / float(queries.dof)
-    parts += sum(influence**2 / (count - 1) for influence, count in seeds if count > 1)
+    parts += sum(part**2 / (count - 1) for part, count in seeds if count > 1)
     error, dof = np.float64(math.sqrt(variance)), np.float64(variance**2 / parts)
-    whole = StandardError(error, dof, queries.skewness, queries.largest_share, queries.n)
-    return whole, 1 - by_queries / variance
+    total = StandardError(error, dof, queries.skewness, queries.largest_share, queries.n)
+    return total, 1 - by_queries / variance

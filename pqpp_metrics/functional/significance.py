@@ -49,19 +49,19 @@ def mann_whitney(
     _inputs.require_choice("alternative", alternative, _ALTERNATIVES)
     x, y = _inputs.as_floats("x", x, ndim=1), _inputs.as_floats("y", y, ndim=1)
     tie_tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
-    both = _pairs.merge_ties(np.concatenate([x, y]), tie_tolerance)
-    if both.min() == both.max():
+    pooled = _pairs.merge_ties(np.concatenate([x, y]), tie_tolerance)
+    if pooled.min() == pooled.max():
         statistic, p = len(x) * len(y) / 2, 1.0
     else:
-        result = mannwhitneyu(both[: len(x)], both[len(x) :], alternative=alternative)
+        result = mannwhitneyu(pooled[: len(x)], pooled[len(x) :], alternative=alternative)
         statistic, p = float(result.statistic), float(result.pvalue)
-    before, after = float(x.mean()), float(y.mean())
-    if before:
-        improvement = (after - before) / before
+    x_mean, y_mean = float(x.mean()), float(y.mean())
+    if x_mean:
+        improvement = (y_mean - x_mean) / x_mean
     else:
-        improvement = math.copysign(math.inf, after) if after else math.nan
+        improvement = math.copysign(math.inf, y_mean) if y_mean else math.nan
     more = {"relative_improvement": improvement, "n_x": len(x), "n_y": len(y)}
-    return Result("mann_whitney", statistic, p, len(both), 0.95, "none", more=more)
+    return Result("mann_whitney", statistic, p, len(pooled), 0.95, "none", more=more)
 
 
 def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:
@@ -88,15 +88,15 @@ def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:
     alpha = _inputs.require_between("alpha", alpha, 0, 1)
     table = _inputs.as_array("p_values", p_values)
     table = _inputs.as_floats("p_values", table, ndim=table.ndim, finite=False)
-    tested = ~np.isnan(table)
-    values = table[tested]
-    is_share = (values >= 0) & (values <= 1)
-    _inputs.require_each("p_values", values, is_share, "must be from 0 to 1")
+    is_tested = ~np.isnan(table)
+    values = table[is_tested]
+    is_valid = (values >= 0) & (values <= 1)
+    _inputs.require_each("p_values", values, is_valid, "must be from 0 to 1")
     order = np.argsort(values, kind="stable")
     steps = len(values) - np.arange(len(values))
     adjusted = np.empty(len(values))
     adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * steps), 1.0)
-    whole = np.full(table.shape, math.nan)
-    whole[tested] = adjusted
+    table = np.full(table.shape, math.nan)
+    table[is_tested] = adjusted
     smallest = float(adjusted.min()) if len(values) else math.nan
-    return {"holm": smallest, "adjusted": whole, "rejected": whole <= alpha, "n": len(values)}
+    return {"holm": smallest, "adjusted": table, "rejected": table <= alpha, "n": len(values)}

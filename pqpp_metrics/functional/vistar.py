@@ -33,12 +33,12 @@ def light_direction(predictions: Values, references: Values) -> Floats:
         >>> light_direction([[0, 0, 2], [1, 0, 1]], [[0, 0, 1], [0, 0, 1]]).round(4).tolist()
         [1.0, 0.5]
     """
-    inferred, wanted = _to_unit("predictions", predictions), _to_unit("references", references)
-    _inputs.require_same_library(predictions=inferred, references=wanted)
+    inferred, requested = _to_unit("predictions", predictions), _to_unit("references", references)
+    _inputs.require_same_library(predictions=inferred, references=requested)
     # Half-angle form: exact for directions that are almost equal, where arccos is not.
-    apart = np.linalg.norm(inferred - wanted, axis=1)
-    together = np.linalg.norm(inferred + wanted, axis=1)
-    angle = 2 * np.arctan2(apart, together)
+    difference = np.linalg.norm(inferred - requested, axis=1)
+    total = np.linalg.norm(inferred + requested, axis=1)
+    angle = 2 * np.arctan2(difference, total)
     return np.clip(1 - angle / (np.pi / 2), 0.0, 1.0)
 
 
@@ -120,12 +120,12 @@ def penetration(
     """
     _inputs.require_choice("weighting", weighting, PENETRATION_WEIGHTINGS)
     epsilon = _inputs.require_between("epsilon", epsilon, 0, float("inf"))
-    given: dict[str, Any] = {"overlap_depths": overlap_depths, "outside_depths": outside_depths}
-    given |= {"confidences": confidences}
-    if not any(np.size(_inputs.to_numpy(_inputs.as_array(*each))) for each in given.items()):
-        nothing = np.empty(0)
-        return {"penetration": float("nan"), "chaos": nothing, "weighted": nothing}
-    inside, outside, confidence = _inputs.as_same_shape(2, **given)
+    inputs: dict[str, Any] = {"overlap_depths": overlap_depths, "outside_depths": outside_depths}
+    inputs |= {"confidences": confidences}
+    if not any(np.size(_inputs.to_numpy(_inputs.as_array(*item))) for item in inputs.items()):
+        empty = np.empty(0)
+        return {"penetration": float("nan"), "chaos": empty, "weighted": empty}
+    inside, outside, confidence = _inputs.as_same_shape(2, **inputs)
     if inside.shape[1] != 2:
         raise _inputs.shape_error("overlap_depths", inside, "must have shape (pairs, 2)")
     _require_range("confidences", confidence, 0.0, 1.0)
@@ -221,24 +221,24 @@ def hwpq(
         raise _inputs.shape_error("level_weights", level_weights, "must have 4 weights")
     _require_sum("`level_weights`", level_weights)
     for level in range(1, _LEVELS + 1):
-        of_level = weights[levels == level]
-        if of_level.size:
-            _require_sum(f"`question_weights` of level {level}", of_level)
+        in_level = weights[levels == level]
+        if in_level.size:
+            _require_sum(f"`question_weights` of level {level}", in_level)
         elif level_weights[level - 1] > 0:
             raise MetricInputError(f"level {level} has no facts; set the level's weight to 0")
     confirmed = yes & ~no
-    place = levels.astype(np.intp) - 1
-    by_level = np.bincount(place, weights * confirmed, minlength=_LEVELS)
-    of_levels = np.where(np.bincount(place, minlength=_LEVELS) > 0, by_level, np.nan)
+    index = levels.astype(np.intp) - 1
+    by_level = np.bincount(index, weights * confirmed, minlength=_LEVELS)
+    level_scores = np.where(np.bincount(index, minlength=_LEVELS) > 0, by_level, np.nan)
     score = float((level_weights * by_level).sum())
-    return {"hwpq": score, "levels": of_levels, "confirmed": confirmed}
+    return {"hwpq": score, "levels": level_scores, "confirmed": confirmed}
 
 
 def _is_confirmed(name, answers, ties):
     answers = _inputs.to_numpy(_inputs.as_numbers(name, answers, ndim=2))
     _inputs.require_values(name, answers, (0, 1), "must be true (1) or false (0)")
-    twice = 2 * (answers != 0).sum(axis=1)
-    return twice >= answers.shape[1] if ties == "true" else twice > answers.shape[1]
+    doubled = 2 * (answers != 0).sum(axis=1)
+    return doubled >= answers.shape[1] if ties == "true" else doubled > answers.shape[1]
 
 
 def _as_weights(name: str, values: Values) -> Floats:
@@ -279,16 +279,16 @@ def text_rendering(
     predictions = as_texts("predictions", predictions)
     references = as_texts("references", references)
     check_lengths("one text per image", predictions=predictions, references=references)
-    pair = as_floats("weights", weights, ndim=1)
-    if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
-        raise not_allowed_error("weights", pair.tolist(), "must be two shares that sum to 1")
+    shares = as_floats("weights", weights, ndim=1)
+    if shares.shape != (2,) or (shares < 0).any() or abs(shares.sum() - 1) > 1e-9:
+        raise not_allowed_error("weights", shares.tolist(), "must be two shares that sum to 1")
     pairs = list(zip(predictions, references, strict=True))
-    lengths = [max(map(len, two)) or 1 for two in pairs]
-    characters = 1 - np.array([_levenshtein(*two) for two in pairs]) / lengths
-    bags = [(set(left.split()), set(right.split())) for left, right in pairs]
-    tokens = np.array([len(a & b) / len(a | b) if a | b else 1.0 for a, b in bags])
-    whole = pair[0] * characters + pair[1] * tokens
-    return {"text_rendering": whole, "characters": characters, "tokens": tokens}
+    lengths = [max(map(len, texts)) or 1 for texts in pairs]
+    characters = 1 - np.array([_levenshtein(*texts) for texts in pairs]) / lengths
+    token_sets = [(set(left.split()), set(right.split())) for left, right in pairs]
+    tokens = np.array([len(a & b) / len(a | b) if a | b else 1.0 for a, b in token_sets])
+    scores = shares[0] * characters + shares[1] * tokens
+    return {"text_rendering": scores, "characters": characters, "tokens": tokens}
 
 
 def _levenshtein(left, right):

@@ -17,5 +17,5 @@ class RichhfConsolidation(metric.get_base(), inputs=forms.FEEDBACK, each="image"
         images = [cls.function(*image, **options) for image in zip(*inputs, strict=True)]
         means = np.concatenate([image["scores"] for image in images])
         names = {"scores": "scores", "keyword_labels": "keyword_labels", "heatmap": "heatmaps"}
-        columns = {own: [image[name] for image in images] for name, own in names.items()}
+        columns = {key: [image[name] for image in images] for name, key in names.items()}
         return metric.summarise_items("richhf_consolidation", means) | forms.to_plain(columns)

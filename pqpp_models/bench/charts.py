@@ -13,7 +13,7 @@ from pqpp_datasets.target_columns import is_mean
 from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, pair_values
 from pqpp_models.bench.tables import get_interval, list_columns
 
-_DRAWN = 1e100  # beyond it differences of floats overflow
+_LIMIT = 1e100  # values are clipped to it, since differences of larger ones overflow
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,19 @@ class Axis:
             >>> Axis.fit([], 0, 100).list_ticks()[0]
             (0.0, '0')
         """
-        known = np.asarray(values, dtype=float).clip(-_DRAWN, _DRAWN)
+        known = np.asarray(values, dtype=float).clip(-_LIMIT, _LIMIT)
         known = known[~np.isnan(known)]
         low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
         if high <= low:
-            reach = abs(low) / 2 or 0.5
-            low, high = low - reach, high + reach
-        room = 0.04 * (high - low) if len(known) else 0.0
-        return cls(low - room, high + room, start, stop)
+            half_width = abs(low) / 2 or 0.5
+            low, high = low - half_width, high + half_width
+        margin = 0.04 * (high - low) if len(known) else 0.0
+        return cls(low - margin, high + margin, start, stop)
 
     def scale(self, values: Any) -> Any:
         """Return the positions of values."""
-        share = (values - self.low) / (self.high - self.low)
-        return self.start + share * (self.stop - self.start)
+        fraction = (values - self.low) / (self.high - self.low)
+        return self.start + fraction * (self.stop - self.start)
 
     def list_ticks(self, limit: int = 5) -> list[tuple[float, str]]:
         """Return the positions and labels of at most `limit` ticks at round values.
@@ -100,28 +100,27 @@ def make_scatter_panel(
             drawn.
     """
     pair = pair_values(predictions, result, references[result.target], sources)
-    predicted, true = (side.clip(-_DRAWN, _DRAWN) for side in pair)
+    predicted, true = (side.clip(-_LIMIT, _LIMIT) for side in pair)
     across = Axis.fit(predicted, LEFT, RIGHT)
     up = Axis.fit(true, BOTTOM, TOP)
     groups = group_by_prediction(predicted, true)
-    words = f"{predictions.predictor}, {title}: true against predicted values of "
-    words += f"{len(true)} prompts."
+    alt = f"{predictions.predictor}, {title}: true against predicted values of {len(true)} prompts."
     if groups:
-        words += (
+        alt += (
             f" From the tenth of lowest predictions to that of the highest the mean true value "
             f"goes from {groups[0][1]:.3g} to {groups[-1][1]:.3g}."
         )
     low, high = max(across.low, up.low), min(across.high, up.high)
-    places = (axis.scale(end) for end in (low, high) for axis in (across, up))
-    ends = dict(zip(("x1", "y1", "x2", "y2"), places, strict=True))
-    shown = slice(None, None, -(-len(true) // MOST_POINTS) or 1)
+    corners = (axis.scale(end) for end in (low, high) for axis in (across, up))
+    ends = dict(zip(("x1", "y1", "x2", "y2"), corners, strict=True))
+    sample = slice(None, None, max(1, math.ceil(len(true) / MOST_POINTS)))
     return {
         "title": title,
         "result": result,
-        "alt": words,
+        "alt": alt,
         "across": across.list_ticks(),
         "up": up.list_ticks(),
-        "points": to_svg_path(across.scale(predicted[shown]), up.scale(true[shown])),
+        "points": to_svg_path(across.scale(predicted[sample]), up.scale(true[sample])),
         "equal": ends if in_units and len(true) and low < high else None,
         "groups": [
             {
@@ -153,10 +152,10 @@ def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, fl
     from scipy.stats import t
 
     bins = []
-    for some in np.array_split(np.argsort(predicted, kind="stable"), GROUPS):
-        n, mean = len(some), float(true[some].mean())
-        reach = float(t.ppf(0.975, n - 1) * true[some].std(ddof=1) / np.sqrt(n))
-        bins.append((float(predicted[some].mean()), mean, mean - reach, mean + reach))
+    for group in np.array_split(np.argsort(predicted, kind="stable"), GROUPS):
+        n, mean = len(group), float(true[group].mean())
+        half_width = float(t.ppf(0.975, n - 1) * true[group].std(ddof=1) / np.sqrt(n))
+        bins.append((float(predicted[group].mean()), mean, mean - half_width, mean + half_width))
     return bins
 
 
@@ -195,12 +194,12 @@ def make_embedding_panels(
     for result in results:
         if result.predictor == predictions.predictor and result.predicted in predictions.targets:
             first.setdefault(result.predicted.rsplit("_", 1)[-1], result)
-    shown = []
+    panels = []
     for result in first.values():
         predicted = predictions.values[:, predictions.targets.index(result.predicted)]
         true = np.array(references[result.target], dtype=float)
-        for word, values in (("true", true), ("predicted", predicted)):
-            title, known = f"{titles[result.label]}, {word}", ~np.isnan(values)
+        for name, values in (("true", true), ("predicted", predicted)):
+            title, known = f"{titles[result.label]}, {name}", ~np.isnan(values)
             xs, ys = (Axis.fit(side, 4, _SIDE - 4).scale(side) for side in space[known].T)
             caption = f"{predictions.predictor}, t-SNE: {known.sum()} prompts by {title}"
             values = values[known]
@@ -215,9 +214,9 @@ def make_embedding_panels(
                 }
                 for part in np.unique(fifth).tolist()
             ]
-            about = {"title": title, "alt": f"{caption} value.", "side": _SIDE}
-            shown.append({**about, "parts": parts})
-    return shown
+            panel = {"title": title, "alt": f"{caption} value.", "side": _SIDE, "parts": parts}
+            panels.append(panel)
+    return panels
 
 
 def select_same_release(
@@ -255,13 +254,13 @@ def rank_rows(
         label: The label of the column.
         coefficient: The coefficient to rank by, `pearson` or `kendall`.
     """
-    ours = [result for result in results if result.label == label and result.ranked]
-    theirs = [one for one in select_same_release(results, published) if one.label == label]
-    both: list[Figure] = [*ours, *theirs]
-    known = [figure for figure in both if not math.isnan(getattr(figure, coefficient))]
-    known.sort(key=lambda figure: -getattr(figure, coefficient))
-    values = [getattr(figure, coefficient) for figure in known]
-    intervals = [get_interval(figure, coefficient) or () for figure in known]
+    published = [row for row in select_same_release(results, published) if row.label == label]
+    figures: list[Figure] = [row for row in results if row.label == label and row.ranked]
+    figures += published
+    defined = [figure for figure in figures if not math.isnan(getattr(figure, coefficient))]
+    defined.sort(key=lambda figure: -getattr(figure, coefficient))
+    values = [getattr(figure, coefficient) for figure in defined]
+    intervals = [get_interval(figure, coefficient) or () for figure in defined]
     axis = Axis.fit([0.0, *chain(*intervals), *values], 2.0, 98.0)
     rows = [
         {
@@ -272,12 +271,12 @@ def rank_rows(
             "x": axis.scale(value),
             "ends": [axis.scale(end) for end in interval],
         }
-        for figure, value, interval in zip(known, values, intervals, strict=True)
+        for figure, value, interval in zip(defined, values, intervals, strict=True)
     ]
     return {
         "coefficient": {"pearson": "Pearson's r", "kendall": "Kendall's τ"}[coefficient],
         "rows": rows,
         "ticks": axis.list_ticks(6),
         "zero": float(axis.scale(0.0)),
-        "published": bool(theirs),
+        "published": bool(published),
     }

@@ -41,18 +41,19 @@ def bench_conqa(
         runs: The file of each run by name.
         data_dir: As in `load_benchmark`.
     """
-    read = {name: read_run(path) for name, path in runs.items()}
+    loaded_runs = {name: read_run(path) for name, path in runs.items()}
     queries = {t: load_benchmark("conqa", split=t, data_dir=data_dir) for t in QUERY_TYPES}
-    (ours, gap), notes = bench_runs(queries, read)
+    (means, gap), notes = bench_runs(queries, loaded_runs)
     rows = [
         {"run": f"{name} (published)", "queries": query_type}
         | dict(zip(NAMES, values[query_type], strict=False))
         for name, values in PUBLISHED.items()
         for query_type in QUERY_TYPES
     ]
-    theirs = ResultTable("published", "ConQA paper, Table 5", ["run", "queries", *NAMES[:5]], rows)
-    about = "Recall@k is ConQA's: whether any of the first k images is relevant."
-    return [ours, theirs, gap], [about, *notes]
+    columns = ["run", "queries", *NAMES[:5]]
+    published = ResultTable("published", "ConQA paper, Table 5", columns, rows)
+    note = "Recall@k is ConQA's: whether any of the first k images is relevant."
+    return [means, published, gap], [note, *notes]
 
 
 def bench_runs(
@@ -76,40 +77,39 @@ def bench_runs(
     gaps: list[dict[str, Any]] = []
     notes: list[str] = []
     qrels: dict[str, dict[str, int]] = {}
-    places: dict[str, slice] = {}
+    slices: dict[str, slice] = {}
     for query_type in QUERY_TYPES:
         start = len(qrels)
         for row in queries[query_type]:
             labels = zip(row["judgments"]["image_id"], row["judgments"]["label"], strict=True)
             if relevant := {str(image): 1 for image, label in labels if label == 1}:
                 qrels[str(row["query_id"])] = relevant
-        places[query_type] = slice(start, len(qrels))
-        if without := len(queries[query_type]) - len(qrels) + start:
-            notes.append(f"skipped {without} {query_type} queries without a relevant image")
+        slices[query_type] = slice(start, len(qrels))
+        if skipped := len(queries[query_type]) - len(qrels) + start:
+            notes.append(f"skipped {skipped} {query_type} queries without a relevant image")
     for name, run in runs.items():
-        answered = {query: run[query] for query in qrels if run.get(query)}
-        if not answered:
+        answers = {query: run[query] for query in qrels if run.get(query)}
+        if not answers:
             raise PredictorError(
                 f"{name} has results for no query of ConQA; use its query ids, such as {min(qrels)}"
             )
-        if silent := len(qrels) - len(answered):
-            notes.append(f"{name} has no results for {silent} queries; they count as 0")
-        found = evaluate_run(answered, qrels, list(MEASURES), missing="zero")["values"]
-        for query_type, part in places.items():
-            line: dict[str, Any] = {
-                "run": name,
-                "queries": f"{query_type}, {part.stop - part.start}",
-            }
-            for measure, mean in mean_intervals({n: v[part] for n, v in found.items()}).items():
+        if unanswered := len(qrels) - len(answers):
+            notes.append(f"{name} has no results for {unanswered} queries; they count as 0")
+        values = evaluate_run(answers, qrels, list(MEASURES), missing="zero")["values"]
+        for query_type, selection in slices.items():
+            count = selection.stop - selection.start
+            line: dict[str, Any] = {"run": name, "queries": f"{query_type}, {count}"}
+            means = mean_intervals({name: cells[selection] for name, cells in values.items()})
+            for measure, mean in means.items():
                 line[MEASURES[measure]] = (mean["mean"], mean["ci_low"], mean["ci_high"])
             rows.append(line)
-        for measure, called in MEASURES.items():
+        for measure, title in MEASURES.items():
             conceptual, descriptive = (
-                found[measure][places[query_type]] for query_type in ("conceptual", "descriptive")
+                values[measure][slices[query_type]] for query_type in ("conceptual", "descriptive")
             )
             test = mann_whitney(conceptual, descriptive)
             better = {"descriptive over conceptual": test["relative_improvement"]}
-            gaps.append({"run": name, "measure": called, "p": test["p_value"], **better})
+            gaps.append({"run": name, "measure": title, "p": test["p_value"], **better})
     title = "Do conceptual queries do worse? (one-sided Mann-Whitney test)"
     return [
         ResultTable("conqa", "ConQA, means with 95% intervals", ["run", "queries", *NAMES], rows),

@@ -21,7 +21,7 @@ from pqpp_backbones.checkpoint import CONFIG
 from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import PqppError
 from pqpp_files.paths import expand
-from pqpp_hub import PushReport
+from pqpp_hub import PushReport, is_repository_id
 from pqpp_hub.card import render_card
 from pqpp_hub.eval_results import (
     BenchmarkTask,
@@ -46,7 +46,7 @@ from pqpp_models.registry import PREDICTORS
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
-# As `make_entries` writes them; other notes are ignored.
+# The notes of `make_entries`; other notes are ignored.
 _NUMBER = r"(-?\d\.\d{1,9})"
 _FIGURE = f"_qpp {_NUMBER}(?: \\[{_NUMBER}, {_NUMBER}\\])?"
 _COUNT = re.compile(r"\bn (\d{1,12})\b")
@@ -65,15 +65,15 @@ def make_entries(
         revision: The commit of the benchmark.
     """
     entries: dict[str, list[EvalResultEntry]] = {}
-    refused: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    about = {"dataset_revision": revision, "date": today}
+    metadata = {"dataset_revision": revision, "date": today}
     config = run.split.rows.info.config_name
     for result in run.results:
         if result.fitted_rows:
-            refused[result.predictor] = f"it was fitted to {result.fitted_rows} of these rows"
+            reasons[result.predictor] = f"it was fitted to {result.fitted_rows} of these rows"
         elif math.isnan(result.kendall):
-            refused.setdefault(result.predictor, f"its {result.target} has no Kendall's tau")
+            reasons.setdefault(result.predictor, f"its {result.target} has no Kendall's tau")
         else:
             parts = []
             for name in protocol.COEFFICIENTS:
@@ -88,9 +88,9 @@ def make_entries(
             elif result.fitted_on:
                 parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
             task = BenchmarkTask(config, result.split, result.target)
-            kept = make_entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
-            entries.setdefault(result.predictor, []).append(kept)
-    lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
+            entry = make_entry(task, dataset, result.kendall, notes="; ".join(parts), **metadata)
+            entries.setdefault(result.predictor, []).append(entry)
+    lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in reasons.items()]
     return entries, lines
 
 
@@ -100,9 +100,9 @@ def parse_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) ->
     Example:
         >>> from huggingface_hub import EvalResultEntry
         >>> task = BenchmarkTask(None, "test", "mean_rr")
-        >>> kept = EvalResultEntry("a/b", task.id, 0.5, notes="kendall_qpp 0.5 [0.4, 0.6]; n 80")
-        >>> found = parse_result(kept, task, "mine")
-        >>> found.kendall, found.kendall_ci_low, found.n, found.pearson
+        >>> entry = EvalResultEntry("a/b", task.id, 0.5, notes="kendall_qpp 0.5 [0.4, 0.6]; n 80")
+        >>> result = parse_result(entry, task, "mine")
+        >>> result.kendall, result.kendall_ci_low, result.n, result.pearson
         (0.5, 0.4, 80, nan)
     """
     figures: dict[str, Any] = {}
@@ -189,13 +189,13 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     lines: list[str] = []
     revision = get_commit(dataset)
     for run in iterate_runs({model: model}, dataset, load_tasks(dataset), progress):
-        for name in run.compared.stands_for:  # the build's figures are not the release's
+        for name in run.compared.stands_for:  # results of a substitute are not the model's
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
                 f"submit {name}, which was not"
             )
-        by_model, refused = make_entries(run, dataset, revision)
-        lines += refused
+        by_model, notes = make_entries(run, dataset, revision)
+        lines += notes
         entries += by_model.get(model, [])
     if not entries:
         raise PredictorError(
@@ -221,7 +221,7 @@ def iterate_runs(
         yield bench_split(rows, predictors, targets, progress=progress)
 
 
-_SAME = 1e-3  # of Kendall's tau: machines may break ties differently
+_TOLERANCE = 1e-3  # of Kendall's tau: machines may break ties differently
 
 
 @dataclass(frozen=True)
@@ -298,20 +298,22 @@ def read_leaderboard(
     name = str(source)
     if folder.is_dir():
         listed, notes = read_results(folder)
-        named = sorted({listing.entry.dataset_id for listing in listed})
-        if len(named) > 1 and benchmark not in named:
+        benchmarks = sorted({listing.entry.dataset_id for listing in listed})
+        if len(benchmarks) > 1 and benchmark not in benchmarks:
             raise PredictorError(
                 f"{source} has results on several benchmarks; set `benchmark` to one of: "
-                f"{', '.join(named)}"
+                f"{', '.join(benchmarks)}"
             )
-        name = benchmark or next(iter(named), name)
+        name = benchmark or next(iter(benchmarks), name)
+    elif not is_repository_id(name):
+        raise PredictorError(f"{source} is neither a folder nor OWNER/DATASET; check the name")
     else:
         listed, notes = pull_results(name, models)
     entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         how = "write them with pqpp bench --eval-results or pqpp models submit"
         raise PredictorError(f"{source} has no results of pqpp; {'; '.join(notes) or how}")
-    results = [parse_result(listing.entry, task, called) for called, listing, task in entries]
+    results = [parse_result(listing.entry, task, title) for title, listing, task in entries]
     task = entries[0][2]
     rows = Split(None, task.config or name, task.split)
     run = BenchRun(rows, {}, _sort_results(results), [], {}, ComparedPredictors({}, {}, []))
@@ -321,43 +323,41 @@ def read_leaderboard(
     ]
     if verify:
         paths = {
-            called: str((folder / listing.model).absolute())
+            title: str((folder / listing.model).absolute())
             if (folder / listing.model / CONFIG).is_file()
             else listing.model
-            for called, listing, _ in entries
+            for title, listing, _ in entries
         }
         run, differing = _recompute_results(run, paths, dataset or name, task, progress)
         notes += differing
     targets = {result.target for result in results}
-    mine = [r for r in protocol.read_published() if r.config == task.config and r.target in targets]
-    return LeaderboardResults(name, run, mine, notes)
+    published = (r for r in protocol.read_published() if r.config == task.config)
+    return LeaderboardResults(name, run, [r for r in published if r.target in targets], notes)
 
 
 def _select_entries(
     listed: Sequence[ListedResult], subset: str | None, split: str | None
 ) -> list[tuple[str, ListedResult, BenchmarkTask]]:
     """Return the entries of one configuration and split, with their models' names and tasks."""
-    known = [(one, task) for one in listed if (task := BenchmarkTask.parse(one.entry.task_id))]
-    subset = subset or min((task.config or "" for _, task in known), default="")
-    known = [(one, task) for one, task in known if (task.config or "") == subset]
-    splits = {task.split for _, task in known}
+    parsed = [(one, task) for one in listed if (task := BenchmarkTask.parse(one.entry.task_id))]
+    subset = subset or min((task.config or "" for _, task in parsed), default="")
+    parsed = [(one, task) for one, task in parsed if (task.config or "") == subset]
+    splits = {task.split for _, task in parsed}
     split = split or min(splits, key=lambda name: (name != "test", name), default="")
     entries = []
-    times: Counter[tuple[str, str]] = Counter()
-    for listing, task in known:
+    counts: Counter[tuple[str, str]] = Counter()
+    for listing, task in parsed:
         if task.split == split:
-            times[listing.model, task.target] += 1
-            number = times[listing.model, task.target]
-            called = listing.model if number == 1 else f"{listing.model} ({number})"
-            entries.append((called, listing, task))
+            counts[listing.model, task.target] += 1
+            number = counts[listing.model, task.target]
+            title = listing.model if number == 1 else f"{listing.model} ({number})"
+            entries.append((title, listing, task))
     return entries
 
 
 def _sort_results(results: Sequence[protocol.Result]) -> list[protocol.Result]:
     means = {name: kendall for name, _, kendall in protocol.average_results(results)}
-    return sorted(
-        results, key=lambda result: (math.isnan(means[result.predictor]), -means[result.predictor])
-    )
+    return sorted(results, key=lambda r: (math.isnan(means[r.predictor]), -means[r.predictor]))
 
 
 def _recompute_results(
@@ -372,34 +372,31 @@ def _recompute_results(
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}
     lines: list[str] = []
-    for name, index in paths.items():
-        is_mine = (
-            not Path(index).is_absolute() and index not in PREDICTORS and expand(index).exists()
-        )
-        if ":" in index or is_mine:  # MODULE:FUNCTION to pqpp bench; downloaded code is never run
-            fault = "is not in the results" if is_mine else "has a colon; rename the folder"
-            lines.append(f"{name} is not verified: its path {index} {fault}")
+    for name, path in paths.items():
+        is_local = path not in PREDICTORS and not Path(path).is_absolute() and expand(path).exists()
+        if ":" in path or is_local:  # a path with a colon could name a function, and run its module
+            fault = "is not in the results" if is_local else "has a colon; rename the folder"
+            lines.append(f"{name} is not verified: its path {path} {fault}")
             continue
         try:
-            models[name] = load_any_predictor(index)
+            models[name] = load_any_predictor(path)
         except PqppError as error:
             lines.append(f"{name} is not verified: {error}")
     if not models:
         return claimed_run, lines
     (run,) = iterate_runs(models, dataset, tasks, progress)
-    own = run.compared.stands_for
-    lines += [
-        f"{name} was fitted to some of these rows; {b} is shown instead" for b, name in own.items()
-    ]
+    replaced = run.compared.stands_for
+    for build, name in replaced.items():
+        lines.append(f"{name} was fitted to some of these rows; {build} is shown instead")
     claimed = {(result.predictor, result.target): result.kendall for result in claimed_run.results}
     for rerun in run.results:
-        name, target, found = rerun.predictor, rerun.target, rerun.kendall
-        value = claimed.get((own.get(name, name), target), found)
-        if not abs(value - found) <= _SAME:
-            lines.append(f"{name} reports {value:.3f} on {target}; recomputed: {found:.3f}")
+        name, target, recomputed = rerun.predictor, rerun.target, rerun.kendall
+        reported = claimed.get((replaced.get(name, name), target), recomputed)
+        if not abs(reported - recomputed) <= _TOLERANCE:
+            lines.append(f"{name} reports {reported:.3f} on {target}; recomputed: {recomputed:.3f}")
     run = replace(run, results=_sort_results(run.results))
     ranked = [result for result in run.results if result.ranked]
     if ranked and len({result.predictor for result in run.results}) > 1:
         run = run.with_tests(ranked[0].predictor, progress)
-    rest = [result for result in claimed_run.results if result.predictor not in models]
-    return replace(run, results=[*run.results, *rest]), lines
+    unverified = [result for result in claimed_run.results if result.predictor not in models]
+    return replace(run, results=[*run.results, *unverified]), lines

@@ -30,7 +30,7 @@ from pqpp_models.text.ridge.scores import TABLES
 
 TextScores = Callable[[list[str]], Any]
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_NOT_READ = (".pkl", ".pickle", ".joblib", ".skops")
+_PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".skops")
 
 
 def find_scoring_function(name: str) -> TextScores | None:
@@ -47,7 +47,7 @@ def find_scoring_function(name: str) -> TextScores | None:
         >>> find_scoring_function("static") is None, find_scoring_function("builtins:len").__name__
         (True, 'len')
     """
-    if name.lower().endswith(_NOT_READ):
+    if name.lower().endswith(_PICKLE_SUFFIXES):
         raise PredictorError(
             f"{name} could run code when loaded; pass MODULE:FUNCTION, a function that loads it"
         )
@@ -67,8 +67,8 @@ def find_scoring_function(name: str) -> TextScores | None:
         return None
     check_foreign_folder(folder)
     config = read_json(folder / CONFIG, ModelError)
-    kinds = config.get("architectures") if isinstance(config, dict) else None
-    is_classifier = any(str(kind).endswith("ForSequenceClassification") for kind in kinds or ())
+    classes = config.get("architectures") if isinstance(config, dict) else None
+    is_classifier = any(str(one).endswith("ForSequenceClassification") for one in classes or ())
     return load_classifier(name) if is_classifier and "predictor_type" not in config else None
 
 
@@ -83,8 +83,8 @@ def import_function(name: str) -> TextScores:
         2
     """
     module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
     try:
         value: Any = importlib.import_module(module)
         for part in attribute.split("."):
@@ -95,7 +95,7 @@ def import_function(name: str) -> TextScores:
             "Python or pqpp in the folder of MODULE.py"
         ) from error
     finally:
-        sys.path.remove(here)
+        sys.path.remove(folder)
     if not callable(value):
         kind = type(value).__name__
         raise PredictorError(f"{name} is a {kind}, not a function; name a function of prompts")
@@ -117,7 +117,7 @@ def load_classifier(name: str) -> TextScores:
     if labels != 1:
         raise PredictorError(f"{name} has {labels} labels; use a model with one label")
 
-    ask = TextClassificationPipeline(
+    classify = TextClassificationPipeline(
         model=loaded.model,
         tokenizer=loaded.processor,
         device=loaded.device,
@@ -125,7 +125,7 @@ def load_classifier(name: str) -> TextScores:
         truncation=True,
         batch_size=32,
     )
-    return lambda prompts: np.array([answer["score"] for answer in ask(list(prompts))])
+    return lambda prompts: np.array([answer["score"] for answer in classify(list(prompts))])
 
 
 _log = logging.getLogger(__name__)
@@ -203,22 +203,21 @@ class TablePredictor(FunctionPredictor):
 
     name = "prediction_table"
     inputs = "table"
-    chunk_size = 1 << 40  # a batch may have none of its prompts
+    chunk_size = 1 << 40  # look up all rows at once: a smaller batch may have no prediction
 
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="write FILE:COLUMN")
         super().__init__(self._look_up_predictions, f"{path}:{column}")
-        keys = [name for name in KEYS if name in table.columns]
-        self.columns: dict[str, Sequence] = {name: table.texts(name) for name in keys}
+        self.columns: dict[str, Sequence] = {n: table.texts(n) for n in KEYS if n in table.columns}
         self.columns["predicted"] = table.numbers(column)
         self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.title)
 
     def _look_up_predictions(self, rows: list[Any]) -> Any:
-        there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
-        values = join_by_prompt(self.columns, there, ["predicted"], self.title)["predicted"]
+        keys = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
+        values = join_by_prompt(self.columns, keys, ["predicted"], self.title)["predicted"]
         if missing := values.count(None):
-            lacks = "%s has no prediction for %d of %d prompts; all are compared on the rest"
-            _log.warning(lacks, self.title, missing, len(rows))
+            message = "%s has no prediction for %d of %d prompts; all are compared on the rest"
+            _log.warning(message, self.title, missing, len(rows))
         return values
 
 
@@ -252,11 +251,11 @@ def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]
         >>> list(load_named_predictors({"mine": len, "words": "n_words"}))
         ['mine', 'words']
     """
-    named: dict[str, Predictor] = {}
+    loaded: dict[str, Predictor] = {}
     for name, value in predictors.items():
-        found = load_any_predictor(value) if isinstance(value, str) else value
-        named[name] = found if isinstance(found, Predictor) else FunctionPredictor(found, name)
-    return named
+        scorer = load_any_predictor(value) if isinstance(value, str) else value
+        loaded[name] = scorer if isinstance(scorer, Predictor) else FunctionPredictor(scorer, name)
+    return loaded
 
 
 def join_by_prompt(
@@ -280,8 +279,8 @@ def join_by_prompt(
 
     Example:
         >>> table = {"prompt": ["a cat", "a cat"], "glide_hpsv2": [0.2, 0.4]}
-        >>> found = join_by_prompt(table, {"prompt": ["a dog", "a cat"]}, ["glide_hpsv2"])
-        >>> found["glide_hpsv2"][0], round(found["glide_hpsv2"][1], 9)
+        >>> columns = join_by_prompt(table, {"prompt": ["a dog", "a cat"]}, ["glide_hpsv2"])
+        >>> columns["glide_hpsv2"][0], round(columns["glide_hpsv2"][1], 9)
         (None, 0.3)
     """
     import pandas as pd

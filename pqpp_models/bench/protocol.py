@@ -174,33 +174,34 @@ def predict_all(
     from tqdm.auto import tqdm
 
     all_predictions: list[Predictions] = []
-    lacking = np.zeros(len(rows), dtype=bool)
+    is_missing = np.zeros(len(rows), dtype=bool)
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
         inner = progress and len(rows) > predictor.chunk_size
         if predictor.is_scalar:  # its score is used for any target
-            own = dict.fromkeys(targets, SCORE)
+            mapping = dict.fromkeys(targets, SCORE)
         else:
-            own = {target: target for target in targets if target in predictor.targets}
-            if use_stand_ins and not own:
-                found = {target: find_stand_in(target, predictor.targets) for target in targets}
-                own = {target: other for target, other in found.items() if other}
-        if not own:
+            mapping = {target: target for target in targets if target in predictor.targets}
+            if use_stand_ins and not mapping:
+                pairs = ((target, find_stand_in(target, predictor.targets)) for target in targets)
+                mapping = {target: other for target, other in pairs if other}
+        if not mapping:
             raise PredictorError(
                 f"{name} predicts {', '.join(predictor.targets)}, not {', '.join(targets)}; "
                 f"remove {name}, or choose other targets"
             )
-        asked = tuple(dict.fromkeys(own.values()))
-        values = predictor.predict(rows, asked, inner)
-        values = values[:, [asked.index(other) for other in own.values()]]
-        instead = {target: other for target, other in own.items() if other not in (target, SCORE)}
+        unique_targets = tuple(dict.fromkeys(mapping.values()))
+        values = predictor.predict(rows, unique_targets, inner)
+        values = values[:, [unique_targets.index(other) for other in mapping.values()]]
+        stand_ins = {name: other for name, other in mapping.items() if other not in (name, SCORE)}
         facts = (predictor.higher_is, predictor.trained_on, predictor.fitted_on)
         fitted = find_fitted_rows(predictor, rows)
-        all_predictions.append(Predictions(name, tuple(own), values, *facts, fitted, instead))
+        all_predictions.append(Predictions(name, tuple(mapping), values, *facts, fitted, stand_ins))
         if predictor.inputs == "table":
-            lacking |= np.isnan(values).any(axis=1)
-    hidden = lacking[:, None]
-    return [replace(one, values=np.where(hidden, math.nan, one.values)) for one in all_predictions]
+            is_missing |= np.isnan(values).any(axis=1)
+    for predictions in all_predictions:
+        predictions.values[is_missing] = math.nan
+    return all_predictions
 
 
 def evaluate_predictions(
@@ -224,9 +225,9 @@ def evaluate_predictions(
         predictions or true values are constant.
 
     Example:
-        >>> said = Predictions("n_words", ("mean_rr",), np.array([[3.0], [5.0], [4.0]]))
+        >>> lengths = Predictions("n_words", ("mean_rr",), np.array([[3.0], [5.0], [4.0]]))
         >>> split = Split(None, "sample", "test")
-        >>> result = evaluate_predictions([said], {"mean_rr": [1.0, 0.5, None]}, split)
+        >>> result = evaluate_predictions([lengths], {"mean_rr": [1.0, 0.5, None]}, split)
         >>> result[0].n, round(result[0].pearson, 9)
         (2, -1.0)
     """
@@ -236,8 +237,8 @@ def evaluate_predictions(
         for cell in cells or [Column(target, target, target) for target in prediction.targets]
         if cell.predicted in prediction.targets
     ]
-    out = {result.predictor for result in results if result.fitted_rows}
-    return [replace(result, ranked=result.predictor not in out) for result in results]
+    fitted = {result.predictor for result in results if result.fitted_rows}
+    return [replace(result, ranked=result.predictor not in fitted) for result in results]
 
 
 def pair_values(
@@ -254,29 +255,30 @@ def pair_values(
     """
     reference = np.array(true, dtype=float)
     predicted = predictions.values[:, predictions.targets.index(cell.predicted)]
-    entering = ~(np.isnan(reference) | np.isnan(predicted))
+    is_used = ~(np.isnan(reference) | np.isnan(predicted))
     if cell.source is not None:
         assert sources is not None
-        entering &= np.array([source == cell.source for source in sources])
-    return predicted[entering], reference[entering]
+        is_used &= np.array([source == cell.source for source in sources])
+    return predicted[is_used], reference[is_used]
 
 
 def _make_result(
     predictions: Predictions, cell: Column, references, split: Split, stands_for: str | None
 ) -> Result:
-    asked = cell, references[cell.target], split.sources if cell.source is not None else None
-    predicted, reference = pair_values(predictions, *asked)
+    args = cell, references[cell.target], split.sources if cell.source is not None else None
+    predicted, reference = pair_values(predictions, *args)
     n, fitted = len(reference), None
     if predictions.fitted is not None:
-        known = np.where(np.reshape(predictions.fitted, (-1, 1)), predictions.values, np.nan)
-        fitted = len(pair_values(replace(predictions, values=known), *asked)[0])
+        is_fitted = np.reshape(predictions.fitted, (-1, 1))
+        fitted_only = replace(predictions, values=np.where(is_fitted, predictions.values, np.nan))
+        fitted = len(pair_values(fitted_only, *args)[0])
     report = qpp_report(predicted, reference, measures=COEFFICIENTS) if n > 1 else {}
     figures: dict[str, Any] = {}
     for name in COEFFICIENTS:
-        figures_of: Mapping[str, Any] = report.get(f"{name}_qpp", {})
-        figures[name] = figures_of.get(f"{name}_qpp", math.nan)
+        statistics: Mapping[str, Any] = report.get(f"{name}_qpp", {})
+        figures[name] = statistics.get(f"{name}_qpp", math.nan)
         for field_, key in (("p", "p_value"), ("ci_low", "ci_low"), ("ci_high", "ci_high")):
-            figures[f"{name}_{field_}"] = figures_of.get(key, math.nan)
+            figures[f"{name}_{field_}"] = statistics.get(key, math.nan)
     return Result(
         predictor=predictions.predictor,
         **vars(cell),
@@ -382,23 +384,21 @@ def compare_with_baseline(
     }
     tests: list[dict[str, Any]] = []
     for row in tqdm(results, desc="comparing", unit="cell", disable=not progress):
-        own, other = by_name[row.predictor], by_name[baseline]
+        tested, other = by_name[row.predictor], by_name[baseline]
         test = {}
-        if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
-            mine, reference = pair_values(own, row, references[row.target], sources)
-            theirs, _ = pair_values(other, row, references[row.target], sources)
-            mine, theirs = (
-                values * signs[name, row.label][0]
-                for name, values in ((row.predictor, mine), (baseline, theirs))
-            )
-            test = paired_permutation(mine, theirs, reference, permutations=PERMUTATIONS, seed=0)
+        if row.ranked and tested is not other and row.predicted in other.targets and row.n >= 4:
+            values, reference = pair_values(tested, row, references[row.target], sources)
+            base, _ = pair_values(other, row, references[row.target], sources)
+            values = values * signs[row.predictor, row.label][0]
+            base = base * signs[baseline, row.label][0]
+            test = paired_permutation(values, base, reference, permutations=PERMUTATIONS, seed=0)
         tests.append(test)
     adjusted = holm(np.array([test.get("p_value", math.nan) for test in tests]))["adjusted"]
     return [
         replace(
             row,
             baseline=baseline,
-            oriented=how + ", negated" * (sign < 0),
+            oriented=f"{how}, negated" if sign < 0 else how,
             baseline_p=float(p),
             baseline_difference=test.get("paired_permutation", math.nan),
             **{f"baseline_{key}": test[key] for key in ("ci_low", "ci_high", "warning") if test},
@@ -464,14 +464,15 @@ def list_experiment_columns(
         # Models of both tasks are paired in order, with the other task's first measure: Table 8.
         cells = []
         for reference in targets:
-            own = _list_models(known, measure := get_measure(reference))
-            tasks = (get_measure(target) for target in sort_targets(known))
-            others = (task for task in tasks if task and measure and task.task != measure.task)
-            pairs = zip(own, _list_models(known, next(others, None)), strict=False)
+            measure = get_measure(reference)
+            measures = (get_measure(target) for target in sort_targets(known))
+            others = (m for m in measures if m and measure and m.task != measure.task)
+            models = _list_models(known, measure), _list_models(known, next(others, None))
+            pairs = zip(*models, strict=False)
             cells += [Column(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
     else:  # each source of prompts separately: Tables 6, 7 and 9
-        apart = [s for s in sources if name == "by-source" or s != "mscoco"]
-        cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
+        sources = [s for s in sources if name == "by-source" or s != "mscoco"]
+        cells = [Column(f"{t} ({s})", t, t, s) for s in sources for t in targets]
     if not cells and name == "cross-dataset":
         raise PredictorError(
             "no row has a source other than mscoco, to which predictors were fitted; use a dataset "

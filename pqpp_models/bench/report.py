@@ -39,15 +39,15 @@ def render_report(
     }
     label = charts.find_main_column(results, published)
     fitted_rows = tables.count_fitted_rows(results)
-    panels, pictures, extremes, without = {}, {}, [], []
+    panels, embeddings, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
         if spaces and name in spaces:
-            pictures[name] = charts.make_embedding_panels(
+            embeddings[name] = charts.make_embedding_panels(
                 predictions, spaces[name], run.references, results, titles
             )
-        own = [result for result in results if result.predictor == name]
-        if all(math.isnan(r.pearson) and math.isnan(r.kendall) for r in own):
+        predictor_results = [result for result in results if result.predictor == name]
+        if all(math.isnan(r.pearson) and math.isnan(r.kendall) for r in predictor_results):
             without.append(name)
             continue
         in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
@@ -60,7 +60,7 @@ def render_report(
                 split.sources,
                 in_units and result.predicted == result.target and result.stands_in is None,
             )
-            for result in own
+            for result in predictor_results
         ]
         if set(predictions.targets) & set(run.references):
             extremes.append(list_extremes(predictions, run.references, split.prompts, titles))
@@ -84,7 +84,7 @@ def render_report(
         most_points=charts.MOST_POINTS,
         predictors=panels,
         without=without,
-        spaces=pictures,
+        spaces=embeddings,
         extremes=extremes,
     )
 
@@ -104,9 +104,9 @@ def _make_tables(
             keys = (key,) if key else ("", tables.FITTED)
             rows = [row for row in block.rows if row.key in keys]
             columns = range(len(block.labels))
-            kept = [n for n in columns if not key or any(row.cells[n] for row in rows)]
-            lines = [(r.title, r.key == tables.FITTED, [r.cells[n] for n in kept]) for r in rows]
-            headings = [titles[block.labels[n]] for n in kept]
+            shown = [n for n in columns if not key or any(row.cells[n] for row in rows)]
+            lines = [(r.title, r.key == tables.FITTED, [r.cells[n] for n in shown]) for r in rows]
+            headings = [titles[block.labels[n]] for n in shown]
             if headings:
                 parts.append({"caption": caption, "headings": headings, "rows": lines})
         measures.append({"id": block.measure, "title": block.title, "tables": parts})
@@ -144,8 +144,8 @@ def list_extremes(
     is_known = ~np.isnan(values + true)
     order = [i for i in np.argsort(-sign * values, kind="stable") if is_known[i]]
     count = min(count, len(order) // 2)  # a prompt is in one of the two lists
-    shown = {i: " ".join(prompts[i].split()) for i in (*order[:count], *order[::-1][:count])}
-    rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
+    texts = {i: " ".join(prompts[i].split()) for i in (*order[:count], *order[::-1][:count])}
+    rows = [(texts[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in texts]
     return {
         "predictor": predictions.predictor,
         "title": titles.get(target, target),
@@ -166,41 +166,42 @@ def summarise(
     if not results:
         return ["No prompt has both a prediction and a true value."]
     names = dict.fromkeys(result.predictor for result in results)
-    most = max(result.n for result in results)
+    max_n = max(result.n for result in results)
     first = results[0]
     release = f" (release {first.release})" if first.release else ""
     part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
     lines = []
     for measure in tables.list_headings(results):
-        own = [r for r in results if r.label in tables.list_columns(results, measure)]
-        label = charts.find_main_column(own, published)
-        ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
-        known = sorted(ranked, key=lambda r: -r.pearson)
-        if not known:
+        cells = [r for r in results if r.label in tables.list_columns(results, measure)]
+        label = charts.find_main_column(cells, published)
+        ranked = [r for r in cells if r.label == label and r.ranked and not math.isnan(r.pearson)]
+        ranked.sort(key=lambda r: -r.pearson)
+        if not ranked:
             lines.append(f"No predictor has a figure for {titles[label]}.")
             continue
-        best = known[0]
+        best = ranked[0]
         ends = tables.get_interval(best, "pearson")
-        if len(known) > 1 and (best.n < tables.FEW or (ends and ends[0] <= 0 <= ends[1])):
+        if len(ranked) > 1 and (best.n < tables.FEW or (ends and ends[0] <= 0 <= ends[1])):
             line = f"These {best.n} prompts do not show which predictor is best."
             lines += [] if line in lines else [line]
             continue
         interval = " (95% interval {:.3f} to {:.3f})".format(*ends) if ends else ""
-        others = [f"; {r.predictor} follows with r = {r.pearson:.3f}" for r in known[1:2]]
+        runner_up = [f"; {r.predictor} follows with r = {r.pearson:.3f}" for r in ranked[1:2]]
         line = (
-            f"{best.predictor} predicts {titles[label]}{' best' if others else ''}: "
-            f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
+            f"{best.predictor} predicts {titles[label]}{' best' if runner_up else ''}: "
+            f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(runner_up)}."
         )
-        figures = [row for row in charts.select_same_release(own, published) if row.label == label]
+        rows = charts.select_same_release(cells, published)
+        figures = [row for row in rows if row.label == label]
         if top := max(figures, key=lambda figure: figure.pearson, default=None):
-            rough = "" if top.split == first.split else ", on other prompts: compare roughly"
+            caveat = "" if top.split == first.split else ", on other prompts: compare roughly"
             line += (
                 f" The highest published figure is {top.pearson:.3f}, {top.title}, on the "
-                f"{top.split} split{rough}."
+                f"{top.split} split{caveat}."
             )
         lines.append(line)
     lines += [
-        f"{pluralize(len(names), 'predictor')} on {pluralize(most, 'prompt')}: {part} of "
+        f"{pluralize(len(names), 'predictor')} on {pluralize(max_n, 'prompt')}: {part} of "
         f"{first.config}{release}. Pearson's r and Kendall's τ measure agreement with the "
         "true values: 1 is perfect, 0 is none.",
         *(f"{line}." for line in tables.note_few_prompts(results)),

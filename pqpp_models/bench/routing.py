@@ -72,17 +72,18 @@ class RoutingTable:
         rows = []
         ranked = sorted(self.rows, key=lambda row: -row.figures["routing_gain"])
         for row in sorted(ranked, key=lambda row: bool(row.fitted_rows)):
-            of = row.figures
+            figures = row.figures
+            gain = figures["routing_gain"], figures["ci_low"], figures["ci_high"]
             rows.append(
                 {
                     "rule": format_name(row.rule, row.fitted_rows),
-                    "gain over random [95%]": (of["routing_gain"], of["ci_low"], of["ci_high"]),
-                    "of oracle": of["oracle_share"],
-                    "vs. first": of["difference"],
-                    "p": of["p_value"],
-                    "at 25%": of["qualities"][0],
-                    "at 50%": of["qualities"][1],
-                    "share for 80%": of["share_for_80"],
+                    "gain over random [95%]": gain,
+                    "of oracle": figures["oracle_share"],
+                    "vs. first": figures["difference"],
+                    "p": figures["p_value"],
+                    "at 25%": figures["qualities"][0],
+                    "at 50%": figures["qualities"][1],
+                    "share for 80%": figures["share_for_80"],
                 }
             )
         return ResultTable("routing", "What each rule gains", list(rows[0]), rows)
@@ -140,11 +141,11 @@ def run_routing(
     """
     weak, strong = choose_pair(split, targets)
     values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}
-    kept = np.flatnonzero(~np.isnan(values[weak]) & ~np.isnan(values[strong]))
-    if not len(kept):
+    complete = np.flatnonzero(~np.isnan(values[weak]) & ~np.isnan(values[strong]))
+    if not len(complete):
         raise PredictorError(f"no row has values of both {weak} and {strong}; choose other targets")
-    rows = split.rows.select(kept.tolist())
-    low, high = values[weak][kept], values[strong][kept]
+    rows = split.rows.select(complete.tolist())
+    low, high = values[weak][complete], values[strong][complete]
     replaced = replace_fitted_predictors(predictors, rows, (weak, strong))
     rules = [
         (rule, scores, predictions)
@@ -156,13 +157,14 @@ def run_routing(
         for rule, scores in ((ORACLE, high - low), (RANDOM, np.zeros(len(low))))
     ]
     rows, curves = [], {}
-    for index, (rule, scores, said) in enumerate([*rules, *bounds]):
-        other = compare_routings(scores, rules[0][1], low, high) if index and rules else {}
-        compared = {name: other.get(name) for name in ("difference", "p_value")}
+    for index, (rule, scores, predictions) in enumerate([*rules, *bounds]):
+        comparison = compare_routings(scores, rules[0][1], low, high) if index and rules else {}
+        compared = {name: comparison.get(name) for name in ("difference", "p_value")}
         figures = routing_gain(scores, low, high, (0.25, 0.5)) | compared
-        fitted = None if said.fitted is None else int(said.fitted.sum())
-        stands_for = replaced.stands_for.get(said.predictor)
-        rows.append(RoutingRow(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
+        fitted = None if predictions.fitted is None else int(predictions.fitted.sum())
+        name = predictions.predictor
+        stands_for = replaced.stands_for.get(name)
+        rows.append(RoutingRow(rule, name, figures, fitted, stands_for, predictions.fitted_on))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
     notes = [*replaced.notes, *note_fitted_rows(rows[: len(rules)])]

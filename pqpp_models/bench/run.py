@@ -57,25 +57,26 @@ class BenchRun:
             baseline: The baseline's name.
             train: Rows on which the signs of unsupervised predictors are determined.
         """
-        taken = {name: build for build, name in self.compared.stands_for.items()}
-        known: dict[tuple[str, str], float] = {}
-        texts = {name: one for name, one in self.predictors.items() if one.inputs == "text"}
-        unknown = {name for name, one in texts.items() if one.higher_is == "unknown"}
-        unfitted = {n: one for n, one in texts.items() if n in unknown or not one.supervised}
+        substitutes = {name: build for build, name in self.compared.stands_for.items()}
+        known_signs: dict[tuple[str, str], float] = {}
+        on_text = {name: one for name, one in self.predictors.items() if one.inputs == "text"}
+        unknown = {name for name, one in on_text.items() if one.higher_is == "unknown"}
+        unfitted = {n: one for n, one in on_text.items() if n in unknown or not one.supervised}
         if train is not None and unfitted:
             targets = [t for t in self.references if t in train.known_targets]
-            said = protocol.predict_all(unfitted, train.rows, targets, progress)
-            on_train = protocol.evaluate_predictions(said, train.get_true_values(targets), train)
-            clear = [r for r in on_train if r.kendall_p < 0.05 or r.predictor in unknown]
-            known = {(r.predictor, r.target): r.sign for r in clear}
+            predictions = protocol.predict_all(unfitted, train.rows, targets, progress)
+            true = train.get_true_values(targets)
+            results = protocol.evaluate_predictions(predictions, true, train)
+            usable = [r for r in results if r.kendall_p < 0.05 or r.predictor in unknown]
+            known_signs = {(r.predictor, r.target): r.sign for r in usable}
         compared = protocol.compare_with_baseline(
             self.results,
             self.predictions,
             self.references,
-            taken.get(baseline, baseline),
+            substitutes.get(baseline, baseline),
             self.split.sources,
             progress=progress,
-            known_signs=known,
+            known_signs=known_signs,
         )
         return replace(self, results=compared)
 
@@ -97,9 +98,9 @@ class BenchRun:
         """
         if len(self.split.prompts) < 5:
             return {}, ""
-        spaced = {name: one for name, one in self.predictors.items() if one.can_embed}
+        embedders = {name: one for name, one in self.predictors.items() if one.can_embed}
         try:
-            return {n: project_to_2d(p.embed(self.split.prompts)) for n, p in spaced.items()}, ""
+            return {n: project_to_2d(p.embed(self.split.prompts)) for n, p in embedders.items()}, ""
         except MissingExtraError as error:
             return {}, str(error)
 
@@ -148,7 +149,7 @@ def bench_split(
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     use_stand_ins = table in ("main", "by-source")
     run = correlate_columns(split, predictors, cells, references, use_stand_ins, progress)
-    if table in ("by-source", "cross-dataset"):  # a source may have no values of a task
+    if table in ("by-source", "cross-dataset"):  # a source may have no values for a task
         run = replace(run, results=[result for result in run.results if result.n])
     return run
 
@@ -169,11 +170,11 @@ def correlate_columns(
         use_stand_ins: Whether a predictor that lacks a target may predict another one; never on
             PQPP.
     """
-    asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    compared = replace_fitted_predictors(predictors, split.rows, asked)
+    predicted = list(dict.fromkeys(cell.predicted for cell in cells))
+    compared = replace_fitted_predictors(predictors, split.rows, predicted)
     use_stand_ins = use_stand_ins and not split.is_pqpp
     predictions = protocol.predict_all(
-        compared.predictors, split.rows, asked, progress, use_stand_ins
+        compared.predictors, split.rows, predicted, progress, use_stand_ins
     )
     results = protocol.evaluate_predictions(
         predictions, references, split, cells, compared.stands_for
@@ -191,18 +192,19 @@ def select_predictors(
     """
 
     def predicts_any(predictor: Predictor) -> bool:
-        own = predictor.targets if use_stand_ins else tuple(set(predictor.targets) & set(targets))
-        return predictor.is_scalar or any(find_stand_in(target, own) for target in targets)
+        shared = tuple(set(predictor.targets) & set(targets))
+        candidates = predictor.targets if use_stand_ins else shared
+        return predictor.is_scalar or any(find_stand_in(target, candidates) for target in targets)
 
-    kept = {name: one for name, one in predictors.items() if predicts_any(one)}
-    if not kept:
+    usable = {name: one for name, one in predictors.items() if predicts_any(one)}
+    if not usable:
         raise PredictorError(
             f"no default predictor predicts {', '.join(targets)}; fit one with `pqpp fit`, and "
             "add it to `predictors`"
         )
-    others = {name: one for name, one in predictors.items() if name not in kept}
+    others = {name: one for name, one in predictors.items() if name not in usable}
     lines = [f"skipped {n}: it predicts only {', '.join(p.targets)}" for n, p in others.items()]
-    return kept, lines
+    return usable, lines
 
 
 def open_split(
@@ -223,15 +225,15 @@ def open_split(
     Raises:
         BenchmarkError: The dataset does not exist.
     """
-    named = dataset or (DEFAULT if subset else OF_THE_PAPER)
-    usual = ("validation", "test")
-    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir, column, usual)
+    name = dataset or (DEFAULT if subset else OF_THE_PAPER)
+    default_splits = ("validation", "test")
+    rows, _ = load_dataset_rows(name, subset, split, data_dir, image_dir, column, default_splits)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
             "using %s, the release of the paper and its published figures (pqpp is v1.1)",
             OF_THE_PAPER,
         )
-    return Split.from_rows(rows, named)
+    return Split.from_rows(rows, name)
 
 
 def load_predictors(
@@ -250,9 +252,9 @@ def load_predictors(
         PredictorError: A named predictor cannot be used.
     """
     loaded = load_named_predictors(names) if isinstance(names, Mapping) else {}
-    left_out: dict[str, list[str]] = {}
-    asked = loaded or expand_group_names(names or [DEFAULT_PREDICTOR, "linguistic"])
-    for name in list(asked):
+    names_by_error: dict[str, list[str]] = {}
+    requested = loaded or expand_group_names(names or [DEFAULT_PREDICTOR, "linguistic"])
+    for name in list(requested):
         try:
             predictor = loaded.get(name) or load_any_predictor(name)
             if predictor.inputs == "text":
@@ -260,13 +262,13 @@ def load_predictors(
         except ModelError as error:
             if names:
                 raise
-            left_out.setdefault(str(error), []).append(name)
+            names_by_error.setdefault(str(error), []).append(name)
             continue
         loaded[name] = predictor
     if not loaded:
-        why = "; ".join(left_out)
+        why = "; ".join(names_by_error)
         raise PredictorError(f"no default predictor can be loaded ({why}); choose `predictors`")
-    return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in left_out.items()]
+    return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in names_by_error.items()]
 
 
 @limit_blas_threads()
@@ -313,27 +315,27 @@ def bench(
 
     is_table = hasattr(predictors, "column_names") or hasattr(predictors, "iloc")
     if isinstance(targets, Mapping) or is_table:
-        predictors, targets, rows = targets, rows, predictors  # the data came first
+        predictors, targets, rows = targets, rows, predictors  # the data are the first argument
     if hasattr(rows, "iloc"):  # a pandas DataFrame
         from datasets import Dataset
 
         rows = Dataset.from_pandas(rows, preserve_index=False)
     if rows is None or isinstance(rows, str):
-        named = {"dataset": rows} if rows else {}
-        rows, options = open_split(split=split, **named, **options).rows, {}
+        source = {"dataset": rows} if rows else {}
+        rows, options = open_split(split=split, **source, **options).rows, {}
     if options:
         raise PredictorError(f"`{next(iter(options))}` conflicts with `rows`; remove one of them")
     data = Split.from_rows(rows)
-    loaded, left_out = load_predictors(predictors or None)
+    loaded, notes = load_predictors(predictors or None)
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
     predicted = [target for predictor in loaded.values() for target in predictor.targets]
-    wanted = data.choose_targets(targets, predicted)
-    for line in left_out:
+    chosen = data.choose_targets(targets, predicted)
+    for line in notes:
         warnings.warn(line, stacklevel=2)
     if not predictors:
-        loaded, _ = select_predictors(loaded, wanted, not data.is_pqpp)
-    table = bench_split(data, loaded, wanted)
+        loaded, _ = select_predictors(loaded, chosen, not data.is_pqpp)
+    table = bench_split(data, loaded, chosen)
     for line in table.compared.notes:
         warnings.warn(line, stacklevel=2)
     return BenchTable([vars(result) for result in table.results])
@@ -360,23 +362,23 @@ def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
     if column in targets:
         return column
     name = column.lower()
-    of_model = [t for t in targets if name.startswith(t.rpartition("_")[0].lower() + "_")]
-    endings = {target.rpartition("_")[2]: target for target in of_model}
+    model_targets = [t for t in targets if name.startswith(t.rpartition("_")[0].lower() + "_")]
+    endings = {target.rpartition("_")[2]: target for target in model_targets}
     words = name.replace("@", "").split("_")
-    named = [target for ending, target in endings.items() if ending in words]
-    judged = [t for t in endings.values() if (m := get_measure(t)) and m.task == "generation"]
-    fitting = named or judged
-    return fitting[0] if len(fitting) == 1 else None
+    matches = [target for ending, target in endings.items() if ending in words]
+    ratings = [t for t in endings.values() if (m := get_measure(t)) and m.task == "generation"]
+    candidates = matches or ratings
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def list_metric_columns(
-    columns: Sequence[str], named: Mapping[str, str], targets: Sequence[str]
+    columns: Sequence[str], target_by_column: Mapping[str, str], targets: Sequence[str]
 ) -> list[protocol.Column]:
     """Return one column of the table for each metric in a user's file.
 
     Args:
         columns: The numeric columns of the file.
-        named: Target by column, for metrics whose names do not identify it.
+        target_by_column: Target by column, for metrics whose names do not identify it.
         targets: Only metrics of these targets.
 
     Raises:
@@ -388,7 +390,7 @@ def list_metric_columns(
     """
     pairs = {column: parse_target(column, targets) for column in columns}
     known = [*targets, *(target for target in TARGETS if target not in targets)]
-    pairs |= {column: resolve_targets(target, known)[0] for column, target in named.items()}
+    pairs |= {name: resolve_targets(t, known)[0] for name, t in target_by_column.items()}
     cells = [
         protocol.Column(f"{column} [{target}]", target, column)
         for column, target in pairs.items()
@@ -407,7 +409,7 @@ def correlate_metrics(
     predictors: Mapping[str, Predictor],
     targets: Sequence[str],
     path: str,
-    named: Mapping[str, str],
+    target_by_column: Mapping[str, str],
     baseline: str | None = None,
     progress: bool = False,
 ) -> BenchRun:
@@ -416,14 +418,14 @@ def correlate_metrics(
     Args:
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
-        named: The target of each column whose name does not identify the target.
+        target_by_column: The target of each column whose name does not identify the target.
         baseline: A predictor to test the others against.
     """
     table = read_table(path)
     columns = {name: table.values(name) for name in table.columns}
     kinds = {name: {*map(type, cells)} for name, cells in columns.items() if name not in KEYS}
     numbers = [name for name in kinds if kinds[name] <= {bool, int, float, type(None)}]
-    cells = list_metric_columns(numbers, named, targets)
+    cells = list_metric_columns(numbers, target_by_column, targets)
     columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = join_by_prompt(columns, keys, [cell.target for cell in cells])
@@ -431,6 +433,6 @@ def correlate_metrics(
     if baseline:
         run = run.with_tests(baseline, progress)
     true = split.get_true_values(list(dict.fromkeys(cell.predicted for cell in cells)))
-    judged = protocol.Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
-    of_people = protocol.evaluate_predictions([judged], metrics, split, cells)
-    return replace(run, results=[*run.results, *of_people])
+    ratings = protocol.Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
+    agreement = protocol.evaluate_predictions([ratings], metrics, split, cells)
+    return replace(run, results=[*run.results, *agreement])

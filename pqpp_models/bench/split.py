@@ -161,19 +161,19 @@ def replace_fitted_predictors(
     """
     compared = ComparedPredictors({}, {}, [])
     for name, predictor in predictors.items():
-        build, known = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
-        if build is not None and build not in predictors and known:
+        build, count = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
+        if build is not None and build not in predictors and count:
             repository, _, revision = build.partition("@")
             try:
-                other = Predictor.from_pretrained(repository, revision=revision or None)
+                earlier = Predictor.from_pretrained(repository, revision=revision or None)
             except PqppError as error:
                 reason = f"was fitted to rows of this split, and {build} is not available: {error}"
                 compared.notes.append(f"{name} {reason}")
             else:
-                has_some = not targets or any(find_stand_in(one, other.targets) for one in targets)
-                if has_some and _count_fitted_rows(other, rows) < known:
+                fits = not targets or any(find_stand_in(one, earlier.targets) for one in targets)
+                if fits and _count_fitted_rows(earlier, rows) < count:
                     compared.stands_for[build] = name
-                    name, predictor = build, other
+                    name, predictor = build, earlier
         compared.predictors[name] = predictor
     return compared
 

@@ -104,26 +104,27 @@ def make_tables(results: Sequence[Result], published: Sequence[PublishedResult])
 
 
 def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
-    rest = [result for result in results if not result.ranked]
+    unranked = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
-    for key, group in {"": ranked, **group_published(published), FITTED: rest}.items():
+    for key, group in {"": ranked, **group_published(published), FITTED: unranked}.items():
         columns = group_by_key((one.label, one) for one in group)
-        for name, ours in group_by_key((one.predictor, one) for one in group).items():
-            mine = {result.label: result for result in ours if result.label in labels}
-            if all(_count_undefined(result) == 2 for result in mine.values()):
-                continue  # a note says why
-            own = {getattr(result, "stands_in", None) for result in mine.values()}
-            title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
-            shown = f"{title} {key}".rstrip()
+        for name, figures in group_by_key((one.predictor, one) for one in group).items():
+            row = {result.label: result for result in figures if result.label in labels}
+            if all(_count_undefined(result) == 2 for result in row.values()):
+                continue  # `note_missing` explains them
+            stand_ins = {getattr(result, "stands_in", None) for result in row.values()}
+            stand_in = stand_ins.pop() if len(stand_ins) == 1 else None
+            title = f"{name} ({stand_in})" if stand_in else name
+            row_name = f"{title} {key}".rstrip()
             if key == FITTED:
-                shown = format_name(title, max(result.fitted_rows or 0 for result in ours))
+                row_name = format_name(title, max(result.fitted_rows or 0 for result in figures))
             cells = tuple(
-                tuple(_format_cell(mine[label], columns[label], one, key) for one in COEFFICIENTS)
-                if label in mine
+                tuple(_format_cell(row[label], columns[label], one, key) for one in COEFFICIENTS)
+                if label in row
                 else None
                 for label in labels
             )
-            yield TableRow(shown, getattr(ours[0], "title", shown), key, cells)
+            yield TableRow(row_name, getattr(figures[0], "title", row_name), key, cells)
 
 
 def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
@@ -133,8 +134,8 @@ def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) 
     if name == "kendall" and isinstance(figure, Result) and figure.baseline:
         sign = f"{format_arrow(figure.baseline_difference, figure.baseline_p):1}"
     values = [getattr(one, name) for one in column]
-    known = [one for one in values if not math.isnan(one)]
-    best = key != FITTED and bool(known) and value == max(known) > min(known)
+    defined = [one for one in values if not math.isnan(one)]
+    best = key != FITTED and bool(defined) and value == max(defined) > min(defined)
     text = f"{format_coefficient(value)}{mark_p_value(p):1}{sign}"
     return Coefficient(text, best, get_interval(figure, name))
 
@@ -183,8 +184,8 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
     if result.label == f"{result.target} ({result.source})":
         return f"{name} on {result.source}"
     if "→" in result.label:
-        of = get_model_name if short else format_target
-        return f"{of(getattr(result, 'predicted', result.target))} → {name}"
+        predicted = getattr(result, "predicted", result.target)
+        return f"{get_model_name(predicted) if short else format_target(predicted)} → {name}"
     return result.label
 
 
@@ -193,8 +194,8 @@ def list_headings(results: Sequence[Result]) -> dict[str, str]:
     measures = (get_measure(target) for target in sort_targets({r.target: None for r in results}))
     titles = {measure.name: measure.title for measure in measures if measure}
     titles |= {"automatic": "Automatic metrics", "other": "Other targets"}
-    there = {_get_measure(result) for result in results}
-    return {name: title for name, title in titles.items() if name in there}
+    present = {_get_measure(result) for result in results}
+    return {name: title for name, title in titles.items() if name in present}
 
 
 def list_columns(results: Sequence[Figure], measure: str | None = None) -> list[str]:
@@ -234,15 +235,16 @@ def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     for row in results:
         if not math.isnan(row.baseline_p):
             value = _format_value(row.baseline_difference, row, "baseline", "+")
-            rows.append((row.predictor, row.label, value + " !" * bool(row.baseline_warning)))
+            value = f"{value} !" if row.baseline_warning else value
+            rows.append((row.predictor, row.label, value))
     return rows
 
 
 def _format_value(value: float, row: Result, name: str, sign: str) -> str:
     if math.isnan(value):
         return "–"
-    known = [value, *(get_interval(row, name) or ())]
-    first, *rest = (format(number, f"{sign}.3f") for number in known)
+    values = [value, *(get_interval(row, name) or ())]
+    first, *rest = (format(number, f"{sign}.3f") for number in values)
     return f"{first} [{', '.join(rest)}]" if rest else first
 
 
@@ -257,24 +259,26 @@ def list_notes(
 ) -> list[str]:
     """Return the notes below a table or, with `is_page`, on a page, which has more warnings."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
-    of_data = group_by_key(((r.config, r.release, r.split), r) for r in results)
-    for (config, release, split), rows in of_data.items():
+    by_data = group_by_key(((r.config, r.release, r.split), r) for r in results)
+    for (config, release, split), rows in by_data.items():
         # A leaderboard entry may have a figure without its number of prompts.
         sizes = {r.label: r.n for r in rows if r.n > 1 or _count_undefined(r) == 2}
         by_size = group_by_key((n, label) for label, n in sizes.items())
         parts = [config, *([f"release {release}"] if release else [])]
         parts.append(split if split == ALL_ROWS else f"{split} split")
-        several = len(by_size) > 1
-        each = [f"n = {n}" + f" ({', '.join(labels)})" * several for n, labels in by_size.items()]
-        lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
+        if len(by_size) == 1:
+            parts += [f"n = {n}" for n in by_size]
+        elif by_size:
+            parts.append("; ".join(f"n = {n} ({', '.join(by_size[n])})" for n in by_size))
+        lines.append(f"rows: {', '.join(parts)}")
     lines += note_fitted_rows(results)
     ranked = [result for result in results if result.ranked]
     columns = group_by_key((result.predictor, result.label) for result in ranked)
     count = len(list_columns(ranked))
-    having = [result for result in ranked if len(columns[result.predictor]) == count > 1]
+    complete = [result for result in ranked if len(columns[result.predictor]) == count > 1]
     means = [
         f"{name} {format_coefficient(r).strip()} / {format_coefficient(tau).strip()}"
-        for name, r, tau in average_results(having)
+        for name, r, tau in average_results(complete)
         if not (math.isnan(r) and math.isnan(tau))
     ]
     if means:
@@ -287,14 +291,14 @@ def list_notes(
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
         negated = [r for r in results if r.oriented.endswith("negated")]
         cells = group_by_key(((r.predictor, r.oriented.split(",")[0]), r.label) for r in negated)
-        told = [f"{name} on {', '.join(columns)} ({how})" for (name, how), columns in cells.items()]
-        lines += [f"negated in differences: {'; '.join(told)}"] if told else []
-    warned = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
-    warned = {cell: why for cell, why in warned.items() if why}
+        texts = [f"{name} on {', '.join(labels)} ({how})" for (name, how), labels in cells.items()]
+        lines += [f"negated in differences: {'; '.join(texts)}"] if texts else []
+    warnings = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
+    warnings = {cell: why for cell, why in warnings.items() if why}
     if is_page:
-        lines += [f"! {cell}: {why}" for cell, why in warned.items()]
-    elif warned:
-        line = f"! depends on few prompts: {', '.join(warned)}"
+        lines += [f"! {cell}: {why}" for cell, why in warnings.items()]
+    elif warnings:
+        line = f"! depends on few prompts: {', '.join(warnings)}"
         lines.append(shorten(line, 100, placeholder=" ... (all in --report)"))
     for key, (first, *_) in group_published(published).items():
         lines.append(
@@ -318,31 +322,31 @@ def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
 def note_fitted_rows(results: Iterable[Any]) -> list[str]:
     """Return notes on predictors that were fitted to the rows, and on their substitutes."""
     results = list(results)
-    built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
+    substitutes = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
     lines = [
         f"{build}, fitted on train only, replaces {name}, which was fitted to some of these rows"
-        for build, name in built
+        for build, name in substitutes
     ]
-    out = count_fitted_rows(results)
-    if out:
-        lines.append(f"fitted to rows of this table, not ranked: {', '.join(out)}")
-    instead = [r for r in results if getattr(r, "stands_in", None)]
-    taken = group_by_key(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
-    for (name, own), targets in taken.items():
-        without = f"{name} does not predict {', '.join(targets)}"
-        lines.append(f"{without}; its {own} is used instead")
+    fitted_counts = count_fitted_rows(results)
+    if fitted_counts:
+        lines.append(f"fitted to rows of this table, not ranked: {', '.join(fitted_counts)}")
+    rows = [r for r in results if getattr(r, "stands_in", None)]
+    stand_ins = group_by_key(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in rows))
+    for (name, stand_in), targets in stand_ins.items():
+        missing = ", ".join(targets)
+        lines.append(f"{name} does not predict {missing}; its {stand_in} is used instead")
     unknown = dict.fromkeys(result.predictor for result in results if result.fitted_rows is None)
     if unknown:
         lines.append(f"not recorded which rows they were fitted to: {', '.join(unknown)}")
     fitted: dict[Any, None] = {}
     for result in results:
         if result.fitted_on:
-            apart = result.fitted_rows is not None and result.predictor not in out
-            on = (result.fitted_on, getattr(result, "trained_on", None), apart)
-            fitted[on, result.predictor] = None
-    for (split, data, apart), names in group_by_key(fitted).items():
+            is_unfitted = result.fitted_rows is not None and result.predictor not in fitted_counts
+            data = (result.fitted_on, getattr(result, "trained_on", None), is_unfitted)
+            fitted[data, result.predictor] = None
+    for (split, data, is_unfitted), names in group_by_key(fitted).items():
         of = f" of {data}" if data else ""
-        on_none = ", on none of these rows" if apart else ""
+        on_none = ", on none of these rows" if is_unfitted else ""
         lines.append(f"{', '.join(names)}: fitted on {split}{of}{on_none}")
     return lines
 
@@ -359,12 +363,12 @@ def note_missing(results: Sequence[Result]) -> Iterator[str]:
         []
     """
     missing = [result for result in results if _count_undefined(result) == 2]
-    if half := dict.fromkeys(r.predictor for r in results if _count_undefined(r) == 1):
-        yield f"– {', '.join(half)}: only one coefficient is given or defined"
+    if one_defined := dict.fromkeys(r.predictor for r in results if _count_undefined(r) == 1):
+        yield f"– {', '.join(one_defined)}: only one coefficient is given or defined"
     for label, n in {r.label: r.n for r in missing if r.n < 2}.items():
         yield f"– no figure for {label}: n = {n}, and a correlation needs two prompts"
-    equal = group_by_key((r.label, r.predictor) for r in missing if r.n > 1)
-    cells = ((", ".join(names), label) for label, names in equal.items())
+    constant = group_by_key((r.label, r.predictor) for r in missing if r.n > 1)
+    cells = ((", ".join(names), label) for label, names in constant.items())
     for names, labels in group_by_key(cells).items():
         what = "the predictions or the true values are all equal"
         yield f"– no correlation of {names} with {', '.join(labels)}: {what}"
@@ -394,9 +398,8 @@ class BenchTable(pd.DataFrame):
         for row in self.to_dict("records"):
             cells: list[Any] = [row["predictor"], row["label"], f"{row['n']:,}"]
             for name in COEFFICIENTS:
-                ends_of = (row[f"{name}_ci_{end}"] for end in ("low", "high"))
-                pattern = "{:.3f}" + " [{:.2f}, {:.2f}]".format(*ends_of)
-                cells.append(BarCell.make(row[name], limits, pattern))
+                interval = f" [{row[f'{name}_ci_low']:.2f}, {row[f'{name}_ci_high']:.2f}]"
+                cells.append(BarCell.make(row[name], limits, "{:.3f}" + interval))
             rows.append(cells)
         headings = ("predictor", "target", "prompts", "Pearson [95%]", "Kendall [95%]")
         data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
@@ -429,43 +432,43 @@ def format_results(
     if style == "json":
         # JSON has no NaN, so an undefined correlation is null.
         rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
-        both = {"rows": rows, "published": [vars(row) for row in published]}
-        return json.dumps(both, indent=1, ensure_ascii=False)
+        content = {"rows": rows, "published": [vars(row) for row in published]}
+        return json.dumps(content, indent=1, ensure_ascii=False)
     if style == "csv":
-        ours = pd.DataFrame([vars(one) | {"published": False, "source": ""} for one in results])
-        theirs = pd.DataFrame([vars(one) | {"published": True} for one in published])
-        table = pd.concat([ours, theirs] if len(theirs) else [ours])
-        return table.astype({"fitted_rows": "Int64"} if len(ours) else {}).to_csv(index=False)
+        new_rows = pd.DataFrame([vars(one) | {"published": False, "source": ""} for one in results])
+        published_rows = pd.DataFrame([vars(one) | {"published": True} for one in published])
+        table = pd.concat([new_rows, published_rows] if len(published_rows) else [new_rows])
+        return table.astype({"fitted_rows": "Int64"} if len(new_rows) else {}).to_csv(index=False)
     from tabulate import SEPARATING_LINE, tabulate
 
     form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
-    shown = escape_cell if style == "markdown" else escape_controls
+    escape = escape_cell if style == "markdown" else escape_controls
     parts = []  # a block per measure keeps the table within 80 columns
     for block in make_tables(results, published):
         lines: list[Any] = []
         for index, row in enumerate(block.rows):
             if style == "table" and index and row.group != block.rows[index - 1].group:
                 lines.append(SEPARATING_LINE)
-            texts = (" ".join(half.text for half in cell) if cell else "–" for cell in row.cells)
-            lines.append([shown(row.name), *texts])
-        names = ["predictor", *map(shown, block.labels)]
+            texts = (" ".join(one.text for one in cell) if cell else "–" for cell in row.cells)
+            lines.append([escape(row.name), *texts])
+        names = ["predictor", *map(escape, block.labels)]
         parts.append(title.format(f"{block.title}: Pearson Kendall"))
         parts += [tabulate(lines, names, form, preserve_whitespace=True), ""]
-    baseline = shown(str(results[0].baseline)) if results else ""
+    baseline = escape(str(results[0].baseline)) if results else ""
     difference = f"Difference from {baseline}, signs set so that higher is better, 95% interval"
     intervals = [
         (r.predictor, r.label, *(_format_value(getattr(r, c), r, c, "") for c in COEFFICIENTS))
         for r in results
         if with_intervals
     ]
-    beside = (
+    extra_tables = (
         ("95% intervals", HEADINGS, intervals),
         (difference, DIFFERENCE_HEADINGS, list_differences(results)),
     )
-    for about, headings, found in beside:
-        if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:
-            parts += [title.format(about), tabulate(cells, headings, form), ""]
-    return "\n".join([*parts, *map(shown, list_notes(results, published))])
+    for heading, headings, table_rows in extra_tables:
+        if cells := [(escape(name), escape(label), *rest) for name, label, *rest in table_rows]:
+            parts += [title.format(heading), tabulate(cells, headings, form), ""]
+    return "\n".join([*parts, *map(escape, list_notes(results, published))])
 
 
 _SIGNS = {"‡": "ddagger", "†": "dagger", "↑": "uparrow", "↓": "downarrow"}
@@ -498,11 +501,11 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
     tables = []
     for task, blocks in tasks.items():
         names = (results[0].config, results[0].split, task)
-        at = "-".join(re.sub(r"[^0-9A-Za-z]", "-", name).strip("-") for name in names)
+        anchor = "-".join(re.sub(r"[^0-9A-Za-z]", "-", name).strip("-") for name in names)
         labels = {label for block in blocks for label in block.labels}
         groups = group_published(published).items()
         sources = [(key, group[0]) for key, group in groups if labels & {r.label for r in group}]
-        tables.append((task, at, blocks, sources))
+        tables.append((task, anchor, blocks, sources))
     sizes = sorted({result.n for result in results if result.n}) or [0]
     templates = Environment(
         *("<%", "%>", "<<", ">>", "<#", "#>"),
@@ -526,12 +529,12 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
 def _format_latex_cell(cell: Coefficient) -> str:
     text = cell.text.strip().replace("0.", ".", 1)
     digits = text.rstrip("‡†↑↓")
-    shown = f"$-${digits[1:]}" if digits.startswith("-") else _escape(digits)
-    return (rf"\textbf{{{shown}}}" if cell.best else shown) + _escape(text[len(digits) :])
+    number = f"$-${digits[1:]}" if digits.startswith("-") else _escape(digits)
+    return (rf"\textbf{{{number}}}" if cell.best else number) + _escape(text[len(digits) :])
 
 
 def _escape(text: str) -> str:
     text = escape_controls(" ".join(text.split()))
-    shown = "".join(_ESCAPES.get(letter, letter) for letter in text)
-    # After the end of a row, LaTeX would read these as its options.
-    return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown
+    escaped = "".join(_ESCAPES.get(letter, letter) for letter in text)
+    # At the start of a row, LaTeX would read these as options of the preceding line break.
+    return f"{{}}{escaped}" if escaped.startswith(("[", "*")) else escaped

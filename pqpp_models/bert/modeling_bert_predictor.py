@@ -63,8 +63,8 @@ class BertPredictorConfig(PredictorConfig):
         super().__post_init__(**kwargs)
         assert self.targets is not None
         if len(self.target_weights or self.targets) != len(self.targets):
-            came = len(self.target_weights or ())
-            raise ValueError(f"{len(self.targets)} targets have {came} `target_weights`")
+            count = len(self.target_weights or ())
+            raise ValueError(f"{len(self.targets)} targets have {count} `target_weights`")
         self.id2label = dict(enumerate(self.targets))
         self.label2id = {target: index for index, target in enumerate(self.targets)}
 
@@ -113,9 +113,9 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         if backbone is None:
             backbone = build_encoder(config.backbone_config)
         self.backbone = backbone
-        asked = None if config.max_length == MAX_LENGTH else config.max_length
+        max_length = None if config.max_length == MAX_LENGTH else config.max_length
         try:
-            config.max_length = resolve_max_length(backbone, asked)
+            config.max_length = resolve_max_length(backbone, max_length)
         except ModelError as error:
             raise ModelError(f"invalid configuration: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
@@ -139,11 +139,11 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         if Path(name_or_path).is_dir():  # a published configuration contains no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         config = BertPredictorConfig(backbone_config=backbone.config, **fields)
-        unused = getattr(backbone, "pooler", None)
-        if unused is not None and config.pooling != "pooler":
-            # It would get no gradient and have no state in the optimizer, which a sharded
-            # checkpoint can't be read back without.
-            unused.requires_grad_(False)
+        pooler = getattr(backbone, "pooler", None)
+        if pooler is not None and config.pooling != "pooler":
+            # An unused pooler gets no gradient and so no optimizer state, without which a sharded
+            # checkpoint cannot be loaded.
+            pooler.requires_grad_(False)
         # post_init does not change pretrained weights, which are marked as initialised.
         return cls(config, backbone)
 

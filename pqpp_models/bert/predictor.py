@@ -21,7 +21,6 @@ class BertPredictor(TorchPredictor):
     name = "bert"
     model_type = "bert_predictor"
     processor_class = "AutoTokenizer"
-    inputs = "text"
     made_by = "pqpp train bert"
     read_rows = staticmethod(parse_prompts)
     chunk_size = 16384  # many rows at once, so that sorting by length pays

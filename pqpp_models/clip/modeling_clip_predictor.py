@@ -68,9 +68,9 @@ class ClipPredictorConfig(PredictorConfig):
                 )
         default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
         self.targets = list(self.targets or default)
-        wrong = [target for target in self.targets if get_task(target) != self.task]
-        if wrong:
-            raise ValueError(f"{wrong[0]!r} is not a target of `task` {self.task!r}; change `task`")
+        other = [target for target in self.targets if get_task(target) != self.task]
+        if other:
+            raise ValueError(f"{other[0]!r} is not a target of `task` {self.task!r}; change `task`")
         super().__post_init__(**kwargs)
 
 
@@ -84,8 +84,8 @@ class PairHead(nn.Module):
         super().__init__()
         sizes = [input_size, *hidden_sizes]
         layers: list[nn.Module] = []
-        for size, following in itertools.pairwise(sizes):
-            layers += [nn.Linear(size, following), nn.ReLU(), nn.Dropout(dropout)]
+        for n_inputs, n_outputs in itertools.pairwise(sizes):
+            layers += [nn.Linear(n_inputs, n_outputs), nn.ReLU(), nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers)
         self.output = nn.Linear(sizes[-1], 1)
 
@@ -160,7 +160,8 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         scores = torch.sigmoid(logits) if is_retrieval else logits
         loss = None
         if labels is not None and is_retrieval:
-            known = ~torch.isnan(labels := labels.view(-1, 1))
+            labels = labels.view(-1, 1)
+            known = ~torch.isnan(labels)
             losses = functional.binary_cross_entropy_with_logits(
                 logits.float(), torch.nan_to_num(labels), reduction="none"
             )
@@ -212,7 +213,7 @@ def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> ND
 
     def score_batch(indices: NDArray[np.int64]) -> torch.Tensor:
         features = {"text_embeds": text[indices], "image_embeds": images[indices]}
-        placed = {name: torch.from_numpy(rows).to(model.device) for name, rows in features.items()}
-        return model(**placed).scores[:, 0]
+        tensors = {name: torch.from_numpy(rows).to(model.device) for name, rows in features.items()}
+        return model(**tensors).scores[:, 0]
 
     return embedding.run_batches(np.arange(len(text)), score_batch, batch_size).astype(np.float64)

@@ -72,9 +72,9 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
         super().__init__(config)
         sizes = [config.channels, *config.filters]
         blocks: list[nn.Module] = []
-        for size, following in itertools.pairwise(sizes):
+        for n_inputs, n_outputs in itertools.pairwise(sizes):
             blocks += [
-                nn.Conv2d(size, following, kernel_size=3, stride=1, padding=1),
+                nn.Conv2d(n_inputs, n_outputs, kernel_size=3, stride=1, padding=1),
                 nn.ReLU(),
                 nn.MaxPool2d(kernel_size=2, stride=2, ceil_mode=True),
             ]
@@ -89,9 +89,8 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             init.kaiming_normal_(module.weight, nonlinearity="relu")
             init.zeros_(module.bias)
-        output = getattr(self, "output", None)
-        if output is not None and module is output:
-            init.normal_(output.weight, std=0.01)
+        if hasattr(self, "output") and module is self.output:
+            init.normal_(module.weight, std=0.01)
 
     def forward(
         self, similarities: torch.Tensor, labels: torch.Tensor | None = None, **_: Any

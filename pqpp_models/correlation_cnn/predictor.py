@@ -13,7 +13,7 @@ from pqpp_models.torch_predictor import TorchPredictor
 
 # The retrieval models of the columns `<model>_embeddings`, in channel order.
 CHANNELS = ("clip", "blip2")
-_ALLOWED = (
+_COLUMNS = (
     "'similarities' (n x n, or one n x n matrix per channel), 'embeddings' (n x size), or "
     "'clip_embeddings' and 'blip2_embeddings'"
 )
@@ -35,8 +35,8 @@ class CorrelationCnnPredictor(TorchPredictor):
     def run_smoke_test(self) -> None:
         """Predict once, to find errors that loading does not reveal."""
         config = self.model.config
-        nothing = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
-        score_matrices(self.model, nothing, 1)
+        matrix = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
+        score_matrices(self.model, matrix, 1)
 
     read_rows = staticmethod(read_mappings)
 
@@ -57,11 +57,10 @@ def score_matrices(
 
     from pqpp_backbones.images.embedding import run_batches
 
-    device = next(model.parameters()).device
-    scored = run_batches(
-        matrices, lambda part: model(torch.from_numpy(part).to(device)).scores, batch_size
+    scores = run_batches(
+        matrices, lambda part: model(torch.from_numpy(part).to(model.device)).scores, batch_size
     )
-    return scored.astype(np.float64)
+    return scores.astype(np.float64)
 
 
 def compute_cosine_similarities(embeddings: ArrayLike) -> NDArray[np.float32]:
@@ -84,9 +83,9 @@ def pad_or_crop(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]
         >>> pad_or_crop(np.ones((1, 2, 2), dtype=np.float32), 3)[0, 2].tolist()
         [0.0, 0.0, 0.0]
     """
-    kept = matrices[:, :size, :size]
-    missing = size - kept.shape[1]
-    return np.pad(kept, ((0, 0), (0, missing), (0, missing)))
+    cropped = matrices[:, :size, :size]
+    missing = size - cropped.shape[1]
+    return np.pad(cropped, ((0, 0), (0, missing), (0, missing)))
 
 
 def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.float32]:
@@ -109,10 +108,10 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
     for index, row in enumerate(rows):
         matrices, where = _read_matrices(row, index), f"the row at index {index}"
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
-            raise PredictorError(f"{where} has an array of shape {matrices.shape}; use {_ALLOWED}")
+            raise PredictorError(f"{where} has an array of shape {matrices.shape}; use {_COLUMNS}")
         if len(matrices) != channels:
-            wanted = f"must have one matrix per channel ({channels})"
-            raise PredictorError(f"{where} {wanted}; got {len(matrices)}")
+            rule = f"must have one matrix per channel ({channels})"
+            raise PredictorError(f"{where} {rule}; got {len(matrices)}")
         if not np.isfinite(matrices).all():
             raise PredictorError(f"{where} contains NaN or infinity; remove the row")
         stacked[index] = pad_or_crop(matrices, size)
@@ -126,12 +125,12 @@ def _read_matrices(row: Any, index: int) -> NDArray[np.float32]:
             return similarities[None] if similarities.ndim == 2 else similarities
         if row.get("embeddings") is not None:
             return compute_cosine_similarities(row["embeddings"])[None]
-        named = [row[f"{m}_embeddings"] for m in CHANNELS if row.get(f"{m}_embeddings") is not None]
-        matrices = [compute_cosine_similarities(embeddings) for embeddings in named]
+        arrays = [row.get(f"{model}_embeddings") for model in CHANNELS]
+        matrices = [compute_cosine_similarities(array) for array in arrays if array is not None]
         if matrices:
             return np.stack([pad_or_crop(m[None], max(map(len, matrices)))[0] for m in matrices])
     except (TypeError, ValueError):
         raise PredictorError(
-            f"the row at index {index} has a ragged or non-numeric array; use {_ALLOWED}"
+            f"the row at index {index} has a ragged or non-numeric array; use {_COLUMNS}"
         ) from None
-    raise PredictorError(f"the row at index {index} has no similarities; add {_ALLOWED}")
+    raise PredictorError(f"the row at index {index} has no similarities; add {_COLUMNS}")

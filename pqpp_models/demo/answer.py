@@ -82,17 +82,17 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
         table = read_table(pasted)
         columns = {name: table.values(name) for name in table.columns}
         columns["prompt"] = table.texts("prompt")
-    kept = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
-    if not kept:
+    rows = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
+    if not rows:
         raise PredictorError("no prompt was entered; type a prompt, or paste several, one per line")
-    if len(kept) > MOST_PROMPTS:
+    if len(rows) > MOST_PROMPTS:
         fix = "paste fewer, or run: pqpp predict --file prompts.txt --output predicted.csv"
-        raise PredictorError(f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; {fix}")
-    for row in kept:
+        raise PredictorError(f"{len(rows):,} prompts exceed the limit of {MOST_PROMPTS:,}; {fix}")
+    for row in rows:
         if (length := len(columns["prompt"][row])) > LONGEST:
             what = f"prompt {row + 1} has {length:,} characters"
             raise PredictorError(f"{what}; shorten it to {LONGEST:,}")
-    return {name: [cells[row] for row in kept] for name, cells in columns.items()}
+    return {name: [cells[row] for row in rows] for name, cells in columns.items()}
 
 
 def describe_target(target: str) -> str:
@@ -141,11 +141,11 @@ class AnswerRenderer:
             columns, verdicts = predict_verdicts(self.predictor, prompts, targets, is_sure)
         else:
             columns = predict_columns(self.predictor, prompts, targets, is_sure)
-        added = columns | (verdicts.as_columns() if verdicts else {})
-        taken = (set(pasted) & set(added)) - {"prompt"}
-        added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
+        extra = columns | (verdicts.as_columns() if verdicts else {})
+        clashes = (set(pasted) & set(extra)) - {"prompt"}
+        extra = {f"{name}_predicted" if name in clashes else name: extra[name] for name in extra}
         # The file is a data URL, so the server never writes it.
-        csv = format_table("csv", {**pasted, **added}).encode("utf-8")
+        csv = format_table("csv", {**pasted, **extra}).encode("utf-8")
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
             "count": len(prompts),
@@ -168,29 +168,29 @@ class AnswerRenderer:
         target: str,
     ) -> dict[str, Any]:
         explained = self.predictor.explain(prompts, target)
-        unsaid = list(columns.get("ignored", [""] * len(prompts)))
-        for row, one in enumerate(verdicts):
-            if one.level == "unknown" and isinstance(prompts[row], Prompt):
-                unsaid[row] = prompts[row].ignored_text  # the verdict explains a missing value
+        ignored = list(columns.get("ignored", [""] * len(prompts)))
+        for row, verdict in enumerate(verdicts):
+            if verdict.level == "unknown" and isinstance(prompts[row], Prompt):
+                ignored[row] = prompts[row].ignored_text  # the verdict explains the missing value
         names = sort_targets([name for name in columns if get_measure(name) or name == "score"])
         cards = []
         for row, explanation in enumerate(explained):
             pairs = (((get_measure(n) or n), _make_bar(columns, n, row)) for n in names)
-            far = columns.get("out_of_domain", [False] * len(prompts))[row]
+            is_far = columns.get("out_of_domain", [False] * len(prompts))[row]
             card = {
                 "prompt": explanation.prompt,
                 "verdict": verdicts[row] if verdicts else None,
-                "out_of_domain": bool(far),
-                "ignored": unsaid[row],
+                "out_of_domain": bool(is_far),
+                "ignored": ignored[row],
                 "groups": [
-                    {"title": getattr(of, "title", of), "bars": bars, "limits": bars[0].limits}
-                    for of, bars in group_by_key(pairs).items()
+                    {"title": getattr(key, "title", key), "bars": bars, "limits": bars[0].limits}
+                    for key, bars in group_by_key(pairs).items()
                 ],
                 "words": explanation.as_html() if explanation.changes else "",
                 "changes": [(one.phrase, one.change) for one in explanation.changes],
             }
             cards.append(card)
-        measures = list(filter(None, map(get_measure, sort_targets(filter(get_measure, columns)))))
+        measures = list(filter(None, map(get_measure, names)))
         limits = [measure.limits for measure in measures if measure.limits]
         return {
             "cards": cards,
@@ -218,17 +218,17 @@ def _make_table(
 ) -> dict[str, Any]:
     """Return the template data for a sortable table of the first rows."""
     count = min(MOST_LISTED, len(columns["prompt"]))
-    far = columns.get("out_of_domain", [False] * count)[:count]
+    flags = columns.get("out_of_domain", [False] * count)[:count]
     if verdicts:
         table = PromptVerdicts(verdicts[:count]).as_html(sortable=True)
     else:
-        bars = ([_make_bar(columns, target, row) for target in targets] for row in range(count))
+        bar_rows = ([_make_bar(columns, target, row) for target in targets] for row in range(count))
         rows = [
             (
-                prompt + (" (far)" if is_far else ""),
-                *(BarCell.make(bar.value, bar.limits, "{:.3f}") for bar in some),
+                f"{prompt} (far)" if is_far else prompt,
+                *(BarCell.make(bar.value, bar.limits, "{:.3f}") for bar in bars),
             )
-            for prompt, is_far, some in zip(columns["prompt"], far, bars, strict=False)
+            for prompt, is_far, bars in zip(columns["prompt"], flags, bar_rows, strict=False)
         ]
         table = render_table(("prompt", *targets), rows, sortable=True)
-    return {"table": table, "shown": count, "any_far": any(far) and not verdicts}
+    return {"table": table, "shown": count, "any_far": any(flags) and not verdicts}

@@ -76,6 +76,7 @@ document.addEventListener("change", (event) => {
   if (event.target.id === "file" && event.target.files.length) window.pqpp.read(event.target);
 });
 document.addEventListener("click", (event) => {
+  if (event.target.closest?.("#predict")) clearTimeout(window.pqpp.pause);
   const button = event.target.closest?.("#answer .bar-table thead button");
   if (button) window.pqpp.sort(button.parentElement);
 });

@@ -17,7 +17,7 @@ from pqpp_models.demo import answer
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR, NOTES, PREDICTORS
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _ABOUT = """# How well will this prompt do?
 
 Predict, before generating, whether images will match the prompt, and whether image search will
@@ -57,7 +57,6 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     answerer = answer.AnswerRenderer(predictor)
-    choices = answerer.targets
     render = space.add_message(answerer.render)
 
     def render_if_opened(text: str | None, target: str) -> tuple[Any, ...]:
@@ -69,8 +68,8 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         examples = gradio.Examples([[prompt] for prompt in _EXAMPLES], box, elem_id="examples")
         gradio.HTML(_FILE, elem_id="open")
         target = gradio.Radio(
-            [(answer.describe_target(name), name) for name in choices],
-            value=choices[0],
+            [(answer.describe_target(name), name) for name in answerer.targets],
+            value=answerer.targets[0],
             label="Explain this target",
             elem_id="explain",
         )
@@ -78,19 +77,19 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
             button = gradio.Button("Predict", variant="primary", elem_id="predict")
             link = gradio.Button("Copy the link to these prompts", elem_id="link")
         status = space.make_status_box()
-        shown = gradio.HTML(elem_id="answer")
-        hidden: dict[str, Any] = {"api_visibility": "private"}
-        asks: dict[str, Any] = {"inputs": [box, target], "outputs": [shown, status]}
-        asks |= {"show_progress": "minimal", "show_progress_on": [status]}
-        write = "(text, target) => window.pqpp.writeLink(text, target)"
-        gradio.on([button.click, box.submit], render, js=write, api_name="predict", **asks)
+        output = gradio.HTML(elem_id="answer")
+        private: dict[str, Any] = {"api_visibility": "private"}
+        event: dict[str, Any] = {"inputs": [box, target], "outputs": [output, status]}
+        event |= {"show_progress": "minimal", "show_progress_on": [status]}
+        write_link = "(text, target) => window.pqpp.writeLink(text, target)"
+        gradio.on([button.click, box.submit], render, js=write_link, api_name="predict", **event)
         click = "() => document.querySelector('#predict').click()"
-        examples.load_input_event.then(None, js=click, **hidden)
-        link.click(None, None, status, js="() => window.pqpp.copyLink()", **hidden)
-        read = "() => window.pqpp.readLink()"
-        opened = "(text, target) => [window.pqpp.opened ? text : null, target]"
-        loaded = page.load(None, None, [box, target], js=read, **hidden)
-        loaded.then(render_if_opened, js=opened, **asks, **hidden)
+        examples.load_input_event.then(None, js=click, **private)
+        link.click(None, None, status, js="() => window.pqpp.copyLink()", **private)
+        read_link = "() => window.pqpp.readLink()"
+        only_if_opened = "(text, target) => [window.pqpp.opened ? text : null, target]"
+        loaded = page.load(None, None, [box, target], js=read_link, **private)
+        loaded.then(render_if_opened, js=only_if_opened, **event, **private)
     return page
 
 
@@ -111,9 +110,8 @@ def serve_demo(
         >>> serve_demo("static", port=7860)  # doctest: +SKIP
         http://127.0.0.1:7860/ - stop it with Ctrl-C
     """
-    script = (_HERE / "page.js").read_text(encoding="utf-8")
-    head = f"<script>{script}</script>"
-    space.serve_page(build_demo_page(predictor), host, port, (_HERE / "page.css",), head)
+    head = f"<script>{(_FOLDER / 'page.js').read_text(encoding='utf-8')}</script>"
+    space.serve_page(build_demo_page(predictor), host, port, (_FOLDER / "page.css",), head)
 
 
 def push_space(name: str, repo_id: str, folder: str | None = None, **options: Any) -> PushReport:

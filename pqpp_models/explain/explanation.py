@@ -22,7 +22,7 @@ NOTE = "the prediction minus that of the prompt without the phrase"
 """The note next to changes."""
 
 _RAISES, _LOWERS, _PAPER = (107, 174, 214), (253, 174, 97), (255, 255, 255)
-_LEAST, _STRONG = 0.005, 0.2
+_MIN_CHANGE, _STRONG_SHARE = 0.005, 0.2
 
 
 class Change(NamedTuple):
@@ -67,8 +67,8 @@ class Explanation:
         """
         limits = find_range(self.target)
         largest = max((abs(one.change) for one in self.changes), default=0.0)
-        full = _STRONG * (limits[1] - limits[0]) if limits else largest
-        return max(-1.0, min(1.0, change / full)) if abs(change) >= _LEAST else 0.0
+        full_change = _STRONG_SHARE * (limits[1] - limits[0]) if limits else largest
+        return max(-1.0, min(1.0, change / full_change)) if abs(change) >= _MIN_CHANGE else 0.0
 
     def iterate_pieces(self) -> Iterator[tuple[str, float | None]]:
         """Yield the pieces of the prompt, each with its change or None.
@@ -77,14 +77,14 @@ class Explanation:
         >>> list(Explanation("a red cat", "alignment", 0.7, changes).iterate_pieces())
         [('a ', None), ('red', 0.1), (' cat', None)]
         """
-        at = 0
+        position = 0
         for _, start, end, change in self.changes:
-            if at < start:
-                yield self.prompt[at:start], None
+            if position < start:
+                yield self.prompt[position:start], None
             yield self.prompt[start:end], change
-            at = end
-        if at < len(self.prompt):
-            yield self.prompt[at:], None
+            position = end
+        if position < len(self.prompt):
+            yield self.prompt[position:], None
 
     def as_html(self) -> Markup:
         """Return the prompt as HTML: phrases that raise the prediction are blue, others orange.
@@ -103,9 +103,9 @@ class Explanation:
                 parts.append(Markup("{}").format(escape_controls(text, "\n\t")))
                 continue
             strength = self.get_strength(change)
-            ends = zip(_PAPER, _RAISES if strength > 0 else _LOWERS, strict=True)
-            mixed = (round(n + abs(strength) * (e - n)) for n, e in ends)
-            colour = "#" + "".join(f"{channel:02x}" for channel in mixed)
+            endpoints = zip(_PAPER, _RAISES if strength > 0 else _LOWERS, strict=True)
+            channels = (round(n + abs(strength) * (e - n)) for n, e in endpoints)
+            colour = "#" + "".join(f"{channel:02x}" for channel in channels)
             parts.append(mark.format(colour, escape_controls(text), change))
         return Markup('<div class="words" dir="auto">{}</div>').format(Markup("").join(parts))
 

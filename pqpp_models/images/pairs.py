@@ -50,7 +50,7 @@ def get_task(column: str) -> str | None:
     return measure.task if measure else None
 
 
-_OF_PQPP = [(one.rpartition("_")[0], get_task(one)) for one in PQPP_TARGETS if not is_mean(one)]
+_PQPP_PAIRS = [(n.rpartition("_")[0], get_task(n)) for n in PQPP_TARGETS if not is_mean(n)]
 
 
 @functools.lru_cache(maxsize=256)
@@ -66,15 +66,15 @@ def find_image_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
         >>> find_image_models(("siglip_images", "siglip_p10", "glide_images"), "retrieval")
         ('siglip',)
     """
-    there = {name.removesuffix("_images") for name in columns if name.endswith("_images")}
+    available = {name.removesuffix("_images") for name in columns if name.endswith("_images")}
     pairs = [(name.rpartition("_")[0], get_task(name)) for name in columns if get_task(name)]
     pairs += [(name.removesuffix("_relevance"), "retrieval") for name in columns if "_rel" in name]
-    known = {*pairs, *_OF_PQPP}
-    of_task = {model for model, its in known if its == task}
-    of_others = {model for model, its in known if its != task} - of_task
-    first = dict.fromkeys(model for model, _ in _OF_PQPP)
-    models = there - of_others
-    return (*(model for model in first if model in models), *sorted(models.difference(first)))
+    known = {*pairs, *_PQPP_PAIRS}
+    task_models = {model for model, model_task in known if model_task == task}
+    other_models = {model for model, _ in known} - task_models
+    listed = dict.fromkeys(model for model, _ in _PQPP_PAIRS)
+    models = available - other_models
+    return (*(model for model in listed if model in models), *sorted(models.difference(listed)))
 
 
 @dataclass(frozen=True)
@@ -136,26 +136,21 @@ def read_pairs(
     prompts = read_prompts(rows)
     pairs: list[tuple[Any, int, str, int, float]] = []
     for index, row in enumerate(rows):
-        before = len(pairs)
+        n_before = len(pairs)
         for model in (*find_image_models(tuple(row), task), ANY):
             images = row.get(f"{model}_images" if model else "images") or []
             images = images[:first_k] if task == "retrieval" else images
             labels = zip(images, get_labels(row, model, len(images)), strict=True)
             pairs += [(image, index, model, at, label) for at, (image, label) in enumerate(labels)]
-        if len(pairs) == before:
+        if len(pairs) == n_before:
             raise PredictorError(
                 f"the row at index {index} has no image for {task}; add a list of images in the "
                 "column <model>_images or images"
             )
-    columns = list(zip(*pairs, strict=True)) or [()] * 5
-    return Pairs(
-        prompts,
-        list(columns[0]),
-        np.array(columns[1], dtype=np.int64),
-        np.array(columns[2], dtype=np.str_),
-        np.array(columns[3], dtype=np.int64),
-        np.array(columns[4], dtype=np.float32),
-    )
+    images, *columns = list(zip(*pairs, strict=True)) or [()] * 5
+    dtypes: tuple[Any, ...] = (np.int64, np.str_, np.int64, np.float32)
+    arrays = (np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=True))
+    return Pairs(prompts, list(images), *arrays)
 
 
 def score_rows(
@@ -184,27 +179,28 @@ def score_rows(
     table = pd.DataFrame({"row": pairs.row, "model": pairs.model, "rank": pairs.rank})
     predicted = np.empty((len(pairs.prompts), len(targets)))
     for column, target in enumerate(targets):
-        wanted, _, measure = target.rpartition("_")
+        model, _, measure = target.rpartition("_")
         is_generation = get_task(target) == "generation"
-        keeps = is_generation or aggregation == "expected"
-        used = table.assign(score=scores if keeps else (scores >= 0.5).astype(float))
-        used = used if wanted == "mean" else used[used["model"].isin([wanted, ANY])]
-        of_model = [used["row"], used["model"]]
+        is_expected = is_generation or aggregation == "expected"
+        selected = table.assign(score=scores if is_expected else (scores >= 0.5).astype(float))
+        if model != "mean":
+            selected = selected[selected["model"].isin([model, ANY])]
+        groups = [selected["row"], selected["model"]]
         if is_generation:
             (low,), (high,) = get_limits([target], limits)
-            values = (used["score"].groupby(of_model).mean() * (high - low) + low).clip(low, high)
+            values = (selected["score"].groupby(groups).mean() * (high - low) + low).clip(low, high)
         else:
             if measure == "rr":  # times the probability that no image before is relevant
-                none = (1 - used["score"]).groupby(of_model).cumprod()
-                weights = none.groupby(of_model).shift(fill_value=1.0) / (used["rank"] + 1)
+                none = (1 - selected["score"]).groupby(groups).cumprod()
+                weights = none.groupby(groups).shift(fill_value=1.0) / (selected["rank"] + 1)
             else:
-                cut = int(measure.removeprefix("p"))
-                weights = (used["rank"] < cut) / cut
-            values = (weights * used["score"]).groupby(of_model).sum()
+                k = int(measure.removeprefix("p"))
+                weights = (selected["rank"] < k) / k
+            values = (weights * selected["score"]).groupby(groups).sum()
         predicted[:, column] = values.groupby("row").mean().reindex(range(len(predicted)))
-        if (lacking := np.isnan(predicted[:, column])).any():
+        if (missing := np.isnan(predicted[:, column])).any():
             raise PredictorError(
-                f"the row at index {lacking.argmax()} has no images for {target!r}; add a list of "
-                f"images in the column {'<model>' if wanted == 'mean' else wanted}_images or images"
+                f"the row at index {missing.argmax()} has no images for {target!r}; add a list of "
+                f"images in the column {'<model>' if model == 'mean' else model}_images or images"
             )
     return predicted

@@ -34,12 +34,12 @@ from pqpp_models.targets import find_range
 FEWEST = 20
 """The minimum number of distinct prompts with a score per target."""
 _DIGITS = tuple("0123456789")
-_LONGEST = 1000  # characters of a prompt
-_EXAMPLES = 8  # in a request
+_MAX_CHARACTERS = 1000  # of a prompt
+_N_EXAMPLES = 8  # per request
 _MEASURES = ("pearson", "kendall", "spearman")
-_TOLD = ("data", "training", "dataset")
-_JUDGED = "how well people will judge the images that text-to-image models make of it"
-_RETRIEVED = "how relevant the first images are that a search engine will find for it"
+_CARD_FACTS = ("data", "training", "dataset")
+_GENERATION_TASK = "how well people will judge the images that text-to-image models make of it"
+_RETRIEVAL_TASK = "how relevant the first images are that a search engine will find for it"
 _log = logging.getLogger(__name__)
 
 
@@ -114,17 +114,17 @@ class LlmPredictor(Predictor):
 
         array = np.asarray(values, dtype=np.float64).reshape(len(prompts), len(targets))
         keys = [normalise(prompt) for prompt in prompts]
-        typed = dict(zip(keys[::-1], prompts[::-1], strict=True))
+        originals = dict(zip(keys[::-1], prompts[::-1], strict=True))
         means = pd.DataFrame(array, keys).groupby(level=0).mean().drop("", errors="ignore")
-        texts, scored = [typed[key] for key in means.index], means.to_numpy()
-        known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
+        texts, averages = [originals[key] for key in means.index], means.to_numpy()
+        known = dict(zip(targets, ~np.isnan(averages).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
                 f"{few[0]!r} needs scores for at least {FEWEST} prompts; got {known[few[0]].sum()}"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
-        levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
-        fitted = cls(name, texts, scored, levels_alone)
+        unscaled = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
+        fitted = cls(name, texts, averages, unscaled)
         fitted.chat, figures = chat, {}
         order = np.random.default_rng(0).permutation(len(texts))
         rows = {target: order[known[target][order]][:calibrated] for target in targets}
@@ -132,20 +132,20 @@ class LlmPredictor(Predictor):
             fitted._to_request(texts[n], target) for target in targets for n in rows[target]
         )
         for column, target in enumerate(targets):
-            asked, true = [texts[n] for n in rows[target]], scored[rows[target], column]
-            levels = fitted.predict(asked, target, progress)[:, 0]
+            sample, true = [texts[n] for n in rows[target]], averages[rows[target], column]
+            levels = fitted.predict(sample, target, progress)[:, 0]
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
                 raise PredictorError(
                     f"{chat.name} gave fewer than 2 ratings of {target!r}; use another model"
                 )
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
-            ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
-            ends = find_range(target) or (limits or {}).get(target) or ends
-            scale = (*ends, true.mean() - slope * levels.mean(), slope)
+            bounds = np.nanmin(averages[:, column]), np.nanmax(averages[:, column])
+            bounds = find_range(target) or (limits or {}).get(target) or bounds
+            scale = (*bounds, true.mean() - slope * levels.mean(), slope)
             fitted.scales[target] = [float(number) for number in scale]
-            found = qpp_values(levels[:, None], true[:, None], _MEASURES)
-            rounded = {m: round(float(np.nan_to_num(found[m][0])), 4) for m in _MEASURES}
+            correlations = qpp_values(levels[:, None], true[:, None], _MEASURES)
+            rounded = {m: round(float(np.nan_to_num(correlations[m][0])), 4) for m in _MEASURES}
             figures[target] = {**rounded, "prompts": len(levels)}
         training = {"prompts": len(texts), "cross_validation": figures}
         fitted.details = {"data": data, "training": training}
@@ -167,8 +167,8 @@ class LlmPredictor(Predictor):
     def estimate(self, rows: Any, targets: Any = None, *args: Any, **kwargs: Any) -> Estimates:
         """Check the budget, then predict as `Predictor.estimate` does."""
         columns = self.list_columns(targets)
-        asked = {(text, target) for text in rows if text.strip() for target in columns}
-        self.chat.prepare(self._to_request(*pair) for pair in asked if pair not in self._known)
+        needed = {(text, target) for text in rows if text.strip() for target in columns}
+        self.chat.prepare(self._to_request(*pair) for pair in needed if pair not in self._known)
         return super().estimate(rows, columns, *args, **kwargs)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
@@ -177,14 +177,14 @@ class LlmPredictor(Predictor):
         with ThreadPoolExecutor(self.chat.max_parallel) as pool:
             self._known |= zip(new, pool.map(self._rate, new), strict=True)
         levels = np.array([[self._known[row, target] for target in targets] for row in rows])
-        if lacking := int(np.isnan(levels).sum()):
+        if n_missing := int(np.isnan(levels).sum()):
             _log.warning(
                 "%s: %d replies contain no digit, so their predictions are NaN",
                 self.chat.name,
-                lacking,
+                n_missing,
             )
-        low, high, first, slope = np.array([self.scales[target] for target in targets]).T
-        return np.clip(first + slope * levels, low, high)
+        low, high, intercept, slope = np.array([self.scales[target] for target in targets]).T
+        return np.clip(intercept + slope * levels, low, high)
 
     def _rate(self, pair: tuple[str, str]) -> float:
         try:
@@ -203,14 +203,14 @@ class LlmPredictor(Predictor):
             scores[indices] += math.log(1 + len(levels) / (1 + len(indices)))
         scores /= np.sqrt(1 + np.char.count(self._keys, " "))
         usable = np.flatnonzero(~np.isnan(levels) & (self._keys != key))
-        by_level = usable[np.argsort(levels[usable], kind="stable")]
-        spread = np.linspace(0, len(by_level) - 1, _EXAMPLES // 2).round().astype(int)
-        nearest = usable[np.argsort(-scores[usable], kind="stable")][:_EXAMPLES]
-        shown = list(dict.fromkeys([*by_level[spread], *nearest]))[:_EXAMPLES]
-        lines = [f"Prompt: {_shorten(self.prompts[n])}\nDigit: {levels[n]:.0f}\n" for n in shown]
-        what = _RETRIEVED if measure and measure.task == "retrieval" else _JUDGED
+        ranked = usable[np.argsort(levels[usable], kind="stable")]
+        spread = np.linspace(0, len(ranked) - 1, _N_EXAMPLES // 2).round().astype(int)
+        nearest = usable[np.argsort(-scores[usable], kind="stable")][:_N_EXAMPLES]
+        examples = list(dict.fromkeys([*ranked[spread], *nearest]))[:_N_EXAMPLES]
+        lines = [f"Prompt: {_shorten(self.prompts[n])}\nDigit: {levels[n]:.0f}\n" for n in examples]
+        task = _RETRIEVAL_TASK if measure and measure.task == "retrieval" else _GENERATION_TASK
         system = (
-            f"You tell of a prompt {what} ({target}), as a digit from 0, the lowest, to 9, the "
+            f"You tell of a prompt {task} ({target}), as a digit from 0, the lowest, to 9, the "
             "highest. Reply with the digit alone."
         )
         text = "\n".join([*lines, f"Prompt: {_shorten(prompt)}\nDigit:"])
@@ -226,12 +226,12 @@ class LlmPredictor(Predictor):
                 raise ValueError(f"the scale of {target} must be four finite numbers")
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
-        own = {"chat_model": self.chat_model, "prompts": self.prompts}
+        inputs = {"chat_model": self.chat_model, "prompts": self.prompts}
         values = [[v if v == v else None for v in row] for row in self.values.tolist()]
-        return {**self.details, **own, "values": values, "scales": [*self.scales.values()]}, {}
+        return {**self.details, **inputs, "values": values, "scales": [*self.scales.values()]}, {}
 
     def _render_card(self) -> str:
-        facts = {name: self.details.get(name) for name in _TOLD}
+        facts = {name: self.details.get(name) for name in _CARD_FACTS}
         return render_card("predictors/llm", scales=self.scales, model=self.chat_model, **facts)
 
     @classmethod
@@ -239,9 +239,9 @@ class LlmPredictor(Predictor):
         """Return the predictor of a checkpoint, given its parsed files."""
         scales = dict(zip(config["targets"], config["scales"], strict=True))
         values = np.array(config["values"], dtype=np.float64)
-        made = cls(config["chat_model"], config["prompts"], values, scales)
-        made.details = {name: config[name] for name in _TOLD if name in config}
-        return made
+        predictor = cls(config["chat_model"], config["prompts"], values, scales)
+        predictor.details = {name: config[name] for name in _CARD_FACTS if name in config}
+        return predictor
 
 
 def parse_rating(reply: Reply) -> float:
@@ -258,8 +258,8 @@ def parse_rating(reply: Reply) -> float:
     probs = reply.probs or {}
     if (total := math.fsum(probs.values())) > 0.5:
         return math.fsum(int(digit) * chance for digit, chance in probs.items()) / total
-    told = re.match(r"(?!\s*<think>)\D*(\d(?:\.\d+)?)(?!\d)", reply.text)
-    return float(told[1]) if told else math.nan
+    match = re.match(r"(?!\s*<think>)\D*(\d(?:\.\d+)?)(?!\d)", reply.text)
+    return float(match[1]) if match else math.nan
 
 
 def _split_words(key: str) -> set[str]:
@@ -267,4 +267,4 @@ def _split_words(key: str) -> set[str]:
 
 
 def _shorten(prompt: str) -> str:
-    return " ".join(prompt.split())[:_LONGEST]
+    return " ".join(prompt.split())[:_MAX_CHARACTERS]

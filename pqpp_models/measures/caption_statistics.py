@@ -16,7 +16,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.prompt_file import read_texts
 
 _TERM = re.compile(r"\w+(?:'\w+)?")
-_LONGEST_TEXT = 2000
+_MAX_CHARACTERS = 2000
 
 
 def split_terms(text: str) -> list[str]:
@@ -28,7 +28,7 @@ def split_terms(text: str) -> list[str]:
     >>> split_terms("Two dogs: the BIG one’s brown!")
     ['two', 'dogs', 'the', 'big', "one's", 'brown']
     """
-    text = text[:_LONGEST_TEXT]
+    text = text[:_MAX_CHARACTERS]
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     return _TERM.findall(text.lower())
@@ -77,26 +77,26 @@ class CaptionStatistics:
             PredictorError: no caption has a term.
         """
         n_documents = 0
-        # Term to the indices of its captions, and to its counts in them.
-        holders, times = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        # By term: the indices of its captions, and its counts in them.
+        captions, times = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for text in texts:
-            counts = Counter(split_terms(text))
-            for term, count in counts.items():
-                holders[term].append(n_documents)
+            frequency = Counter(split_terms(text))
+            for term, count in frequency.items():
+                captions[term].append(n_documents)
                 times[term].append(count)
-            n_documents += bool(counts)
-        if not holders:
+            n_documents += bool(frequency)
+        if not captions:
             raise PredictorError("the captions contain no words; use captions in English")
-        terms = tuple(sorted(holders))
-        document = np.array([len(holders[term]) for term in terms], np.int64)
-        ends = np.cumsum([0, *document])
+        terms = tuple(sorted(captions))
+        n_captions = np.array([len(captions[term]) for term in terms], np.int64)
+        ends = np.cumsum([0, *n_captions])
         starts = ends[:-1]
-        captions, often = (np.concatenate([of[term] for term in terms]) for of in (holders, times))
+        indices, counts = (np.concatenate([d[term] for term in terms]) for d in (captions, times))
         # Relative to the first, so that equal counts have no rounding error.
-        logs = np.log(often) - np.repeat(np.log(often[starts]), document)
-        deviation = np.array([some.std() for some in np.split(logs, starts[1:])])
-        collection = np.add.reduceat(often, starts)
-        return cls(terms, document, collection, deviation, n_documents, (ends, captions))
+        logs = np.log(counts) - np.repeat(np.log(counts[starts]), n_captions)
+        deviation = np.array([group.std() for group in np.split(logs, starts[1:])])
+        total = np.add.reduceat(counts, starts)
+        return cls(terms, n_captions, total, deviation, n_documents, (ends, indices))
 
     @cached_property
     def _index(self) -> dict[str, int]:

@@ -51,7 +51,7 @@ from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float32]]
 THRESHOLDS = ("relative", "absolute")
-_KEPT = 2048
+_CACHE_SIZE = 2048
 """The maximum number of cached networks."""
 
 
@@ -76,36 +76,37 @@ class EgoNetworks:
         self, vectors: WordVectors, alpha: int = 2, beta: float = 0.99, threshold: str = "relative"
     ) -> None:
         if alpha < 0 or not 0 <= beta <= 1:
-            got = f"got {alpha} and {beta}"
-            raise PredictorError(f"`alpha` must be at least 0, `beta` from 0 to 1; {got}")
+            values = f"got {alpha} and {beta}"
+            raise PredictorError(f"`alpha` must be at least 0, `beta` from 0 to 1; {values}")
         if threshold not in THRESHOLDS:
             raise PredictorError(f"`threshold` must be relative or absolute; got {threshold!r}")
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
-        self.graph = lru_cache(_KEPT)(self.build_network)
+        self.graph = lru_cache(_CACHE_SIZE)(self.build_network)
         # With the relative threshold, a word's neighbours are the same in every network.
-        self._near: dict[int, Neighbours] = {}
+        self._neighbours: dict[int, Neighbours] = {}
         self._values: dict[tuple[str | None, Callable[[Any, str], float]], float] = {}
 
     def cache_neighbours(self, words: Iterable[str]) -> None:
         """Find and cache the neighbours of many words at once, faster than one by one."""
-        level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
+        level = {i for word in words if (i := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
-            near = self._find_neighbours(sorted(level), {})
-            level = {other for others, _ in near.values() for other in others.tolist()}
+            neighbours = self._find_neighbours(sorted(level), {})
+            level = {other for others, _ in neighbours.values() for other in others.tolist()}
 
     def _find_neighbours(
-        self, indices: Sequence[int], joined: Mapping[int, float]
+        self, indices: Sequence[int], similarities: Mapping[int, float]
     ) -> dict[int, Neighbours]:
-        near = {index: self._near[index] for index in indices if index in self._near}
-        for index, similar in self.vectors.iterate_blocks([at for at in indices if at not in near]):
+        neighbours = {i: self._neighbours[i] for i in indices if i in self._neighbours}
+        uncached = [index for index in indices if index not in neighbours]
+        for index, similar in self.vectors.iterate_blocks(uncached):
             similar[index] = -np.inf
-            limit = self._beta * (float(similar.max()) if self._relative else joined[index])
+            limit = self._beta * (float(similar.max()) if self._relative else similarities[index])
             others = np.flatnonzero((similar >= limit) & (similar > 0))
-            near[index] = others, similar[others]
+            neighbours[index] = others, similar[others]
         if self._relative:
-            self._near |= near
-        return near
+            self._neighbours |= neighbours
+        return neighbours
 
     def build_network(self, word: str) -> Any:
         """Build the network around a word as a ``networkx.Graph``."""
@@ -118,19 +119,19 @@ class EgoNetworks:
         if ego is None:
             return graph
         names = self.vectors.words
-        # Index of a word to the similarity by which it was joined.
-        joined: dict[int, float] = {ego: 1.0}
+        # By index of a word: the similarity by which it was joined.
+        similarities: dict[int, float] = {ego: 1.0}
         level = [ego]
         for _ in range(self._alpha + 1):
             reached: dict[int, float] = {}
-            near = self._find_neighbours(level, joined)
+            neighbours = self._find_neighbours(level, similarities)
             for index in level:
-                others, weights = (array.tolist() for array in near[index])
+                others, weights = (array.tolist() for array in neighbours[index])
                 for other, weight in zip(others, weights, strict=True):
                     graph.add_edge(names[index], names[other], weight=weight)
-                    if other not in joined:
+                    if other not in similarities:
                         reached[other] = max(weight, reached.get(other, 0.0))
-            joined.update(reached)
+            similarities.update(reached)
             level = list(reached)
         return graph
 
@@ -150,9 +151,9 @@ def _get_networkx() -> Any:
 
 
 EVIDENCE = Evidence(
-    what="word vectors",
+    data="word vectors",
     variable="PQPP_WORD_VECTORS",
-    form="a file of word vectors (word2vec .bin or .vec)",
+    file_format="a file of word vectors (word2vec .bin or .vec)",
     # The seven measures are usually computed one after the other with one embedding.
     open=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
 )
@@ -188,7 +189,7 @@ def score_prompts(
     return np.array([value.mean() if len(value) else 0.0 for value in values], np.float64)
 
 
-_GRAPHS: dict[str, Callable[[Any, str], float]] = {
+_GRAPH_MEASURES: dict[str, Callable[[Any, str], float]] = {
     "edge_count": lambda graph, ego: graph.number_of_edges(),
     "edge_weight_sum": lambda graph, ego: graph.size(weight="weight"),
     "inverse_edge_frequency": lambda graph, ego: (
@@ -200,7 +201,7 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
     "pagerank": lambda graph, ego: _get_networkx().pagerank(graph, weight="weight")[ego],
 }
 MEASURES = make_measures(
-    {name: partial(score_prompts, one) for name, one in _GRAPHS.items()},
+    {name: partial(score_prompts, function) for name, function in _GRAPH_MEASURES.items()},
     nltk=("punkt_tab", "stopwords"),
     evidence=EVIDENCE,
 )

@@ -99,7 +99,7 @@ _FEATURES: dict[str, Callable[[str], float]] = {
     "conjunction_ratio": _make_token_ratio(lambda word: word.lower() in CONJUNCTIONS),
     "preposition_ratio": _make_token_ratio(lambda word: word.lower() in PREPOSITIONS),
 }
-MEASURES = make_measures({name: partial(_apply_to_each, one) for name, one in _FEATURES.items()})
+MEASURES = make_measures({k: partial(_apply_to_each, feature) for k, feature in _FEATURES.items()})
 """The features, raw values: counts from 0 on, a mean length in characters, or ratios (of
 ``numeral_ratio`` and ``acronym_ratio`` a token may count more than once, the others are at most 1).
 All features of a prompt without words are 0.0. Only the data that a feature needs is loaded."""

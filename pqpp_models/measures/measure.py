@@ -15,15 +15,15 @@ class Evidence(NamedTuple):
     """Data that measures need, like term statistics of a collection.
 
     Attributes:
-        what: a description of the data, for messages.
+        data: a description of the data, for messages.
         variable: the environment variable with the path of the data.
-        form: a description of the file format, for messages.
+        file_format: a description of the file format, for messages.
         open: a function that loads the data from a path.
     """
 
-    what: str
+    data: str
     variable: str
-    form: str
+    file_format: str
     open: Callable[[str], Any]
 
     def load_from_environment(self) -> Any:
@@ -35,7 +35,7 @@ class Evidence(NamedTuple):
         path = os.environ.get(self.variable)
         if not path:
             raise MissingEvidenceError(
-                f"this predictor needs {self.what}; set {self.variable} to {self.form}"
+                f"this predictor needs {self.data}; set {self.variable} to {self.file_format}"
             )
         try:
             return self.open(path)
@@ -74,11 +74,11 @@ class Measure(NamedTuple):
         needed = [f"NLTK's {' '.join(self.nltk)}"] if self.nltk else []
         needed += self.columns
         if self.evidence is not None:
-            needed.append(f"{self.evidence.what} ({self.evidence.variable})")
+            needed.append(f"{self.evidence.data} ({self.evidence.variable})")
         return ", ".join(needed)
 
 
-_TOLD = read_json(Path(__file__).with_name("measures.json"))
+_FACTS = read_json(Path(__file__).with_name("measures.json"))
 
 
 def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
@@ -87,4 +87,4 @@ def make_measures(functions: Mapping[str, Callable[..., Any]], **shared: Any) ->
     Args:
         shared: common fields of all `Measure` objects.
     """
-    return {name: Measure(compute, **_TOLD[name], **shared) for name, compute in functions.items()}
+    return {name: Measure(compute, **_FACTS[name], **shared) for name, compute in functions.items()}

@@ -20,7 +20,7 @@ from pqpp_models.errors import PredictorError
 
 DOWNLOAD = "python -m nltk.downloader punkt_tab wordnet stopwords averaged_perceptron_tagger_eng"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z])")
-_REFUSED = re.compile(r"(?:chmod go-w|will not read)\s+'([^']+)'")
+_UNSAFE_PATH = re.compile(r"(?:chmod go-w|will not read)\s+'([^']+)'")
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
@@ -36,9 +36,9 @@ def _guard_reading(resource: str) -> Iterator[None]:
         try:
             yield
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-            if refused := _REFUSED.search(str(error)):
-                line = f"NLTK refuses {resource!r} in {refused[1]}, which others can write to"
-                raise PredictorError(f"{line}; run: chmod -R go-w '{refused[1]}'") from None
+            if match := _UNSAFE_PATH.search(str(error)):
+                problem = f"NLTK refuses {resource!r} in {match[1]}, which others can write to"
+                raise PredictorError(f"{problem}; run: chmod -R go-w '{match[1]}'") from None
             reason = f"cannot be read ({type(error).__name__}); delete {resource!r}"
             if isinstance(error, LookupError):
                 reason = "is not in NLTK_DATA or NLTK's own folders"
@@ -58,10 +58,10 @@ def load_tokenizer() -> Callable[[str], list[str]]:
     try:
         word_tokenize("ready")
     except LookupError as error:
-        if _REFUSED.search(str(error)):
+        if _UNSAFE_PATH.search(str(error)):
             raise
-        what = "NLTK's punkt_tab is missing, so a few counts of words are off by one or two"
-        _log.warning(f"{what}; run: {DOWNLOAD}")
+        problem = "NLTK's punkt_tab is missing, so a few counts of words are off by one or two"
+        _log.warning(f"{problem}; run: {DOWNLOAD}")
         split = NLTKWordTokenizer().tokenize
         return lambda text: [
             word for sentence in _SENTENCE_END.split(text) for word in split(sentence)

@@ -122,9 +122,9 @@ def sigma_max(scores: ArrayLike) -> float:
     """
     ranked = _sort_descending(scores)
     # Relative to the best score, so that a large common offset costs no precision.
-    apart, ranks = ranked - ranked[0], np.arange(1, len(ranked) + 1)
-    means = np.cumsum(apart) / ranks
-    return float(np.sqrt(np.maximum(np.cumsum(apart**2) / ranks - means**2, 0.0)).max())
+    shifted, ranks = ranked - ranked[0], np.arange(1, len(ranked) + 1)
+    means = np.cumsum(shifted) / ranks
+    return float(np.sqrt(np.maximum(np.cumsum(shifted**2) / ranks - means**2, 0.0)).max())
 
 
 def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
@@ -150,8 +150,8 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     ranked = _sort_descending(scores)
     if ranked[0] <= 0:
         raise PredictorError(f"n_sigma needs a best score above 0; got {ranked[0]:g}")
-    near = ranked[ranked >= share * ranked[0]]
-    return float(np.sqrt(_variance(near)) / np.sqrt(query_length))
+    top = ranked[ranked >= share * ranked[0]]
+    return float(np.sqrt(_variance(top)) / np.sqrt(query_length))
 
 
 def score_variation(scores: ArrayLike, k: int = 100) -> float:
@@ -203,13 +203,13 @@ def autocorrelation(
     total = weights.sum(axis=1)
     # A document without similar ones has the mean score, which is 0 after centring.
     centred = ranked - ranked.mean()
-    around = np.divide(
+    neighbour_means = np.divide(
         (weights * centred[nearest]).sum(axis=1), total, out=np.zeros(len(ranked)), where=total > 0
     )
-    if np.ptp(ranked) == 0 or np.ptp(around) == 0:
+    if np.ptp(ranked) == 0 or np.ptp(neighbour_means) == 0:
         return 0.0
-    around = around - around.mean()
-    correlation = centred @ around / np.sqrt((centred @ centred) * (around @ around))
+    means = neighbour_means - neighbour_means.mean()
+    correlation = centred @ means / np.sqrt((centred @ centred) * (means @ means))
     return float(np.clip(correlation, -1.0, 1.0))
 
 
@@ -320,18 +320,18 @@ def clarity(
     background = frequency / statistics.n_tokens
     words = np.zeros(len(frequency))
     weights_sum = 0.0
-    for path, weight in zip(_rank_best(scores, k), likelihood / likelihood.sum(), strict=True):
-        counts = Counter(split_terms(captions[path]))
-        times = {int(t): counts[statistics.terms[t]] for t in statistics.find_terms(counts)}
-        length = sum(times.values())
+    for index, weight in zip(_rank_best(scores, k), likelihood / likelihood.sum(), strict=True):
+        counts = Counter(split_terms(captions[index]))
+        frequencies = {int(t): counts[statistics.terms[t]] for t in statistics.find_terms(counts)}
+        length = sum(frequencies.values())
         if length:
             weights_sum += weight
-            for term, count in times.items():
+            for term, count in frequencies.items():
                 words[term] += weight * count / length
     model = smoothing * words + (1 - smoothing * weights_sum) * background
-    here = model > 0
+    present = model > 0
     # A divergence is never negative, but its rounding error may be.
-    return max(float(np.sum(model[here] * np.log2(model[here] / background[here]))), 0.0)
+    return max(float(np.sum(model[present] * np.log2(model[present] / background[present]))), 0.0)
 
 
 def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
@@ -347,8 +347,8 @@ def _sort_descending(scores: ArrayLike) -> Scores:
 
 def _variance(values: Scores) -> float:
     # Relative to the highest value, so that equal values have no rounding error.
-    apart = values - values.max()
-    return float(np.mean((apart - apart.mean()) ** 2))
+    shifted = values - values.max()
+    return float(np.mean((shifted - shifted.mean()) ** 2))
 
 
 def _get_collection_score(scores: Scores, collection_score: float | None) -> float:
@@ -390,24 +390,24 @@ def _adapt_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
     def compute(rows: list[Mapping[str, Any]], evidence: Any, **options: Any) -> Scores:
         values = np.full(len(rows), np.nan)
         for index, row in enumerate(rows):
-            given = {name: row[name] for name in columns} | options
+            arguments = {name: row[name] for name in columns} | options
             if "statistics" in names:
-                given["statistics"] = evidence
+                arguments["statistics"] = evidence
             if "collection_score" in names:
-                given["collection_score"] = row.get("collection_score")
+                arguments["collection_score"] = row.get("collection_score")
             if "query_length" in names:  # no terms count as one
-                given["query_length"] = max(len(split_terms(row["prompt"])), 1)
+                arguments["query_length"] = max(len(split_terms(row["prompt"])), 1)
             if len(row[columns[0]]):
-                values[index] = function(**given)
+                values[index] = function(**arguments)
         return values
 
     return compute
 
 
-_OF_SCORES = (nqc, wig, smv, sigma_max, n_sigma, score_variation)
-_OF_LISTS = (autocorrelation, coherence, pair_ratio, query_drift)
+_FUNCTIONS: tuple[Callable[..., float], ...] = (nqc, wig, smv, sigma_max, n_sigma)
+_FUNCTIONS += (score_variation, autocorrelation, coherence, pair_ratio, query_drift)
 MEASURES = {
-    **make_measures({one.__name__: _adapt_to_rows(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
+    **make_measures({f.__name__: _adapt_to_rows(f) for f in _FUNCTIONS}),
     **make_measures({"clarity": _adapt_to_rows(clarity)}, evidence=COLLECTION),
 }
 """The measures; each accepts rows, the evidence and its options."""

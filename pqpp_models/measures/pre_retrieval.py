@@ -112,26 +112,26 @@ def scs(query: QueryTerms) -> float:
 
 def query_scope(query: QueryTerms) -> float:
     """Query scope: -ln(n / N) for the n captions with any of the terms, at least 0."""
-    holds = np.zeros(query.statistics.n_documents, dtype=bool)
+    has_term = np.zeros(query.statistics.n_documents, dtype=bool)
     for index in query.indices:
-        holds[query.statistics.list_documents(int(index))] = True
-    return float(-np.log(np.count_nonzero(holds) / len(holds)))
+        has_term[query.statistics.list_documents(int(index))] = True
+    return float(-np.log(np.count_nonzero(has_term) / len(has_term)))
 
 
 def pmi(query: QueryTerms) -> Values:
     """Pointwise mutual information of each pair of terms that co-occur in a caption."""
-    holds = np.zeros(query.statistics.n_documents, dtype=bool)
-    # The frequent terms are marked and the rarer ones looked up: a rare term has few captions.
+    has_term = np.zeros(query.statistics.n_documents, dtype=bool)
+    # Only the captions of the rarer term of a pair are looked up, since it has fewer.
     order = np.argsort(-query.df, kind="stable")
-    holders = [query.statistics.list_documents(int(query.indices[at])) for at in order]
+    captions_by_term = [query.statistics.list_documents(int(query.indices[at])) for at in order]
     information = []
-    for first, captions in enumerate(holders):
-        holds[captions] = True
-        for others in holders[first + 1 :]:
-            both = np.count_nonzero(holds[others])
-            if both:
-                information.append(np.log(both * len(holds) / (len(captions) * len(others))))
-        holds[captions] = False
+    for first, captions in enumerate(captions_by_term):
+        has_term[captions] = True
+        for others in captions_by_term[first + 1 :]:
+            n_both = np.count_nonzero(has_term[others])
+            if n_both:
+                information.append(np.log(n_both * len(has_term) / (len(captions) * len(others))))
+        has_term[captions] = False
     return np.array(information, dtype=np.float64)
 
 
@@ -142,11 +142,11 @@ def _aggregate(values: Callable[[QueryTerms], Values], names: str) -> dict[str, 
     """Return the aggregates of a value of terms, by name; they are 0.0 without values."""
 
     def measure(aggregate: Any, query: QueryTerms) -> float:
-        of_terms = values(query)
-        return float(aggregate(of_terms)) if len(of_terms) else 0.0
+        term_values = values(query)
+        return float(aggregate(term_values)) if len(term_values) else 0.0
 
-    kinds = names.split()
-    return {f"{kind}_{values.__name__}": partial(measure, _AGGREGATES[kind]) for kind in kinds}
+    aggregates = names.split()
+    return {f"{kind}_{values.__name__}": partial(measure, _AGGREGATES[kind]) for kind in aggregates}
 
 
 _FORM = "a text file with one caption per line"
@@ -168,7 +168,7 @@ def score_prompts(
     )
 
 
-_OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
+_TERM_MEASURES: dict[str, Callable[[QueryTerms], float]] = {
     **_aggregate(idf, "avg max sum std"),
     **_aggregate(ictf, "avg"),
     **_aggregate(scq, "avg max sum"),
@@ -179,6 +179,6 @@ _OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
 }
 
 MEASURES = make_measures(
-    {name: partial(score_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
+    {k: partial(score_prompts, f) for k, f in _TERM_MEASURES.items()}, evidence=COLLECTION
 )
 """The measures; each accepts prompts and the statistics of the searched collection."""

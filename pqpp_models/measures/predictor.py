@@ -40,7 +40,6 @@ class MeasurePredictor(Predictor):
     [[0.0], [0.0]]
     """
 
-    supervised = False
     is_scalar = True
 
     def __init__(
@@ -49,10 +48,10 @@ class MeasurePredictor(Predictor):
         self.name, self.evidence, self.measure = name, evidence, find_measure(name)
         known = self.measure.options
         if other := [option for option in options or () if option not in known]:
-            has = ", ".join(known) or "none"
-            raise PredictorError(f"{name} has no option {other[0]!r} (options: {has}); remove it")
+            names = ", ".join(known) or "none"
+            raise PredictorError(f"{name} has no option {other[0]!r} (options: {names}); remove it")
         if evidence is None and self.measure.evidence is not None:
-            raise PredictorError(f"`evidence` is missing; pass {self.measure.evidence.what}")
+            raise PredictorError(f"`evidence` is missing; pass {self.measure.evidence.data}")
         self.options = {**known, **(options or {})}
         self.higher_is = self.measure.higher_is
         if self.measure.columns:
@@ -70,8 +69,8 @@ class MeasurePredictor(Predictor):
         except (TypeError, ValueError, IndexError) as error:
             if isinstance(error, ModelError) or not self.measure.columns:
                 raise
-            named = ", ".join(self.measure.columns)
-            raise PredictorError(f"{self.name} cannot read the columns {named}: {error}") from None
+            names = ", ".join(self.measure.columns)
+            raise PredictorError(f"{self.name} cannot read the columns {names}: {error}") from None
         return np.repeat(np.where(np.isnan(values), 0.0, values)[:, None], len(targets), axis=1)
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from pqpp_models.errors import PredictorError
 _BLOCK = 1 << 24
 """The number of similarities per block: 64 MB of float32."""
 
-_LONGEST_WORD = 1000
+_MAX_WORD_LENGTH = 1000
 
 
 class WordVectors:
@@ -41,15 +40,12 @@ class WordVectors:
             raise ValueError("a vector contains NaN or infinity")
         first = {word: index for index, word in reversed(list(enumerate(words)))}
         if len(first) < len(words):
-            kept = sorted(first.values())
-            words, array = [words[index] for index in kept], array[kept]
+            indices = sorted(first.values())
+            words, array = [words[index] for index in indices], array[indices]
         self.words = tuple(words)
+        self._index = {word: index for index, word in enumerate(self.words)}
         length = np.linalg.norm(array, axis=1, keepdims=True)
         self.array: NDArray[np.float32] = array / np.maximum(length, np.finfo(np.float32).tiny)
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return {word: index for index, word in enumerate(self.words)}
 
     def get_index(self, word: str) -> int | None:
         """Return the index of a word; None if it is unknown."""
@@ -80,11 +76,11 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     Raises:
         PredictorError: the file cannot be read, or has another format.
     """
-    target = expand(path)
-    read = _read_binary if target.suffix.lower() == ".bin" else _read_text
+    file = expand(path)
+    read = _read_binary if file.suffix.lower() == ".bin" else _read_text
     remedy = "use a word2vec file: .bin, or text in .vec or .txt"
-    with reraise(f"{target}: word vectors cannot be read", remedy, PredictorError):
-        return WordVectors(*read(target))
+    with reraise(f"{file}: word vectors cannot be read", remedy, PredictorError):
+        return WordVectors(*read(file))
 
 
 def _read_text(path: Path) -> WordsAndRows:
@@ -94,7 +90,7 @@ def _read_text(path: Path) -> WordsAndRows:
             fields = line.rstrip().split(" ")
             if number == 0 and len(fields) == 2 and all(map(str.isdigit, fields)):
                 continue
-            # A word may contain blanks, so the first vector sets the count of numbers.
+            # A word may contain blanks, so the first row sets the number of dimensions.
             width = len(rows[0]) if rows else len(fields) - 1
             if width < 1 or len(fields) <= width:
                 raise ValueError(f"line {number + 1}: expected a word and its numbers")
@@ -110,12 +106,12 @@ def _read_binary(path: Path) -> WordsAndRows:
             raise ValueError("invalid counts in the first line")
         words, rows = list[str](), list[NDArray[np.float32]]()
         for _ in range(count):
-            letters = bytearray()
-            while (letter := file.read(1)) != b" ":
-                letters += letter
-                if not letter or len(letters) > _LONGEST_WORD:
+            characters = bytearray()
+            while (character := file.read(1)) != b" ":
+                characters += character
+                if not character or len(characters) > _MAX_WORD_LENGTH:
                     raise ValueError("a word is not followed by a space")
             # Some writers end each vector with a line feed, which then begins the next word.
-            words.append(letters.lstrip(b"\n").decode("utf-8", "surrogateescape"))
+            words.append(characters.lstrip(b"\n").decode("utf-8", "surrogateescape"))
             rows.append(np.frombuffer(file.read(4 * width), "<f4", width))
     return words, rows

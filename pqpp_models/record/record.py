@@ -18,7 +18,7 @@ KEY = "fitted_rows"
 """The key of the hashes in a checkpoint's configuration."""
 
 _TENSOR = "rows"
-_LASTING = re.compile(r"(?:mscoco|drawbench)-\d+")
+_STABLE_ID = re.compile(r"(?:mscoco|drawbench)-\d+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,8 @@ class FittedRows:
         2
         """
         hashes = _hash_rows(rows)
-        kept = hashes[:, 0] > 0 if scored is None else (hashes[:, 0] > 0) & scored
-        return cls(np.unique(hashes[kept], axis=0))
+        is_fitted = hashes[:, 0] > 0 if scored is None else (hashes[:, 0] > 0) & scored
+        return cls(np.unique(hashes[is_fitted], axis=0))
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -59,10 +59,10 @@ class FittedRows:
         >>> FittedRows.from_rows(["A red cat."]).contains(["a dog", "a red cat"]).tolist()
         [False, True]
         """
-        texts, named = _hash_rows(rows).T
-        known, known_named = self.hashes.T
-        same = np.isin(named, known_named) | np.isin(texts, known[known_named == 0])
-        return (texts > 0) & np.where(named > 0, same, np.isin(texts, known))
+        texts, with_ids = _hash_rows(rows).T
+        known, known_with_ids = self.hashes.T
+        is_recorded = np.isin(with_ids, known_with_ids) | np.isin(texts, known[known_with_ids == 0])
+        return (texts > 0) & np.where(with_ids > 0, is_recorded, np.isin(texts, known))
 
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self | None:
@@ -86,13 +86,14 @@ class FittedRows:
 def _hash_rows(rows: Any) -> NDArray[np.uint64]:
     """Return each row's hash of the prompt and of id and prompt; both are 0 for a blank prompt."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
-    hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
+    prompts = read_prompts(rows)
+    hashes = np.zeros((len(prompts), 2), np.uint64)
     for index, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
         text = normalise(prompt)
         if text:
-            lasting = name if name is not None and _LASTING.fullmatch(name) else None
-            named = 0 if lasting is None else _hash_text(f"{lasting}\0{text}")
-            hashes[index] = _hash_text(text), named
+            stable_id = name if name is not None and _STABLE_ID.fullmatch(name) else None
+            id_hash = 0 if stable_id is None else _hash_text(f"{stable_id}\0{text}")
+            hashes[index] = _hash_text(text), id_hash
     return hashes
 
 
@@ -142,8 +143,8 @@ def find_mean_targets(targets: Sequence[str], values: ArrayLike) -> tuple[str, .
         if not parts or not known.any():
             continue
         mean = array[known, column]
-        apart = np.abs(mean - array[np.ix_(known, np.array(parts))].mean(axis=1))
-        if apart.max() <= _TOLERANCE * max(np.ptp(mean), np.finfo(float).eps):
+        difference = np.abs(mean - array[np.ix_(known, np.array(parts))].mean(axis=1))
+        if difference.max() <= _TOLERANCE * max(np.ptp(mean), np.finfo(float).eps):
             means.append(target)
     return tuple(means)
 
@@ -161,12 +162,12 @@ def fill_means(
     >>> fill_means(np.array([[0.2, 0.4, 0.9]]), ["a_rr", "b_rr", "mean_rr"], ["mean_rr"]).round(9)
     array([[0.2, 0.4, 0.3]])
     """
-    made = values.copy()
+    filled = values.copy()
     for column, target in enumerate(targets):
         parts = [targets.index(part) for part in find_averaged_targets(target, targets)]
         if target in means and parts:
-            made[:, column] = values[:, parts].mean(axis=1)
-    return made
+            filled[:, column] = values[:, parts].mean(axis=1)
+    return filled
 
 
 MEANS, TRAIN_BUILD = "means_from_parts", "fitted_on_train"

@@ -13,7 +13,7 @@ from pqpp_models.text.arrays import Arrays, Floats, Singles, multiply_exactly, r
 from pqpp_models.text.reading.simplify import compute_log_demand
 from pqpp_models.text.reading.words import WordTables, compute_difficulty, to_words
 
-MOST_EXTREME = 4.0
+CLIP_DEVIATIONS = 4.0
 """The number of standard deviations to which features are clipped."""
 
 
@@ -28,8 +28,8 @@ def compute_features(
         scores: the network's scores of the prompts.
         tables: word counts of the captions.
     """
-    asked = np.array([compute_log_demand(text) for text in texts])[:, None]
-    return [vectors, scores, compute_difficulty(texts, tables), asked]
+    demand = np.array([compute_log_demand(text) for text in texts])[:, None]
+    return [vectors, scores, compute_difficulty(texts, tables), demand]
 
 
 def compute_lengths(texts: Sequence[str]) -> Floats:
@@ -67,7 +67,7 @@ class AlignmentModel:
 
     def __call__(self, features: Floats, lengths: Floats) -> Floats:
         """Return the score of each prompt, which does not depend on the other prompts."""
-        rows = np.clip((features - self.mean) / self.deviation, -MOST_EXTREME, MOST_EXTREME)
+        rows = np.clip((features - self.mean) / self.deviation, -CLIP_DEVIATIONS, CLIP_DEVIATIONS)
         scores = multiply_exactly(rows, round_to_grid(self.slopes[:, None]))[:, 0]
         curve: Floats = np.polyval(self.curve.astype(float), lengths)
         return scores + curve

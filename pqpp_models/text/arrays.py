@@ -12,8 +12,8 @@ AnyFloats = TypeVar("AnyFloats", Singles, Floats)
 Arrays = dict[str, NDArray[Any]]
 INT8_SCALE = 127.0
 """The divisor of int8 vectors and points."""
-_OF_WEIGHTS, _OF_ROWS = 2.0**24, 2.0**20
-_ROWS = 512
+_WEIGHT_GRID, _ROW_GRID = 2.0**24, 2.0**20  # steps per unit
+_CHUNK = 512
 
 
 def normalise_rows(array: ArrayLike) -> Singles:
@@ -32,7 +32,7 @@ def round_to_grid(weights: ArrayLike) -> Floats:
     >>> float(round_to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
     True
     """
-    return np.rint(np.asarray(weights, np.float64) * _OF_WEIGHTS) / _OF_WEIGHTS
+    return np.rint(np.asarray(weights, np.float64) * _WEIGHT_GRID) / _WEIGHT_GRID
 
 
 def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
@@ -48,9 +48,9 @@ def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
     True
     """
     product = np.empty((len(rows), weights.shape[1]), np.float32)
-    for start in range(0, len(rows), _ROWS):
-        part = np.multiply(rows[start : start + _ROWS], _OF_ROWS, dtype=np.float64)
-        product[start : start + _ROWS] = np.rint(part) / _OF_ROWS @ weights
+    for start in range(0, len(rows), _CHUNK):
+        chunk = np.multiply(rows[start : start + _CHUNK], _ROW_GRID, dtype=np.float64)
+        product[start : start + _CHUNK] = np.rint(chunk) / _ROW_GRID @ weights
     return product
 
 

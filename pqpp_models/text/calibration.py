@@ -23,7 +23,7 @@ from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import parse_prompts
 from pqpp_models.targets import ALIGNMENT, Z90, get_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
-from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
+from pqpp_models.text.reading.known_words import KnownWords, PromptDetector, is_repetitive
 from pqpp_models.text.reading.words import WordTables, compute_error_features
 
 NEAREST = 5
@@ -38,8 +38,8 @@ CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration, and the shape of each array's row; there is one row per target."""
 
 _FACTS = ("data", "training", "evaluation", "alignment_sources")
-_MOST_EXTREME = 3.0
-_MOST_PRIORS = 2.0
+_MAX_DEVIATE = 3.0
+_MAX_PRIOR_RATIO = 2.0
 _WORDS, _LETTERS = np.log([2.0, 41.0]), np.log([6.0, 301.0])
 
 Calibration = dict[str, Singles]
@@ -53,17 +53,18 @@ class CalibratedPredictor(Predictor):
 
     Attributes:
         calibration: the arrays of `CALIBRATION`.
-        known_words: a detector of prompts that are not plain English; None to accept all prompts.
+        known_words: a detector of prompts that it cannot read; None to accept all prompts.
         tables: word counts of the collection of captions.
         details: further entries of the configuration.
     """
 
     calibration: Mapping[str, Singles]
-    known_words: KnownWords | None = None
+    known_words: PromptDetector | None = None
     tables: WordTables = field(init=False)
     details: dict[str, Any] = field(default_factory=dict)
 
     supervised = True
+    has_uncertainty = True
     read_rows = staticmethod(parse_prompts)
     further_facts: ClassVar[tuple[str, ...]] = ()
     """Attributes of a subclass that its card shows."""
@@ -95,75 +96,68 @@ class CalibratedPredictor(Predictor):
 
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> Floats:
-        return self._predict(rows, targets, with_uncertainty=False).values
-
-    def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
-        return self._predict(rows, targets, with_uncertainty=True)
-
     def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         return get_limits(targets)
 
-    def _predict(
-        self, prompts: list[Prompt], targets: tuple[str, ...], with_uncertainty: bool
-    ) -> Estimates:
-        """Return the predictions, with standard deviations and distances only if requested."""
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
         columns = [self.targets.index(target) for target in targets]
-        texts = [prompt.normalised for prompt in prompts]
+        texts = [prompt.normalised for prompt in rows]
         scores, points = self.compute_raw_scores(texts)
-        fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
-        values = scores[:, columns] * fitted["slope"] + fitted["offset"]
-        distance, deviations = np.zeros(len(texts)), np.zeros_like(values)
-        if with_uncertainty:
+        calibration = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
+        values = scores[:, columns] * calibration["slope"] + calibration["offset"]
+        _, deviations, distance, _, ignored = Estimates.from_values(values)
+        if uncertainty:
             distance = measure_distance(points, self.reference_points)
-            deviations = compute_deviations(values, texts, distance, fitted)
+            deviations = compute_deviations(values, texts, distance, calibration)
+            ignored = [self._describe_ignored(prompt) for prompt in rows]
         known = np.ones(len(texts))
         if self.known_words is not None:
             garbled = self.known_words.rate_garbled(texts)
             if isinstance(self.known_words, KnownWords):
-                for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
-                    typed = prompt.text
-                    if len(text) < len(typed) / 2 and is_repetitive(normalise(typed).split()):
-                        garbled[at] = 1.0
+                for index, (prompt, text) in enumerate(zip(rows, texts, strict=True)):
+                    original = prompt.text
+                    if len(text) < len(original) / 2 and is_repetitive(normalise(original).split()):
+                        garbled[index] = 1.0
             known = np.minimum(self.known_words.rate_known(texts), 1 - garbled)
             # The prediction of a garbled text is below the average of all prompts.
-            lower = fitted["prior_deviation"] * np.array([*map(is_image_score, targets)], float)
-            fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
-        values, deviations = mix_with_prior(values, deviations, known, fitted)
+            drop = calibration["prior_deviation"] * np.array([*map(is_image_score, targets)], float)
+            calibration["prior"] = calibration["prior"] - garbled[:, None] * drop
+        values, deviations = mix_with_prior(values, deviations, known, calibration)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
-        ignored = []
-        for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
-            told = self.known_words.explain_unread(text) if self.known_words is not None else ""
-            parts = filter(None, (prompt.ignored_text, told, self._find_unread_text(text)))
-            ignored.append("; ".join(parts))
         values = np.clip(values, *self._get_limits(targets))
         return Estimates(values, deviations, distance, known == 0, ignored)
 
+    def _describe_ignored(self, prompt: Prompt) -> str:
+        text = prompt.normalised
+        unread = self.known_words.explain_unread(text) if self.known_words is not None else ""
+        return "; ".join(filter(None, (prompt.ignored_text, unread, self._find_unread_text(text))))
+
     def run_smoke_test(self) -> None:
         """Predict once, to find errors that loading does not reveal."""
-        found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, with_uncertainty=True)
+        prompts = parse_prompts(["a cat on 2 mats"])
+        estimates = self._estimate(prompts, self.targets, uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
-        found = found._replace(deviations=found.deviations[:, known])
-        if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
+        estimates = estimates._replace(deviations=estimates.deviations[:, known])
+        if not all(np.isfinite(array).all() for array in estimates[:-1]):
             raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
-        known = self.known_words.to_tensors() if self.known_words is not None else {}
+        known = self.known_words.to_tensors() if isinstance(self.known_words, KnownWords) else {}
         return {**add_prefix("calibration.", self.calibration), **known}
 
 
 def read_calibration(
-    config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, also: Sequence[str] = ()
+    config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, extra: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Read the fields shared by all `CalibratedPredictor` classes from a checkpoint.
 
     Args:
         *keys: keys of the configuration to leave out of `details`.
-        also: names of further calibration arrays.
+        extra: names of further calibration arrays.
     """
     known = {"predictor_type", "format_version", "targets", "weights_sha256", *keys}
     return {
-        "calibration": {name: tensors[f"calibration.{name}"] for name in (*CALIBRATION, *also)},
+        "calibration": {name: tensors[f"calibration.{name}"] for name in (*CALIBRATION, *extra)},
         "details": {k: fact for k, fact in config.items() if k not in known},
         "known_words": KnownWords.from_tensors(tensors),
     }
@@ -182,8 +176,8 @@ def compute_deviations(
     """
     inputs = make_deviation_features(values, prompts, distance, calibration)
     logs = np.einsum("rtk,tk->rt", inputs, np.asarray(calibration["spread"], np.float64))
-    most = _MOST_PRIORS * calibration["prior_deviation"]
-    return np.minimum(np.exp(np.clip(logs, -12, 12)), most)
+    upper = _MAX_PRIOR_RATIO * calibration["prior_deviation"]
+    return np.minimum(np.exp(np.clip(logs, -12, 12)), upper)
 
 
 def mix_with_prior(
@@ -215,12 +209,12 @@ def make_deviation_features(
     spatial words; whether there is a number; log(1 + characters); whether there is text to draw.
     """
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
-    away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
-    kinds = compute_error_features(prompts)
-    kinds[:, 0], kinds[:, 3] = np.clip(kinds[:, 0], *_WORDS), np.clip(kinds[:, 3], *_LETTERS)
-    of_rows = (np.minimum(distance, 1.0), *kinds.T)
-    ones = np.ones_like(away)
-    return np.stack([ones, away, np.abs(away), *(ones * row[:, None] for row in of_rows)], axis=2)
+    deviates = np.clip((values - calibration["prior"]) / scale, -_MAX_DEVIATE, _MAX_DEVIATE)
+    words, places, number, letters, lettering = compute_error_features(prompts).T
+    words, letters = np.clip(words, *_WORDS), np.clip(letters, *_LETTERS)
+    columns = [np.minimum(distance, 1.0), words, places, number, letters, lettering]
+    by_row = [np.broadcast_to(column[:, None], deviates.shape) for column in columns]
+    return np.stack([np.ones_like(deviates), deviates, np.abs(deviates), *by_row], axis=2)
 
 
 def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool = False) -> Floats:
@@ -235,15 +229,15 @@ def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool 
     >>> measure_distance(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5]
     """
-    most = min(NEAREST, points.shape[1])
+    count = min(NEAREST, points.shape[1])
     cosines = multiply_exactly(vectors, points)
     if exclude_self:
         cosines[cosines >= SAME] = -1
-    near = np.partition(cosines, -most, axis=1)[:, -most:]
-    return (1 - near.mean(axis=1)).astype(np.float64)
+    nearest = np.partition(cosines, -count, axis=1)[:, -count:]
+    return (1 - nearest.mean(axis=1)).astype(np.float64)
 
 
-_COVERED = 0.9  # the nominal share of true values within `Z90` deviations
+_COVERAGE = 0.9  # the nominal share of true values within `Z90` deviations
 
 _RIDGE = 10.0
 _STEPS = 100
@@ -268,17 +262,18 @@ def calibrate_targets(
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
+        mean, deviation = true.mean(), true.std()
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
-            slope, offset = 0.0, true.mean()
-        part = _to_calibration(slope, offset, true.mean(), true.std())
+            slope, offset = 0.0, mean
+        part = {"slope": slope, "offset": offset, "prior": mean, "prior_deviation": deviation}
         values = slope * score + offset
         columns = make_deviation_features(values[:, None], prompts, distance, part)[:, 0]
         # The shape of log deviations is fitted by likelihood, their scale by conformal quantile.
         error = np.abs(true - values)
         error = error + 1e-6 * (error.mean() + 1e-12)
         spread = _fit_laplace(columns, error)
-        if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
+        if spread[SPREAD.index("distance")] < 0:  # deviations must not fall with the distance
             spread = _fit_laplace(columns * (np.array(SPREAD) != "distance"), error)
         spread[0] += np.log(find_conformal_quantile(error / np.exp(columns @ spread)) / Z90)
         parts.append({**part, "spread": spread[None]})
@@ -311,17 +306,19 @@ def calibrate_across_sources(
         goal[rows] = to_normal_scores(truths[rows])
         centred[rows] = scores[rows] - scores[rows].mean()
         weight[rows] = len(names) / (len(rows) * len(indices))
-    steep = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
+    normal_slope = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
-    slope = steep * unit * (scores.std() / own_scores.std())
-    fitted = _to_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
-    return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
+    slope = normal_slope * unit * (scores.std() / own_scores.std())
+    offset = prior - slope * own_scores[known].mean()
+    part = {"slope": slope, "offset": offset, "prior": prior, "prior_deviation": unit}
+    return join_calibrations({**part, "spread": np.zeros((1, len(SPREAD)))})
 
 
-def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
-    """Concatenate the calibrations of several targets."""
-    return {k: np.concatenate([part[k] for part in parts]).astype(np.float32) for k in CALIBRATION}
+def join_calibrations(*parts: Mapping[str, Any]) -> Calibration:
+    """Concatenate the calibrations of targets, of which a single one may have plain numbers."""
+    columns = {name: [np.atleast_1d(part[name]) for part in parts] for name in CALIBRATION}
+    return {name: np.concatenate(column).astype(np.float32) for name, column in columns.items()}
 
 
 def to_normal_scores(values: Floats) -> Floats:
@@ -337,18 +334,12 @@ def to_normal_scores(values: Floats) -> Floats:
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
 
 
-def _to_calibration(*numbers: float) -> dict[str, NDArray]:
-    """Return the four numbers that calibrate one target, by name."""
-    names = ("slope", "offset", "prior", "prior_deviation")
-    return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
-
-
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:
     """Fit a log-linear ridge model of the mean absolute error; column 0 must be ones."""
     mean, deviation = columns.mean(axis=0), columns.std(axis=0)
-    used = np.flatnonzero(deviation > 1e-6)
-    rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, used] / deviation[used]])
-    ridge = np.diag([0.0] + [_RIDGE] * len(used))
+    varying = np.flatnonzero(deviation > 1e-6)
+    rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, varying] / deviation[varying]])
+    ridge = np.diag([0.0] + [_RIDGE] * len(varying))
     slopes = np.zeros(rows.shape[1])
     slopes[0] = np.log(error.mean())
     for _ in range(_STEPS):
@@ -359,8 +350,8 @@ def _fit_laplace(columns: Floats, error: Floats) -> Floats:
         if np.abs(step).max() < 1e-9:
             break
     spread = np.zeros(columns.shape[1])
-    spread[used] = slopes[1:] / deviation[used]
-    spread[0] = slopes[0] - mean[used] @ spread[used]
+    spread[varying] = slopes[1:] / deviation[varying]
+    spread[0] = slopes[0] - mean[varying] @ spread[varying]
     return spread
 
 
@@ -370,5 +361,5 @@ def find_conformal_quantile(ratio: Floats) -> float:
     >>> find_conformal_quantile(np.arange(1.0, 20.0))
     18.0
     """
-    wanted = math.ceil(_COVERED * (len(ratio) + 1) - 1e-9)
-    return float(np.sort(ratio)[min(wanted, len(ratio)) - 1])
+    rank = math.ceil(_COVERAGE * (len(ratio) + 1) - 1e-9)
+    return float(np.sort(ratio)[min(rank, len(ratio)) - 1])

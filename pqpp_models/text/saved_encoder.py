@@ -39,9 +39,9 @@ def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_registered: b
     from pqpp_backbones.encoder.pretrained import build_encoder
 
     fields = dict(config)
-    own = AutoConfig.for_model(fields.pop("model_type"), **fields)
-    made = AutoModel.from_config if is_registered else build_encoder
-    module = made(own)
+    encoder_config = AutoConfig.for_model(fields.pop("model_type"), **fields)
+    build = AutoModel.from_config if is_registered else build_encoder
+    module = build(encoder_config)
     module.load_state_dict({key: torch.from_numpy(array) for key, array in arrays.items()})
     return module.eval()
 

@@ -46,7 +46,7 @@ from pqpp_models.text.reading.words import WordTables, strip_accents
 UNKNOWN_PIECE = "[UNK]"
 _MAX_WORD = 100
 _MAX_CHARACTERS = 2000
-_CACHE = 1 << 16
+_CACHE_SIZE = 1 << 16
 
 
 class WordPieces:
@@ -63,22 +63,22 @@ class WordPieces:
 
     def __init__(self, vocabulary: Sequence[str], max_pieces: int) -> None:
         self.vocabulary = list(vocabulary)
-        self.numbers = {piece: number for number, piece in enumerate(self.vocabulary)}
+        self.ids = {piece: id_ for id_, piece in enumerate(self.vocabulary)}
         self.max_pieces = max_pieces
-        self._unknown = self.numbers[UNKNOWN_PIECE]
-        self._pieces = lru_cache(_CACHE)(self._split_word)
+        self._unknown = self.ids[UNKNOWN_PIECE]
+        self._pieces = lru_cache(_CACHE_SIZE)(self._split_word)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WordPieces, (self.vocabulary, self.max_pieces)  # without the cache
 
     def encode(self, prompt: str) -> list[int]:
         """Return the ids of a prompt's pieces; a prompt without text has one unknown piece."""
-        numbers: list[int] = []
+        ids: list[int] = []
         for word in split_words(prompt):
-            numbers += self._pieces(word)
-            if len(numbers) >= self.max_pieces:
+            ids += self._pieces(word)
+            if len(ids) >= self.max_pieces:
                 break
-        return numbers[: self.max_pieces] or [self._unknown]
+        return ids[: self.max_pieces] or [self._unknown]
 
     def find_unread_words(self, prompt: str) -> str:
         """Return the end of a long prompt that is not read; empty if the whole prompt is read.
@@ -87,27 +87,27 @@ class WordPieces:
         ', a cat'
         """
         count, words = 0, split_words(prompt)
-        for at, word in enumerate(words):
+        for index, word in enumerate(words):
             count += len(self._pieces(word))
             if count > self.max_pieces:
-                return " ".join(words[at:])
+                return " ".join(words[index:])
         return ""
 
     def _split_word(self, word: str) -> tuple[int, ...]:
         if len(word) > _MAX_WORD:
             return (self._unknown,)
-        numbers, start = [], 0
+        ids, start = [], 0
         while start < len(word):
             prefix = "##" if start else ""
             for stop in range(len(word), start, -1):
-                number = self.numbers.get(prefix + word[start:stop])
-                if number is not None:
+                id_ = self.ids.get(prefix + word[start:stop])
+                if id_ is not None:
                     break
             else:
                 return (self._unknown,)
-            numbers.append(number)
+            ids.append(id_)
             start = stop
-        return tuple(numbers)
+        return tuple(ids)
 
 
 def split_words(prompt: str) -> list[str]:
@@ -147,8 +147,8 @@ DEEPER = ("deeper", "added")
 PAIRED = ("paired", "raised")
 """The same over the hidden layer and the features of pairs of pieces."""
 
-_REACH = 3
-_AT_ONCE, _IN_CACHE = 512, 32  # prompts
+_WINDOW = 3
+_BATCH_SIZE, _POOLING_SIZE = 512, 32  # prompts; the arrays of 32 fit into the cache
 
 
 class StaticNetwork:
@@ -177,7 +177,7 @@ class StaticNetwork:
         self._kernels = {}
         for layer in LINEAR[:2]:
             weight = self.weights[f"{layer}.weight"]
-            kernel = weight.reshape(len(weight), _REACH, -1).transpose(2, 1, 0)
+            kernel = weight.reshape(len(weight), _WINDOW, -1).transpose(2, 1, 0)
             self._kernels[layer] = round_to_grid(kernel.reshape(len(kernel), -1))
             self.weights[f"{layer}.weight"] = weight.reshape(len(weight), -1)
         for layer in layers[2:]:
@@ -194,15 +194,15 @@ class StaticNetwork:
         A prompt's rows do not depend on the other prompts.
         """
         sizes = (2 * len(self.weights["first.bias"]), self.pieces.shape[1], 1)
-        starts = range(0, len(encoded), _AT_ONCE)
-        parts = [self._pool_pieces(encoded[start : start + _AT_ONCE]) for start in starts]
+        starts = range(0, len(encoded), _BATCH_SIZE)
+        parts = [self._pool_pieces(encoded[start : start + _BATCH_SIZE]) for start in starts]
         pooled = np.concatenate([np.empty((0, sum(sizes)), np.float32), *parts])
         hidden = np.maximum(self._apply_linear("hidden", pooled), 0)
         scores, points = self._apply_linear("scores", hidden), self._apply_linear("point", hidden)
-        beside = {DEEPER: hidden} if "added.bias" in self.weights else {}
+        deeper_inputs = {DEEPER: hidden} if "added.bias" in self.weights else {}
         if self.pairs is not None:
-            beside[PAIRED] = np.concatenate([hidden, self.pairs(encoded)], axis=1)
-        for (deeper, last), rows in beside.items():
+            deeper_inputs[PAIRED] = np.concatenate([hidden, self.pairs(encoded)], axis=1)
+        for (deeper, last), rows in deeper_inputs.items():
             added = self._apply_linear(last, np.maximum(self._apply_linear(deeper, rows), 0))
             scores[:, -added.shape[1] :] += added
         return scores, normalise_rows(points), pooled[:, sizes[0] : -1].copy(), hidden
@@ -210,44 +210,44 @@ class StaticNetwork:
     def _pool_pieces(self, encoded: Sequence[Sequence[int]]) -> Singles:
         """Return the pooled phrases and pieces of prompts, and log counts of pieces."""
         ends = np.cumsum([0, *map(len, encoded)])
-        distinct, own = np.unique(
+        distinct, indices = np.unique(
             np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
         )
         pieces = _append_zeros(self.pieces[distinct])
         scales = _append_zeros(self.scales[distinct])[:, None]
         vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)
         products = multiply_exactly(pieces, self._kernels["first"]) * scales
-        # Many triples of pieces are equal, so each is computed once.
-        before, after = _find_neighbours(own, ends)
-        codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
-        _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
-        sums = self._convolve("first", products, before[first], own[first], after[first])
+        # Each distinct triple of pieces is computed once.
+        before, after = _find_neighbours(indices, ends)
+        codes = (before * (len(products) + 1) + indices) * (len(products) + 1) + after
+        _, first, triples = np.unique(codes, return_index=True, return_inverse=True)
+        sums = self._convolve("first", products, before[first], indices[first], after[first])
         phrases = _append_zeros(np.maximum(sums, 0))
         products = multiply_exactly(phrases, self._kernels["second"])
-        before, after = _find_neighbours(threes, ends)
+        before, after = _find_neighbours(triples, ends)
         count = np.diff(ends).astype(np.float32)[:, None]
         pooled = np.empty((len(encoded), 2 * phrases.shape[1] + vectors.shape[1] + 1), np.float32)
-        for at in range(0, len(encoded), _IN_CACHE):
-            part = slice(at, at + _IN_CACHE)
-            of = slice(ends[at], ends[min(at + _IN_CACHE, len(encoded))])
-            starts = ends[:-1][part] - ends[at]
-            sums = self._convolve("second", products, before[of], threes[of], after[of])
-            longer = phrases[threes[of]] + np.maximum(sums, 0)
+        for offset in range(0, len(encoded), _POOLING_SIZE):
+            batch = slice(offset, offset + _POOLING_SIZE)
+            span = slice(ends[offset], ends[min(offset + _POOLING_SIZE, len(encoded))])
+            starts = ends[:-1][batch] - ends[offset]
+            sums = self._convolve("second", products, before[span], triples[span], after[span])
+            five_piece_phrases = phrases[triples[span]] + np.maximum(sums, 0)
             parts = (
-                np.add.reduceat(longer, starts) / count[part],
-                np.maximum.reduceat(longer, starts),
-                np.add.reduceat(vectors[own[of]], starts) / count[part],
-                np.log(count[part]),
+                np.add.reduceat(five_piece_phrases, starts) / count[batch],
+                np.maximum.reduceat(five_piece_phrases, starts),
+                np.add.reduceat(vectors[indices[span]], starts) / count[batch],
+                np.log(count[batch]),
             )
-            np.concatenate(parts, axis=1, out=pooled[part])
+            np.concatenate(parts, axis=1, out=pooled[batch])
         return pooled
 
     def _apply_linear(self, layer: str, rows: Singles) -> Singles:
         return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
     def _convolve(self, layer: str, products: Singles, *indices: NDArray[np.int64]) -> Singles:
-        before, own, after = np.split(products, _REACH, axis=1)
-        sums: Singles = own[indices[1]] + self.weights[f"{layer}.bias"]
+        before, centre, after = np.split(products, _WINDOW, axis=1)
+        sums: Singles = centre[indices[1]] + self.weights[f"{layer}.bias"]
         sums += before[indices[0]]
         sums += after[indices[2]]
         return sums
@@ -279,8 +279,8 @@ def quantise(vectors: Singles) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
     return codes.astype(np.int8), scales
 
 
-_FEWER = "no_easier_with_more"
-_MOST_TOLD = 12
+_MONOTONIC = "no_easier_with_more"
+_MAX_SHOWN_WORDS = 12
 
 
 @dataclass(eq=False, repr=False)
@@ -312,7 +312,7 @@ class StaticPredictor(CalibratedPredictor):
 
     name = "static"
     chunk_size = 1024
-    further_facts = (_FEWER,)
+    further_facts = (_MONOTONIC,)
 
     @cached_property
     def reference_points(self) -> Floats:
@@ -346,29 +346,30 @@ class StaticPredictor(CalibratedPredictor):
         Scores of `no_easier_with_more` are the lowest among the prompt's simpler variants.
         """
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
-        lower = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]
-        pairs = zip(prompts, lower, strict=True)
+        variants = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]
         # Many prompts share simpler variants: "90 dogs" and "95 dogs".
-        indices = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
-        indices = {text: index for index, text in enumerate(indices)}
+        distinct = dict.fromkeys((*prompts, *chain.from_iterable(variants)))
+        indices = {text: index for index, text in enumerate(distinct)}
         scores, points, vectors, _ = self.network.compute_layers(self._encode(list(indices)))
         if self.judged is not None:
             facts = compute_features([*indices], vectors, scores, self.tables)
             facts.append(np.zeros((len(indices), 2)))  # as if the text were English
-            judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*indices]))
-            scores[:, self.targets.index(ALIGNMENT)] = judged
-        own = [indices[prompt] for prompt in prompts]
-        found = scores[own].astype(np.float64)
+            alignment = self.judged(np.concatenate(facts, axis=1), compute_lengths([*indices]))
+            scores[:, self.targets.index(ALIGNMENT)] = alignment
+        prompt_indices = [indices[prompt] for prompt in prompts]
+        prompt_scores = scores[prompt_indices].astype(np.float64)
         if columns:
-            below = scores[:, columns][[indices[text] for texts in lower for text in texts]]
-            starts = np.cumsum([0, *map(len, lower[:-1])])
-            found[:, columns] = np.minimum.reduceat(below, starts)
-        return found, points[own]
+            variant_rows = [indices[text] for texts in variants for text in texts]
+            starts = np.cumsum([0, *map(len, variants[:-1])])
+            lowest = np.minimum.reduceat(scores[variant_rows], starts)
+            prompt_scores[:, columns] = lowest[:, columns]
+        return prompt_scores, points[prompt_indices]
 
     def _find_unread_text(self, text: str) -> str:
         words = self.tokens.find_unread_words(text).split()
-        told = " ".join(words[:_MOST_TOLD]) + " ..." * (len(words) > _MOST_TOLD)
-        return f"beyond {self.tokens.max_pieces} word pieces: {told}" if words else ""
+        if len(words) > _MAX_SHOWN_WORDS:
+            words = [*words[:_MAX_SHOWN_WORDS], "..."]
+        return f"beyond {self.tokens.max_pieces} word pieces: {' '.join(words)}" if words else ""
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.tokens.encode(text) for text in texts]
@@ -388,9 +389,9 @@ class StaticPredictor(CalibratedPredictor):
             **({} if self.judged is None else add_prefix("judged.", self.judged.to_tensors())),
             **self._get_calibration_tensors(),
         }
-        numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
-        rules = {_FEWER: list(self.no_easier_with_more)} if self.no_easier_with_more else {}
-        return {**numbers, **rules, **self.details}, tensors
+        sizes = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
+        rules = {_MONOTONIC: list(self.no_easier_with_more)} if self.no_easier_with_more else {}
+        return {**sizes, **rules, **self.details}, tensors
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -402,17 +403,17 @@ class StaticPredictor(CalibratedPredictor):
         """Return the predictor of a checkpoint, given its parsed files."""
         targets = resolve_targets(config["targets"])
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
-        rule = tuple(config.get(_FEWER, []))
+        rule = tuple(config.get(_MONOTONIC, []))
         vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
-        counted = tensors.get("pairs.pieces", vocabulary)
-        sizes = {*map(len, (vocabulary, tensors["pieces"], tensors["scales"], counted))}
+        pair_pieces = tensors.get("pairs.pieces", vocabulary)
+        lengths = {*map(len, (vocabulary, tensors["pieces"], tensors["scales"], pair_pieces))}
         if (
             not all(type(number) is int and number > 0 for number in numbers)
             or not {*rule} <= set(targets)
-            or len(sizes) > 1
+            or len(lengths) > 1
             or UNKNOWN_PIECE not in vocabulary
         ):
-            raise ValueError(f"max_pieces, captions, {_FEWER} or the vocabulary is invalid")
+            raise ValueError(f"max_pieces, captions, {_MONOTONIC} or the vocabulary is invalid")
         network = select_prefixed("network.", tensors)
         pairs = None
         if counts := select_prefixed("pairs.", tensors):
@@ -427,5 +428,5 @@ class StaticPredictor(CalibratedPredictor):
             no_easier_with_more=rule,
             judged=AlignmentModel(**judged) if judged else None,
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
-            **read_calibration(config, tensors, "max_pieces", "captions", _FEWER),
+            **read_calibration(config, tensors, "max_pieces", "captions", _MONOTONIC),
         )

@@ -23,7 +23,7 @@ from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import get_encoder_config, get_encoder_weights, rebuild_encoder
 from pqpp_models.torch_predictor import read_processor_files
 
-_OWN, _OF_TUNED = ("collection", "encoder", "tuned"), ("share", "tuned_mean", "tuned_scale")
+_KEYS, _ARRAYS = ("collection", "encoder", "tuned"), ("share", "tuned_mean", "tuned_scale")
 
 
 @dataclass(eq=False, repr=False)
@@ -115,7 +115,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             import torch  # noqa: F401
             from transformers import AutoTokenizer
         with limit_model_size(folder):
-            registration.register()  # the fine-tuned one is a model of this package
+            registration.register()  # the fine-tuned encoder has a model class of this package
             encoder, tuned = (
                 rebuild_encoder(config[name], select_prefixed(f"{name}.", tensors), name == "tuned")
                 for name in ("encoder", "tuned")
@@ -128,7 +128,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
                 config["collection"], select_prefixed("collection.", tensors)
             ),
             resolve_targets(config["targets"]),
-            **read_calibration(config, tensors, *_OWN, also=_OF_TUNED),
+            **read_calibration(config, tensors, *_KEYS, extra=_ARRAYS),
         )
 
 

@@ -57,15 +57,15 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     from pqpp_datasets.load import load_benchmark
     from pqpp_datasets.own_benchmark.images import add_saved_images
 
-    is_ours = recipe.dataset in BENCHMARKS
-    options = get_image_options(recipe) if images and is_ours else {}
+    is_listed = recipe.dataset in BENCHMARKS
+    options = get_image_options(recipe) if images and is_listed else {}
     if recipe.data_dir is not None:
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{option}`"
     with explain_load_errors(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
-        if images and not is_ours:
+        if images and not is_listed:
             table = add_saved_images(table, recipe.dataset, recipe.image_dir)
     if recipe.source is not None:  # the paper's Tables 6, 7 and 9 train on one
         sources = list(table["source"]) if "source" in table.column_names else []
@@ -87,8 +87,9 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
-        named, there = " or ".join(map(repr, missing)), ", ".join(table.column_names)
-        raise PqppError(f"{recipe.dataset}, {split}: no column {named} (columns: {there}); add it")
+        names, columns = " or ".join(map(repr, missing)), ", ".join(table.column_names)
+        fault = f"{recipe.dataset}, {split}: no column {names} (columns: {columns})"
+        raise PqppError(f"{fault}; add it")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _find_targets(table, recipe.targets, split, limits)
     return Rows(read_prompts(table), targets, table, own_limits)
@@ -130,9 +131,9 @@ def _find_targets(
             )
         measure = get_measure(name)
         if measure is None or measure.limits is None:
-            own_limits[name] = ends = limits.get(name) or (lowest, highest)
-            if ends[0] == ends[1]:
-                raise PqppError(f"{name} is {ends[0]:g} in every row; remove the target")
+            own_limits[name] = bounds = limits.get(name) or (lowest, highest)
+            if bounds[0] == bounds[1]:
+                raise PqppError(f"{name} is {bounds[0]:g} in every row; remove the target")
     return values, own_limits
 
 
@@ -167,8 +168,8 @@ def correlate_targets(
 
     Example:
         >>> predicted, true = np.array([[1.0], [2.0]]), np.array([[0.5], [0.7]])
-        >>> found = correlate_targets(predicted, true, ["mean_rr"])
-        >>> found["kendall"], found["mean_rr_kendall"]
+        >>> figures = correlate_targets(predicted, true, ["mean_rr"])
+        >>> figures["kendall"], figures["mean_rr_kendall"]
         (1.0, 1.0)
     """
     from pqpp_metrics.functional import qpp_values

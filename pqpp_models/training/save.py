@@ -34,8 +34,8 @@ def save_predictor(
         "validation_rows": len(validation),
         "validation_sha256": hash_rows(validation),
     }
-    if fitted := FittedRows.from_rows(training.as_table).contains(validation.as_table).sum():
-        data["validation_fitted"] = int(fitted)
+    if n_fitted := FittedRows.from_rows(training.as_table).contains(validation.as_table).sum():
+        data["validation_fitted"] = int(n_fitted)
     predictor.details = describe_run(recipe, data, outcome)
     predictor.record_fit(training.as_table, training.targets)
     overwrite = recipe.overwrite or bool(recipe.resume_from_checkpoint)

@@ -30,7 +30,7 @@ from pqpp_models.text.reading.simplify import (
 )
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS
 
-_LONG, _FIRST_PART, _MOST_QUOTED, _MARKS = 20, range(6, 13), 32, " ,\\"
+_MAX_SHORT, _FIRST_PART, _MAX_QUOTED, _MARKS = 20, range(6, 13), 32, " ,\\"
 """Maximum words of a short prompt, words of its first part, and maximum letters of a text."""
 # "by Two Steps From Hell", "the 3 Musketeers", "two thirds of a pizza", "nine inch nails"
 _NO_COUNT = re.compile(
@@ -68,8 +68,8 @@ def _read_phrases() -> dict[str, list[tuple[list[str], re.Pattern[str], str]]]:
     """Read the phrases of each skill: required substrings, a pattern and a replacement."""
     phrases = defaultdict(list, {"relation": [([""], *PLACES)]})
     for line in read_lines(__file__, "phrases.txt"):
-        skill, signs, pattern, less = line.split("\t")
-        phrases[skill].append((signs.split(), re.compile(pattern, re.I), less))
+        skill, substrings, pattern, replacement = line.split("\t")
+        phrases[skill].append((substrings.split(), re.compile(pattern, re.I), replacement))
     return phrases
 
 
@@ -97,17 +97,17 @@ def find_skills(prompt: str) -> list[PromptSkill]:
 
     def add(name: str, says: str, edits: Sequence[tuple[int, int, str]]) -> None:
         plain = prompt
-        for start, end, less in sorted(edits, reverse=True):
-            plain = plain[:start] + less + plain[end:]
+        for start, end, replacement in sorted(edits, reverse=True):
+            plain = plain[:start] + replacement + plain[end:]
         plain = re.sub(r"\s+([,.;])", r"\1", " ".join(plain.split())).strip(" ,;")
         if edits and any(letter.isalnum() for letter in plain):
             skills.append(PromptSkill(name, says, plain))
 
-    small = masked.lower()
+    lower = masked.lower()
     counts = [
         count
-        for count in find_counts(small)
-        if not (count.number < 2 or is_couple(small, count) or _NO_COUNT.match(masked, count.start))
+        for count in find_counts(lower)
+        if not (count.number < 2 or is_couple(lower, count) or _NO_COUNT.match(masked, count.start))
     ]
     shorter, conflicts = shorten_lists(text), find_conflicts(text)
     edits: list[tuple[int, int, str]] = []
@@ -117,22 +117,22 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     add("count", f"counts {join_and([_spell_out(count.number) for count in counts])} things", edits)
     edits = []
     for _, start, end in texts:
-        before, behind = (pattern for _, pattern, _ in _read_phrases()["text"])
-        first = before.search(masked, edits[-1][1] if edits else 0, start)
-        last = behind.match(masked, end)
-        edits.append((first.start() if first else start, last.end() if last else end, " "))
+        before, after = (pattern for _, pattern, _ in _read_phrases()["text"])
+        lead = before.search(masked, edits[-1][1] if edits else 0, start)
+        tail = after.match(masked, end)
+        edits.append((lead.start() if lead else start, tail.end() if tail else end, " "))
     quoted = join_and([f"“{text.strip(_MARKS)}”" for text, _, _ in texts])
-    if len(quoted) > _MOST_QUOTED:
+    if len(quoted) > _MAX_QUOTED:
         quoted = f"a text of {sum(len(text.split()) for text, _, _ in texts)} words"
     add("text", f"writes {quoted}", edits)
     for name, says in _SAYS.items():
         edits = []
-        for signs, pattern, less in _read_phrases()[name]:
-            for match in pattern.finditer(masked) if any(map(text.count, signs)) else ():
-                is_taken = any(one[0] < match.end() and match.start() < one[1] for one in edits)
+        for substrings, pattern, replacement in _read_phrases()[name]:
+            for match in pattern.finditer(masked) if any(map(text.count, substrings)) else ():
+                overlaps = any(edit[0] < match.end() and match.start() < edit[1] for edit in edits)
                 is_tie = _TIE.search(masked, 0, match.start())
-                if not (is_taken or is_tie or _NO_PLACE.match(masked, match.start())):
-                    edits.append((*match.span(), match.expand(less)))
+                if not (overlaps or is_tie or _NO_PLACE.match(masked, match.start())):
+                    edits.append((*match.span(), match.expand(replacement)))
         if edits:
             start, end, _ = min(edits)
             following = re.match(r"\s*(?:an?\s)?[^\W_]*", masked[end:])
@@ -141,18 +141,18 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     if conflicts:
         says = f"has an unusual colour (“{conflicts[0].words}”)"
         skills.append(PromptSkill("conflict", says, restore_usual_colours(text)[0]))
-    same = len(commonprefix((text, shorter[0])))  # noqa: RUF071
-    if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same].rstrip()):
+    end = len(commonprefix((text, shorter[0])))  # noqa: RUF071
+    if _TOGETHER.match(text, end) and not _IN_PLACE.search(text[:end].rstrip()):
         says = f"shows {_spell_out(len(shorter))} things at once"
         skills.append(PromptSkill("subjects", says, shorter[0]))
     words = prompt.split()
-    if len(words) > _LONG:
-        ends = [
-            at
-            for at in _FIRST_PART
-            if words[at - 1].endswith((",", "."))
-            or (words[at].lower() in FUNCTION_WORDS and words[at - 1].lower() not in FUNCTION_WORDS)
+    if len(words) > _MAX_SHORT:
+        cuts = [
+            i
+            for i in _FIRST_PART
+            if words[i - 1].endswith((",", "."))
+            or (words[i].lower() in FUNCTION_WORDS and words[i - 1].lower() not in FUNCTION_WORDS)
         ]
-        plain = " ".join(words[: ends[-1] if ends else _FIRST_PART[-1]]).strip(" ,.")
+        plain = " ".join(words[: cuts[-1] if cuts else _FIRST_PART[-1]]).strip(" ,.")
         skills.append(PromptSkill("length", f"is long ({len(words)} words)", plain))
     return skills

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -39,7 +39,7 @@ VERDICT_COLUMNS = tuple(_COLUMNS.split())
 """The columns of a table of verdicts."""
 _RIGHT_PAIRS = 55
 """On held-out AIGIQA-20K; 55 to 57 by length (docs/understand/numbers.md)."""
-_MOST_NAMED = 2
+_MAX_NAMED_SKILLS = 2
 _REASONS = {"language": "it is in {}", "garbled": "some words are garbled ({})"}
 _REASONS |= {"unknown": "the word {} is unknown"}
 
@@ -97,8 +97,8 @@ class PromptVerdict:
         """
         if math.isnan(self.value) or self.target != ALIGNMENT:
             return ""
-        of = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts (chance: 50)"
-        return f"a rough order: right for {of}"
+        pairs = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts (chance: 50)"
+        return f"a rough order: right for {pairs}"
 
     @property
     def remedy(self) -> str:
@@ -115,8 +115,8 @@ class PromptVerdict:
         """Return the verdict as text for a terminal."""
         if not self.rank:
             return self.sentence
-        of = f"{self.target} {self.value:.2f}: {explain_target(self.target)}"
-        return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of, self.caveat)))
+        value = f"{self.target} {self.value:.2f}: {explain_target(self.target)}"
+        return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, value, self.caveat)))
 
     def as_record(self) -> dict[str, Any]:
         """Return the columns of `pqpp predict --verdict`, with None for unknown values."""
@@ -149,7 +149,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         """
         import pandas as pd
 
-        return pd.DataFrame({"prompt": [judged.prompt for judged in self], **self.as_columns()})
+        return pd.DataFrame({"prompt": [one.prompt for one in self], **self.as_columns()})
 
     def as_html(self, sortable: bool = False) -> str:
         """Return an HTML table with bars for the ranks.
@@ -173,6 +173,10 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
     _repr_html_ = as_html
 
 
+@overload
+def verdict(prompts: str, predictor: str | Predictor = DEFAULT_PREDICTOR) -> PromptVerdict: ...
+@overload
+def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> PromptVerdicts: ...
 def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     """Return how hard prompts are for image generators, and why.
 
@@ -193,10 +197,10 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
             no reference.
 
     Example:
-        >>> found = verdict("a sign that says 'Deep Learning'")
-        >>> found.sentence, found.skill
+        >>> judged = verdict("a sign that says 'Deep Learning'")
+        >>> judged.sentence, judged.skill
         ('very hard: writes “Deep Learning”', 'text')
-        >>> found.costs[0][0].plain
+        >>> judged.costs[0][0].plain
         'a sign'
         >>> len(verdict(["a cat", "a dog"]))
         2
@@ -234,31 +238,32 @@ def predict_verdicts(
     (['a cat'], 'very easy')
     """
     reference, count = read_reference(predictor), len(rows)
-    read = parse_prompts(rows)
-    asked = [find_skills(prompt.content) for prompt in read]
-    plain = list(dict.fromkeys(skill.plain for skills in asked for skill in skills))
-    target, everything = reference.target, [*rows, *predictor.read_rows(plain)]
+    parsed = parse_prompts(rows)
+    skill_lists = [find_skills(prompt.content) for prompt in parsed]
+    plain_texts = list(dict.fromkeys(skill.plain for skills in skill_lists for skill in skills))
+    target, all_rows = reference.target, [*rows, *predictor.read_rows(plain_texts)]
     names = dict.fromkeys((*predictor.list_columns(targets), target))
-    predicted = predict_columns(predictor, everything, names, uncertainty, unread=unread)
+    predicted = predict_columns(predictor, all_rows, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
-    far = columns.get("out_of_domain", [False] * count)
-    whys = [_explain_no_verdict(predictor, *row) for row in zip(read, far, strict=True)]
+    unreadable = columns.get("out_of_domain", [False] * count)
+    reasons = [_explain_no_verdict(predictor, *r) for r in zip(parsed, unreadable, strict=True)]
     values = np.array(predicted[target], float)
-    values[:count][[*map(bool, whys)]] = math.nan
+    values[:count][[*map(bool, reasons)]] = math.nan
     people, captions = (reference.rank(values, name).tolist() for name in ("people", "captions"))
-    ranks = dict(zip(plain, people[count:], strict=True))
+    ranks = dict(zip(plain_texts, people[count:], strict=True))
     verdicts = []
-    for row, prompt in enumerate(read):
-        costs = [(skill, ranks[skill.plain] - people[row]) for skill in asked[row]]
-        known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
+    for row, prompt in enumerate(parsed):
+        costs = [(skill, ranks[skill.plain] - people[row]) for skill in skill_lists[row]]
+        known = [(skill, cost) for skill, cost in costs if not math.isnan(cost)]
+        known.sort(key=lambda pair: pair[1], reverse=True)
         unknown = find_unknown_words(predictor, prompt)
-        said = _phrase_verdict(whys[row], people[row], known, unknown)
-        of_prompt = (prompt.text, target, float(values[row]), *said, people[row], captions[row])
-        verdicts.append(PromptVerdict(*of_prompt, known))
+        phrases = _phrase_verdict(reasons[row], people[row], known, unknown)
+        fields = (prompt.text, target, float(values[row]), *phrases, people[row], captions[row])
+        verdicts.append(PromptVerdict(*fields, tuple(known)))
     return columns, PromptVerdicts(verdicts)
 
 
-def _explain_no_verdict(predictor: Any, prompt: Prompt, out_of_domain: bool) -> str:
+def _explain_no_verdict(predictor: Predictor, prompt: Prompt, out_of_domain: bool) -> str:
     """Explain why a prompt has no verdict; empty if it has one."""
     if not out_of_domain:
         return explain_unreliable(predictor, prompt)
@@ -270,26 +275,26 @@ def _explain_no_verdict(predictor: Any, prompt: Prompt, out_of_domain: bool) -> 
 
 
 def _phrase_verdict(
-    why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]], unknown: Sequence[str]
+    reason: str, rank: float, costs: Sequence[tuple[PromptSkill, float]], unknown: Sequence[str]
 ) -> tuple[str, str]:
     """Return the level and the sentence of a verdict."""
-    if why:
-        return "unknown", escape_controls(f"no verdict: {why}")
+    if reason:
+        return "unknown", escape_controls(f"no verdict: {reason}")
     if math.isnan(rank):
         return "", ""
-    shown = round(rank)
-    level = next((name for below, name in HARDNESS if shown < below), HARDNESS[-1][1])
-    dearest = costs[:_MOST_NAMED]
-    named = [skill.says for skill, cost in dearest if cost >= COSTS]
+    rounded = round(rank)
+    level = next((name for below, name in HARDNESS if rounded < below), HARDNESS[-1][1])
+    costliest = costs[:_MAX_NAMED_SKILLS]
+    phrases = [skill.says for skill, cost in costliest if cost >= COSTS]
     # A very hard prompt may stay very hard without one of its skills, so add up their costs.
-    if not named and shown < HARDNESS[1][0]:
-        little = [(skill.says, cost) for skill, cost in dearest if cost > 0]
-        named = [says for says, _ in little if sum(cost for _, cost in little) >= min(COSTS, rank)]
-    is_easy = shown >= HARDNESS[2][0]
-    if named:
+    if not phrases and rounded < HARDNESS[1][0]:
+        minor = [(skill.says, cost) for skill, cost in costliest if cost > 0]
+        phrases = [says for says, _ in minor if sum(cost for _, cost in minor) >= min(COSTS, rank)]
+    is_easy = rounded >= HARDNESS[2][0]
+    if phrases:
         link = ", though it " if is_easy else ": "
-        sentence = f"{level}{link}{' and '.join(named)}"
-    elif shown < HARDNESS[1][0]:
+        sentence = f"{level}{link}{' and '.join(phrases)}"
+    elif rounded < HARDNESS[1][0]:
         sentence = f"{level}: no known skill explains it"
     else:
         sentence = f"{level}: asks for nothing hard" if is_easy and not unknown else level

@@ -1,4 +1,4 @@
-"""The databases that the tests of studies run on, and the browser that opens their pages."""
+"""Fixtures of the annotation tests: databases and browsers."""
 
 import pytest
 from support import postgresql
@@ -9,7 +9,7 @@ pytest.importorskip("sqlalchemy", reason="needs the extra `annotate`")
 
 @pytest.fixture(scope="session")
 def new_postgresql():
-    """A function that makes an empty database on a PostgreSQL server of these tests."""
+    """A function that creates an empty database on a temporary PostgreSQL server."""
     pytest.importorskip("psycopg", reason="needs the extra `postgresql`")
     with postgresql.server("fsync=off") as new_database:
         yield new_database
@@ -17,7 +17,7 @@ def new_postgresql():
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.daily)])
 def database(request, monkeypatch) -> dict[str, str]:
-    """Settings of a study that name an empty database: of SQLite, and daily of PostgreSQL."""
+    """Settings of a study with an empty SQLite database, or (daily) a PostgreSQL database."""
     if request.param == "sqlite":
         return {}
     monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("new_postgresql")())

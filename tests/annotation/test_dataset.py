@@ -1,4 +1,4 @@
-"""`annotate init --dataset` writes images next to the study, and replaces no file."""
+"""`annotate init --dataset` writes images next to the study."""
 
 import io
 from pathlib import Path
@@ -9,7 +9,7 @@ from PIL import Image
 from pqpp_cli.main import main
 
 
-def test_no_file_is_replaced(tmp_path, monkeypatch, capsys):
+def test_init_and_add_replace_no_image(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for prompt, *words in (["cat"], ["wild dog", "--add"]):
         file = io.BytesIO()

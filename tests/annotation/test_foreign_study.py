@@ -1,4 +1,4 @@
-"""A study file or table of somebody else's: no secret is shown, no other image is published."""
+"""Untrusted study files and tables reveal no secrets and no images of other folders."""
 
 import pytest
 from PIL import Image
@@ -19,29 +19,29 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def init(*more):
-    words = ["annotate", "init", "study.yaml", "--file", "prompts.csv", "--image-dir", "images"]
-    return main([*words, *more])
+def run_init(*options):
+    arguments = ["annotate", "init", "study.yaml", "--file", "prompts.csv", "--image-dir", "images"]
+    return main([*arguments, *options])
 
 
-def test_a_variable_that_holds_no_address_is_neither_shown_nor_a_file(folder, capsys):
-    assert init("--set", "database=$HF_TOKEN") == 2
+def test_non_url_variable_is_refused_and_not_printed(folder, capsys):
+    assert run_init("--set", "database=$HF_TOKEN") == 2
     error = capsys.readouterr().err
     assert "set $HF_TOKEN to a URL" in error and SECRET not in error
-    assert init() == 0
+    assert run_init() == 0
     text = (folder / "study.yaml").read_text().splitlines()
     lines = ["database: $HF_TOKEN" if line.startswith("database:") else line for line in text]
     (folder / "study.yaml").write_text("\n".join(lines))
     capsys.readouterr()
     for words in (["status", "study.yaml"], ["export", "study.yaml", "--output", "out"]):
         assert main(["annotate", *words]) == 2
-        said = capsys.readouterr()
-        assert SECRET not in said.out + said.err and said.err.count("\n") == 1
+        output = capsys.readouterr()
+        assert SECRET not in output.out + output.err and output.err.count("\n") == 1
     assert not [path for path in folder.rglob("*") if SECRET in path.name]
 
 
-@pytest.mark.parametrize("way", ["above", "absolute", "link", "linked folder"])
-def test_a_table_names_images_of_its_folder_only(folder, way, capsys):
+@pytest.mark.parametrize("kind", ["above", "absolute", "link", "linked folder"])
+def test_rejects_images_outside_the_folder(folder, kind, capsys):
     names = {
         "above": "../outside.png",
         "absolute": str(folder / "outside.png"),
@@ -50,7 +50,7 @@ def test_a_table_names_images_of_its_folder_only(folder, way, capsys):
     }
     (folder / "images" / "link.png").symlink_to(folder / "outside.png")
     (folder / "images" / "more").symlink_to(folder)
-    (folder / "prompts.csv").write_text(f"prompt,image\na cat,{names[way]}\n")
-    assert init() == 2
+    (folder / "prompts.csv").write_text(f"prompt,image\na cat,{names[kind]}\n")
+    assert run_init() == 2
     assert "copy the file into this folder" in capsys.readouterr().err
     assert not list(folder.glob("*.db")) and not (folder / "study.yaml").exists()

@@ -1,4 +1,4 @@
-"""Languages: every text is in the catalogues, browsers get theirs, studies bring their own."""
+"""Languages: catalogues, the choice by browser, and a study's own catalogues."""
 
 import re
 import shutil
@@ -14,32 +14,32 @@ from support.served import SECRET
 from support.studies import small_store
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.languages.language import OWN, TEMPLATE, choose_language, read_languages
+from pqpp_annotation.languages.language import CATALOGUES, TEMPLATE, choose_language, read_languages
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.web.serve import create_app
 
 
-def catalogue(file, locale=None):
+def read_catalogue(file, locale=None):
     with file.open("rb") as source:
         return read_po(source, locale)
 
 
-def test_every_text_is_in_the_template_and_in_german(tmp_path):
-    shutil.copy(OWN / "de.po", tmp_path)
+def test_all_texts_are_translated_to_german(tmp_path):
+    shutil.copy(CATALOGUES / "de.po", tmp_path)
     bin_folder = Path(sys.executable).parent
     command = ["make", "-s", "texts", f"TEXTS={tmp_path}", f"BIN={bin_folder}"]
     subprocess.run(command, cwd=Path(__file__).parents[2], check=True)
-    found = catalogue(tmp_path / "messages.pot")
-    texts = {m.id: {name for name, _ in m.locations} for m in found if m.id}
+    extracted = read_catalogue(tmp_path / "messages.pot")
+    texts = {m.id: {name for name, _ in m.locations} for m in extracted if m.id}
     assert len(texts) > 250 and "pqpp_annotation/kinds/rich/page.js" in texts["Implausible"]
-    kept = {m.id: {name for name, _ in m.locations} for m in catalogue(TEMPLATE) if m.id}
-    assert kept == texts, "run make texts"
-    german = catalogue(OWN / "de.po", "de")
+    template = {m.id: {name for name, _ in m.locations} for m in read_catalogue(TEMPLATE) if m.id}
+    assert template == texts, "run make texts"
+    german = read_catalogue(CATALOGUES / "de.po", "de")
     assert {message.id for message in german if message.id} == set(texts)
-    for message in filter(lambda one: one.id, german):
+    for message in filter(lambda message: message.id, german):
         words = message.string if isinstance(message.string, tuple) else (message.string,)
         assert all(words) and not message.fuzzy, message.id
-        assert [*message.check(german)] == []  # what is filled in has its place
+        assert [*message.check(german)] == []  # has the same placeholders
         tags = [re.findall(r"<[^>]+>", str(text)) for text in (message.id, message.string)]
         assert tags[0] == tags[1], message.id
 
@@ -54,60 +54,62 @@ def test_every_text_is_in_the_template_and_in_german(tmp_path):
         (";;q=x,,", "en"),
     ],
 )
-def test_a_browser_gets_the_language_that_it_likes_best(tmp_path, header, code):
+def test_chooses_the_preferred_available_language(tmp_path, header, code):
     assert choose_language(header, read_languages(tmp_path)).code == code
 
 
 @pytest.fixture
-def visit(tmp_path):
-    """A function that opens a page of a study, as a browser of a language does."""
+def get_page(tmp_path):
+    """A function that returns the text of a study's page in a browser's language."""
     stores = []
 
-    def get(path, wanted="de", **settings):
+    def get_text(path, language="de", **settings):
         if not stores:
             stores.append(small_store(tmp_path, **settings))
         client = TestClient(create_app(stores[0], secret=SECRET), follow_redirects=False)
         [(token, _)] = make_links(stores[0])
-        page = client.get(path.replace("TOKEN", token), headers={"Accept-Language": wanted})
+        page = client.get(path.replace("TOKEN", token), headers={"Accept-Language": language})
         return unescape(page.text)
 
-    yield get
+    yield get_text
     for store in stores:
         store.close()
 
 
-def test_pages_speak_the_language_of_the_browser(visit):
-    consent = "Ask us anything."
-    payment = {"per_item": 0.5}
-    page = visit("/join/TOKEN", consent=consent, payment=payment, items_per_person=1)
+def test_pages_use_the_browser_language(get_page):
+    consent, payment = "Ask us anything.", {"per_item": 0.5}
+    page = get_page("/join/TOKEN", consent=consent, payment=payment, items_per_person=1)
     assert '<html lang="de" dir="ltr">' in page and "Zustimmen und starten" in page
     assert "0.5 EUR je Prompt" in page and "1 Prompt<" in page
-    assert consent in page  # the study's own words are not ours to translate
-    assert "dieser Link ist unbekannt" in visit("/join/wrong").replace("Dieser", "dieser")
-    assert '"error":"diese Studie' not in visit("/api/session", "en")
-    assert '<html lang="en"' in visit("/join/TOKEN", "fr")
+    assert consent in page  # the study's own texts are not translated
+    assert "dieser Link ist unbekannt" in get_page("/join/wrong").replace("Dieser", "dieser")
+    assert '"error":"diese Studie' not in get_page("/api/session", "en")
+    assert '<html lang="en"' in get_page("/join/TOKEN", "fr")
 
 
-def test_a_study_brings_texts_of_its_own_and_languages(visit, tmp_path):
+def test_study_folder_overrides_and_adds_translations(get_page, tmp_path):
     (tmp_path / "languages").mkdir()
     (tmp_path / "languages" / "de.po").write_text(
         'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n\n'
         'msgid "Start"\nmsgstr "Auf geht es"\n\nmsgid "Look well."\nmsgstr "Schauen Sie hin."\n'
     )
-    (tmp_path / "languages" / "fr.po").write_text('msgid "Start"\nmsgstr "Commencer"\n')
-    german = visit("/join/TOKEN", instructions="Look well.")
+    head = 'msgid ""\nmsgstr "Plural-"\n"Forms: nplurals=2; plural=n/0;\\n"\n\n'
+    head += 'msgid "<b>not translated</b>"\nmsgstr ""\n\n'
+    (tmp_path / "languages" / "fr.po").write_text(f'{head}msgid "Start"\nmsgstr "Commencer"\n')
+    german = get_page("/join/TOKEN", instructions="Look well.")
     assert "Auf geht es" in german and "Schauen Sie hin." in german and "leitet" not in german
-    assert "Ihre Aufgabe" in german  # all else is ours
-    french = visit("/join/TOKEN", "fr-CA")
+    assert "Ihre Aufgabe" in german  # from pqpp's catalogue
+    french = get_page("/join/TOKEN", "fr-CA")
     assert 'lang="fr"' in french and "Commencer" in french and "Your task" in french
 
 
-def test_a_language_that_there_is_not_is_told(tmp_path):
+def test_rejects_missing_and_damaged_catalogues(tmp_path):
     store = small_store(tmp_path, language="fr")
     with pytest.raises(AnnotationError):
         create_app(store, secret=SECRET)
     store.close()
     (tmp_path / "languages").mkdir()
-    (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "\xff"')
-    with pytest.raises(AnnotationError):
-        read_languages(tmp_path)
+    for text in (b"\xff", b"%(n)s <b>", b"%(x)s", b"%(n)d"):
+        (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "%(n)s"\nmsgstr "' + text + b'"')
+        with pytest.raises(AnnotationError, match=r"fr\.po"):
+            read_languages(tmp_path)

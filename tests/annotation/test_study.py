@@ -1,4 +1,4 @@
-"""The study file: what it may say, what is refused, and that it is read back as it was written."""
+"""The study file: reading, writing and invalid settings."""
 
 import pytest
 import yaml
@@ -12,7 +12,7 @@ from pqpp_annotation.study import make_study, read_study
 from pqpp_annotation.study.study import parse_study
 
 
-def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
+def test_study_file_round_trip(tmp_path):
     study = small_study(
         tmp_path,
         title="Which images?",
@@ -32,7 +32,7 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings",
     [
         {"name": None},
         {"name": "../a"},
@@ -44,16 +44,16 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
         {"completion": {"url": "javascript:alert(1)"}},
     ],
 )
-def test_impossible_settings_are_refused(given):
+def test_rejects_invalid_settings(settings):
     with pytest.raises(AnnotationError) as caught:
-        parse_study({"name": "a", "kind": "rating", **given})
+        parse_study({"name": "a", "kind": "rating", **settings})
     assert "\n" not in str(caught.value) and "a recipe" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "text", ["", "- a\n", "name: [", "a: &x 1\nb: *x\n", "name: a\nkind: rating\n" + "#" * 10**6]
 )
-def test_what_is_no_study_file_is_refused(tmp_path, text):
+def test_rejects_files_that_are_not_studies(tmp_path, text):
     path = tmp_path / "study.yaml"
     path.write_text(text)
     with pytest.raises(AnnotationError, match=r"study\.yaml"):
@@ -62,7 +62,7 @@ def test_what_is_no_study_file_is_refused(tmp_path, text):
         read_study(tmp_path / "prompts.csv")
 
 
-def test_a_study_that_is_there_stays(tmp_path):
+def test_make_study_replaces_no_study(tmp_path):
     small_study(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.glob("study.*")}
     with pytest.raises(AnnotationError, match="already exists"):
@@ -72,7 +72,7 @@ def test_a_study_that_is_there_stays(tmp_path):
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
 
 
-def test_an_image_with_two_prompts_is_named(tmp_path, caplog):
+def test_warns_about_an_image_with_two_prompts(tmp_path, caplog):
     table = write_table(tmp_path)
     name, *_ = sorted(path.name for path in (tmp_path / "images").iterdir())
     row = dict.fromkeys(table.read_text().splitlines()[0].split(","), "")
@@ -83,8 +83,8 @@ def test_an_image_with_two_prompts_is_named(tmp_path, caplog):
     assert f" and {table}, line 10;" in caplog.text
 
 
-def test_control_items_are_drawn_by_the_seed(tmp_path):
-    drawn = []
+def test_control_items_depend_on_the_seed(tmp_path):
+    prompt_sets = []
     for number, seed in enumerate((0, 0, 1)):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -92,34 +92,34 @@ def test_control_items_are_drawn_by_the_seed(tmp_path):
         store = open_store(study)
         member = add_person(store, "m", "control").id
         prompts = set()
-        while shown := reserve_item(store, member):
-            prompts.add(shown.prompt)
-            skip_item(store, member, shown.assignment)
-        drawn.append(prompts)
+        while item := reserve_item(store, member):
+            prompts.add(item.prompt)
+            skip_item(store, member, item.assignment)
+        prompt_sets.append(prompts)
         store.close()
-    assert len(drawn[0]) == 5 and drawn[0] == drawn[1] != drawn[2]
+    assert len(prompt_sets[0]) == 5 and prompt_sets[0] == prompt_sets[1] != prompt_sets[2]
 
 
-def test_a_run_that_was_killed_before_the_study_file_is_made_anew(tmp_path):
+def test_unused_database_of_a_killed_run_is_replaced(tmp_path):
     study = small_study(tmp_path)
-    (tmp_path / "study.yaml").unlink()  # which comes last
-    again = small_study(tmp_path)
-    assert again.to_config() == study.to_config()
-    store = open_store(again)
-    add_person(store, "ann")  # whose answers may follow
+    (tmp_path / "study.yaml").unlink()  # written last
+    remade = small_study(tmp_path)
+    assert remade.to_config() == study.to_config()
+    store = open_store(remade)
+    add_person(store, "ann")
     store.close()
     (tmp_path / "study.yaml").unlink()
     with pytest.raises(AnnotationError, match="already exists"):
         small_study(tmp_path)
 
 
-def test_a_failure_behind_the_database_leaves_nothing(tmp_path, monkeypatch):
-    def interrupted(*_):
+def test_failed_make_study_leaves_no_files(tmp_path, monkeypatch):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     table = write_table(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
-    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", interrupted)
+    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", interrupt)
     with pytest.raises(KeyboardInterrupt):
         make_study(tmp_path / "study.yaml", table, tmp_path / "images", "rating")
     assert sorted(path.name for path in tmp_path.iterdir()) == before

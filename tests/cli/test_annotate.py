@@ -1,4 +1,4 @@
-"""`pqpp annotate`: a study made, people invited, and one line for what cannot be done."""
+"""`pqpp annotate`: studies, links, exports and refused inputs."""
 
 import csv
 import json
@@ -29,12 +29,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def init(*words, study="study.yaml"):
+def init_study(*words, study="study.yaml"):
     start = ("annotate", "init", study, "--file", "prompts.csv", "--image-dir", "images")
     return main([*start, *words])
 
 
-def rewrite(path, change):
+def rewrite_table(path, change):
     """Change the rows of a table."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -45,23 +45,24 @@ def rewrite(path, change):
         writer.writerows(rows)
 
 
-def test_from_an_empty_folder_to_votes(folder, capsys):
-    assert init("--title", "Which?", "--set", "control.count=2", "--people-per-item", "2") == 0
-    said = capsys.readouterr().out
-    assert "4 items, 0 finished, 2 control items" in said and "serve study.yaml" in said
+def test_study_from_init_to_export(folder, capsys):
+    words = ("--title", "Which?", "--set", "control.count=2", "--people-per-item", "2")
+    assert init_study(*words) == 0
+    output = capsys.readouterr().out
+    assert "4 items, 0 finished, 2 control items" in output and "serve study.yaml" in output
     study = read_study(folder / "study.yaml")
     assert (study.title, study.people_per_item, study.control.count) == ("Which?", 2, 2)
     store = open_store(study)
-    # The links that it prints are good.
+    # The printed links are valid.
     roles = [redeem_link(store, line.split("/join/")[1]).role
-             for line in said.splitlines() if "/join/" in line]  # fmt: skip
+             for line in output.splitlines() if "/join/" in line]  # fmt: skip
     assert roles == ["owner", "trial"]
     do_all(store, add_person(store, "ann").id)
     assert main(["annotate", "status", "study.yaml", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["items"] == {"work": 4, "finished": 0, "control": 2, "training": 0}
-    assert found["answers"] >= 8
-    assert [(one["name"], one["state"]) for one in found["people"]] == [
+    status = json.loads(capsys.readouterr().out)
+    assert status["items"] == {"work": 4, "finished": 0, "control": 2, "training": 0}
+    assert status["answers"] >= 8
+    assert [(one["name"], one["state"]) for one in status["people"]] == [
         ("owner-1", ""),
         ("trial-2", ""),
         ("ann", "finished"),
@@ -75,8 +76,8 @@ def test_from_an_empty_folder_to_votes(folder, capsys):
         one.close()
 
 
-def test_links_are_written_listed_and_ended(folder, capsys):
-    assert init() == 0
+def test_invite_writes_lists_and_revokes_links(folder, capsys):
+    assert init_study() == 0
     words = ("--count", "3", "--label", "wave", "--address", "https://study.example/")
     assert main(["annotate", "invite", "study.yaml", *words, "--output", "links.csv"]) == 0
     with (folder / "links.csv").open(newline="") as file:
@@ -88,9 +89,9 @@ def test_links_are_written_listed_and_ended(folder, capsys):
     assert main(["annotate", "invite", "study.yaml", "--revoke", rows[1]["id"]]) == 0
     capsys.readouterr()
     assert main(["annotate", "invite", "study.yaml", "--list"]) == 0
-    listed = capsys.readouterr().out
-    assert [line.split()[2] for line in listed.splitlines()[3:]] == ["used", "revoked", "open"]
-    assert token not in listed
+    output = capsys.readouterr().out
+    assert [line.split()[2] for line in output.splitlines()[3:]] == ["used", "revoked", "open"]
+    assert token not in output
     assert main(["annotate", "invite", "study.yaml", "--shared", "--days", "2"]) == 0
     assert get_links(store)[-1].is_shared
     assert main(["annotate", "invite", "study.yaml", "--revoke", "99"]) == 2
@@ -98,30 +99,30 @@ def test_links_are_written_listed_and_ended(folder, capsys):
     store.close()
 
 
-def test_images_come_from_addresses(folder, capsys, monkeypatch):
+def test_init_downloads_images_from_urls(folder, capsys, monkeypatch):
     with serve() as server:
         address = server.url.rstrip("/")
         server.files = {f"/{one.name}": one.read_bytes() for one in folder.glob("images/*")}
-        rewrite(
+        rewrite_table(
             folder / "prompts.csv",
             lambda rows: [row | {"image": f"{address}/{row['image']}"} for row in rows],
         )
         assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv"]) == 0
-    # Without the other server: what was fetched is shown.
+    # The server has stopped, so the images come from the study.
     store = open_store(read_study("study.yaml"))
-    shown = do_all(store, add_person(store, "a").id)
-    for image in (image for one in shown for image in one.images):
+    pages = do_all(store, add_person(store, "a").id)
+    for image in (image for page in pages for image in page.images):
         asset = get_stored_image(store, image.sha256)
         assert (store.study.root / asset.location).is_file() and asset.media_type == "image/jpeg"
     assert next(iterate_votes(store)).image.startswith(address)
     store.close()
-    rewrite(folder / "prompts.csv", lambda rows: [rows[0] | {"image": f"{address}/new.png"}])
-    monkeypatch.setattr("pqpp_hub.pull.time.sleep", lambda _: None)  # between its tries
+    rewrite_table(folder / "prompts.csv", lambda rows: [rows[0] | {"image": f"{address}/new.png"}])
+    monkeypatch.setattr("pqpp_hub.pull.time.sleep", lambda _: None)  # between retries
     assert main(["annotate", "init", "other.yaml", "--file", "prompts.csv"]) == 2
     assert f"image {address}/new.png: " in capsys.readouterr().err
 
 
-def test_prompts_and_images_come_from_a_dataset(folder, cache, capsys):
+def test_init_reads_prompts_and_images_from_a_dataset(folder, cache, capsys):
     import datasets
 
     pictures = [Image.new("RGB", (5, 4), (number, 0, 0)) for number in range(3)]
@@ -139,24 +140,24 @@ def test_prompts_and_images_come_from_a_dataset(folder, cache, capsys):
     store.close()
 
 
-def truncated(folder):
+def truncate_image(folder):
     path = folder / "images" / "3-sdxl.png"
     path.write_bytes(path.read_bytes()[:45])
 
 
-def table(change):
-    return lambda folder: rewrite(folder / "prompts.csv", change)
+def edit(change):
+    return lambda folder: rewrite_table(folder / "prompts.csv", change)
 
 
-BAD = {
+INVALID_INPUTS = {
     "missing image": (
         lambda folder: (folder / "images" / "0-sdxl.png").unlink(),
         (),
         r"image 0-sdxl\.png: .* not found",
     ),
-    "truncated image": (truncated, (), r"image 3-sdxl\.png: damaged file"),
-    "training with an odd answer": (
-        table(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
+    "truncated image": (truncate_image, (), r"image 3-sdxl\.png: damaged file"),
+    "invalid training answer": (
+        edit(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
         (),
         "line 2: .*9",
     ),
@@ -167,23 +168,23 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_invalid_images_are_one_line_and_write_nothing(folder, capsys, case):
+@pytest.mark.parametrize("case", INVALID_INPUTS)
+def test_invalid_inputs_are_one_line_and_write_nothing(folder, capsys, case):
     import re
 
-    spoil, words, said = BAD[case]
-    spoil(folder)
+    damage, words, message = INVALID_INPUTS[case]
+    damage(folder)
     before = sorted(folder.rglob("*"))
-    assert init(*words, study="new/study.yaml") == 2
+    assert init_study(*words, study="new/study.yaml") == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and re.search(said, error), error
+    assert error.count("\n") == 1 and re.search(message, error), error
     assert sorted(folder.rglob("*")) == before
 
 
 def test_unreachable_database_writes_nothing_and_hides_the_password(folder, capsys):
     (folder / "prompts.csv").write_text("prompt,image\na cat,http://me:secret@127.0.0.1:1/a.png\n")
     before = sorted(folder.iterdir())
-    assert init(study="new/study.yaml") == 2
-    said = capsys.readouterr().err
-    assert "http://127.0.0.1:1/a.png" in said and "secret" not in said
+    assert init_study(study="new/study.yaml") == 2
+    error = capsys.readouterr().err
+    assert "http://127.0.0.1:1/a.png" in error and "secret" not in error
     assert sorted(folder.iterdir()) == before

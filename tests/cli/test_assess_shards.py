@@ -1,4 +1,4 @@
-"""`pqpp assess` from shard to shard."""
+"""`pqpp assess` with shards."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,21 +21,21 @@ def study(tmp_path):
     return tmp_path
 
 
-def words(study, *more):
-    usual = {"--image-dir": str(study), "--model": "a-model",
+def make_command(study, *more):
+    defaults = {"--image-dir": str(study), "--model": "a-model",
              "--file": str(study / "[ab].parquet")}  # fmt: skip
-    kept = [word for option in usual.items() if option[0] not in more for word in option]
-    return ["assess", "rahf", *kept, *more]
+    words = [word for option in defaults.items() if option[0] not in more for word in option]
+    return ["assess", "rahf", *words, *more]
 
 
-def test_assess_in_shards_writes_tables_of_verdicts(study, monkeypatch, capsys):
+def test_shards_write_tables_of_verdicts(study, monkeypatch, capsys):
     monkeypatch.setattr(RahfOptions, "load", lambda options: [Redness()])
-    asked = words(study, "--shard-size", "4", "--output", str(study / "verdicts"))
-    assert main([*asked, "--shard", "0/2"]) == 0
-    assert "2 of 3 shards" in capsys.readouterr().err and main(asked) == 0
-    assert "1 of 3 shards" in (said := capsys.readouterr().err) and "already existed" in said
+    command = make_command(study, "--shard-size", "4", "--output", str(study / "verdicts"))
+    assert main([*command, "--shard", "0/2"]) == 0
+    assert "2 of 3 shards" in capsys.readouterr().err and main(command) == 0
+    assert "1 of 3 shards" in (output := capsys.readouterr().err) and "already existed" in output
     tables = sorted(map(str, (study / "verdicts").glob("part-*")))
-    rows = [row for one in tables for row in pq.read_table(one).to_pylist()]
+    rows = [row for table in tables for row in pq.read_table(table).to_pylist()]
     assert [row["image"] for row in rows] == [f"{n}/sdxl_0.png" for n in range(9)]
     page = ["--image-dir", str(study), "--output", str(study / "g.html")]
     assert main(["assess", "gallery", *tables, *page]) == 0
@@ -43,15 +43,15 @@ def test_assess_in_shards_writes_tables_of_verdicts(study, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--output", "out", "--gallery", "g.html"], "--gallery cannot be used with shards"),
         (["--output", "out", "--column", "caption"], "no column 'caption'"),
     ],
 )
-def test_invalid_shard_options_are_one_line(study, more, said, monkeypatch, capsys):
+def test_invalid_shard_options_are_one_line(study, more, message, monkeypatch, capsys):
     monkeypatch.chdir(study)
     monkeypatch.setattr(RahfOptions, "load", lambda options: [Redness()])
-    assert main(words(study, "--shard", "0/2", *more)) == 2
+    assert main(make_command(study, "--shard", "0/2", *more)) == 2
     error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1 and not (study / "out").exists()
+    assert message in error and error.count("\n") == 1 and not (study / "out").exists()

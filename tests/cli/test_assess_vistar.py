@@ -1,4 +1,4 @@
-"""`pqpp assess vistar`: what it writes, and what it refuses."""
+"""`pqpp assess vistar`: outputs, call limits and refused options."""
 
 import json
 
@@ -41,21 +41,22 @@ def test_text_rendering_needs_no_model(folder, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "given, said",
+    "words, message",
     [
         (["--only", "smell"], "unknown score 'smell'; choose one of characters"),
         (["--only", "light", "--model", "detector=no-such"], "detector: no-such is neither"),
     ],
 )
-def test_invalid_vistar_options_are_one_line(folder, tmp_path, capsys, given, said):
+def test_invalid_vistar_options_are_one_line(folder, tmp_path, capsys, words, message):
     out = tmp_path / "v.parquet"
-    assert main(["assess", "vistar", "--image-dir", str(folder), "--output", str(out), *given]) == 2
-    told = capsys.readouterr().err
-    assert said in told and told.strip().count("\n") == 0
+    command = ["assess", "vistar", "--image-dir", str(folder), "--output", str(out), *words]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.strip().count("\n") == 0
 
 
-def hwpq_reply(body):
-    """A questionnaire where one is asked for, else true for every question."""
+def answer_hwpq(body):
+    """Return a questionnaire if one is requested, else true for every question."""
     schema = body["response_format"]["json_schema"]["schema"]
     if "L1" not in schema["properties"]:
         return json.dumps({name: True for name in schema["properties"]})
@@ -66,31 +67,32 @@ def hwpq_reply(body):
 def test_hwpq_respects_the_limits_of_an_endpoint(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret")
-    out, kept = tmp_path / "v.parquet", tmp_path / "kept"
+    out, stored = tmp_path / "v.parquet", tmp_path / "kept"
     with serve_chat() as server:
-        server.answer = hwpq_reply
+        server.answer = answer_hwpq
         command = ["assess", "vistar", "--only", "hwpq", "--image-dir", str(folder)]
         command += ["--chat-url", server.url, "--chat-model", "m", "--output", str(out)]
-        command += ["--questionnaires", str(kept / "q"), "--ledger", str(kept / "a")]
-        # 1 questionnaire, and 2 images that can be opened, 2 x 3 each.
+        command += ["--questionnaires", str(stored / "q"), "--ledger", str(stored / "a")]
+        # 1 questionnaire, and 2 x 3 questions for each of the 2 images that can be opened.
         assert main([*command, "--max-calls", "12"]) == 2
         assert "calls needed: 13, left: 12" in capsys.readouterr().err
         assert server.asked == []
         assert main([*command, "--max-calls", "13", "--prices", "1,2", "--max-cost", "9"]) == 0
-        told = capsys.readouterr().err
-        # Two pictures can be opened, and both have the same prompt.
-        assert len(server.asked) == 1 + 2 * 2 * 3 and "13 calls" in told and "spent" in told
+        error = capsys.readouterr().err
+        # Two images can be opened, and both have the same prompt.
+        assert len(server.asked) == 1 + 2 * 2 * 3 and "13 calls" in error and "spent" in error
         rows = list(read_verdicts(out))
-        # True for N as for P: nothing is confirmed, and nothing is guessed.
+        # Both questions of each pair are answered yes, so no fact is confirmed.
         assert [row["score"] for row in rows] == [0.0, 0.0, None]
         assert "0 of 24 answers unreadable" in rows[0]["reason"]
-        assert main(command) == 0 and len(server.asked) == 13  # all answers were kept
-        everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
-        assert b"sk-secret" not in everything and "sk-secret" not in told
+        assert main(command) == 0 and len(server.asked) == 13  # all answers are in the ledger
+        written = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+        assert b"sk-secret" not in written and "sk-secret" not in error
         server.asked.clear()
-        other = ["--questionnaires", str(kept / "r"), "--ledger", str(kept / "b"), "--batch"]
+        other = ["--questionnaires", str(stored / "r"), "--ledger", str(stored / "b"), "--batch"]
         monkeypatch.setattr("time.sleep", lambda seconds: None)
         out.rename(tmp_path / "first.parquet")
         assert main([*command[:-4], *other, "--max-calls", "13", "--prices", "1,2"]) == 0
-        assert len(server.asked) == 2 and len(server.batches) == 1  # one alone of each kind
+        # The first call of each kind is not batched.
+        assert len(server.asked) == 2 and len(server.batches) == 1
         assert [row["score"] for row in read_verdicts(out)] == [0.0, 0.0, None]

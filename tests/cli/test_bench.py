@@ -1,4 +1,4 @@
-"""`pqpp bench`, and the protocol behind it."""
+"""`pqpp bench` and its protocol."""
 
 import json
 import re
@@ -35,39 +35,39 @@ def bench(*arguments, cwd, home):
     return done.stdout
 
 
-def said(n=50, seed=0):
+def make_predictions(n=50, seed=0):
     generator = np.random.default_rng(seed)
     true = generator.normal(size=n)
     values = np.column_stack([true + generator.normal(size=n), generator.normal(size=n)])
-    one = Predictions("mine", ("mean_hbpp", "mean_rr"), values)
-    some = [None if i % 5 == 0 else x for i, x in enumerate(true)]
-    return one, {"mean_hbpp": list(true), "mean_rr": some}
+    predictions = Predictions("mine", ("mean_hbpp", "mean_rr"), values)
+    partial = [None if i % 5 == 0 else x for i, x in enumerate(true)]
+    return predictions, {"mean_hbpp": list(true), "mean_rr": partial}
 
 
-def test_results_agree_with_scipy_and_leave_nulls_out():
-    one, references = said()
-    full, partial = evaluate_predictions([one], references, SPLIT)
-    pearson = stats.pearsonr(one.values[:, 0], references["mean_hbpp"])
+def test_results_agree_with_scipy_and_skip_nulls():
+    mine, references = make_predictions()
+    full, partial = evaluate_predictions([mine], references, SPLIT)
+    pearson = stats.pearsonr(mine.values[:, 0], references["mean_hbpp"])
     assert full.n == 50 and full.pearson == pytest.approx(pearson.statistic, abs=1e-12)
     assert full.pearson_p == pytest.approx(pearson.pvalue, rel=1e-9)
-    # The interval leaves every prompt out: it assumes no distribution.
-    columns = np.array([one.values[:, 0], references["mean_hbpp"]])
-    left = [stats.pearsonr(*np.delete(columns, i, axis=1)).statistic for i in range(50)]
-    spread, kurtosis = np.std(np.arctanh(left)), stats.kurtosis(np.arctanh(left), fisher=False)
-    reach = 7 * spread * stats.t.ppf(0.975, min(49, 100 / (kurtosis - 1)))
-    ends = np.tanh(np.arctanh(pearson.statistic) + np.array([-reach, reach]))
+    # The interval is computed from leave-one-out correlations.
+    columns = np.array([mine.values[:, 0], references["mean_hbpp"]])
+    jack = [stats.pearsonr(*np.delete(columns, i, axis=1)).statistic for i in range(50)]
+    spread, kurtosis = np.std(np.arctanh(jack)), stats.kurtosis(np.arctanh(jack), fisher=False)
+    margin = 7 * spread * stats.t.ppf(0.975, min(49, 100 / (kurtosis - 1)))
+    ends = np.tanh(np.arctanh(pearson.statistic) + np.array([-margin, margin]))
     assert (full.pearson_ci_low, full.pearson_ci_high) == pytest.approx(tuple(ends), abs=1e-9)
     known = [i for i in range(50) if i % 5]
-    tau = stats.kendalltau(one.values[known, 1], np.array(references["mean_rr"], float)[known])
+    tau = stats.kendalltau(mine.values[known, 1], np.array(references["mean_rr"], float)[known])
     assert partial.n == 40 and partial.kendall == pytest.approx(tau.statistic, abs=1e-12)
     assert partial.kendall_p == pytest.approx(tau.pvalue, rel=1e-9)
 
 
 def test_kendall_p_value_of_few_prompts_is_exact():
-    """Eight of 66 pairs out of order: Student's t says p = .0043, which would be one mark less."""
+    """Eight of 66 pairs are discordant; Student's t would give p = .0043, so one mark less."""
     predicted = np.array([2.0, 0, 1, 5, 3, 4, 8, 6, 7, 11, 9, 10])
-    one = Predictions("few", ("mean_rr",), predicted[:, None])
-    (row,) = evaluate_predictions([one], {"mean_rr": list(range(12))}, SPLIT)
+    predictions = Predictions("few", ("mean_rr",), predicted[:, None])
+    (row,) = evaluate_predictions([predictions], {"mean_rr": list(range(12))}, SPLIT)
     exact = stats.kendalltau(predicted, range(12), method="exact")
     assert row.kendall == pytest.approx(exact.statistic) and exact.pvalue < 0.001
     assert row.kendall_p == pytest.approx(exact.pvalue, rel=1e-9)
@@ -76,8 +76,8 @@ def test_kendall_p_value_of_few_prompts_is_exact():
 
 
 def test_constant_predictions_are_undefined_not_zero():
-    one = Predictions("flat", ("mean_rr",), np.ones((5, 1)))
-    (result,) = evaluate_predictions([one], {"mean_rr": [0.1, 0.2, 0.3, 0.4, 0.5]}, SPLIT)
+    predictions = Predictions("flat", ("mean_rr",), np.ones((5, 1)))
+    (result,) = evaluate_predictions([predictions], {"mean_rr": [0.1, 0.2, 0.3, 0.4, 0.5]}, SPLIT)
     assert np.isnan(result.pearson) and np.isnan(result.kendall) and result.n == 5
     table = format_results("table", [result])
     assert "predictor" not in table and "no correlation of flat with mean_rr" in table
@@ -85,7 +85,7 @@ def test_constant_predictions_are_undefined_not_zero():
 
 
 def test_mean_needs_all_columns():
-    """One that has the easy columns only must not look better than one that has them all."""
+    """A predictor with only the easy columns must not look better than one with all columns."""
     true = {f"{name}_hbpp": [0.0, 0.5, 1.0, 1.5] for name in ("glide", "sdxl", "mean")}
     upwards = np.arange(4.0)[:, None]
     all_three = Predictions("all_three", tuple(true), np.hstack([upwards, upwards, -upwards]))
@@ -109,7 +109,7 @@ def test_published_figures_are_those_of_the_papers(real_data):
     assert not ours
 
 
-def test_report_is_one_file_with_pictures(tmp_path, home):
+def test_report_is_self_contained_and_reproducible(tmp_path, home):
     report = ("--report", "report.html", "--no-spaces")
     rows = json.loads(bench(*SAMPLE, *report, "--format", "json", cwd=tmp_path, home=home))["rows"]
     page = (tmp_path / "report.html").read_text()
@@ -118,7 +118,7 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
             figure = f"{row[name]:.3f}{mark_p_value(row[f'{name}_p'])}"
             ends = [f"{row[f'{name}_ci_{end}']:.3f}" for end in ("low", "high")]
             assert f'{figure}<span class="ci">{" to ".join(ends)}</span></td>' in page
-    assert page.count('<th scope="row">static</th>') == 3  # a table a measure
+    assert page.count('<th scope="row">static</th>') == 3  # one table per measure
     assert page.count('<svg viewBox="0 0 320 248" role="img"') == 9 and "Generated data." in page
     assert "finetuned_bert" not in page and "http" not in re.sub(r"base64,[^\"]*", "", page)
     (again := tmp_path / "again").mkdir()
@@ -126,45 +126,45 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
     assert (again / "report.html").read_text() == page
 
 
-@pytest.mark.parametrize(("splits", "taken"), [(["train", "test"], "test"), (["train"], "train")])
-def test_without_a_validation_split_another_one_is_used(splits, taken, tmp_path, home):
+@pytest.mark.parametrize(("splits", "split"), [(["train", "test"], "test"), (["train"], "train")])
+def test_default_split_is_test_or_the_only_one(splits, split, tmp_path, home):
     (tmp_path / "own").mkdir()
     for name in splits:
         text = "prompt,mean_rr\na cat,0.5\na red dog,0.2\ntwo big dogs,0.1\n"
         (tmp_path / "own" / f"{name}.csv").write_text(text)
     words = ("--dataset", "own", "--predictors", "mean_word_length")
-    assert f"rows: own, {taken} split" in bench(*words, cwd=tmp_path, home=home)
+    assert f"rows: own, {split} split" in bench(*words, cwd=tmp_path, home=home)
 
 
-def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
+def test_missing_resources_skip_only_default_predictors(tmp_path, home):
     arguments = ("--dataset", "sample", "--split", "test")
-    nowhere = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
-    done = run_pqpp("bench", *arguments, cwd=tmp_path, **nowhere)
+    empty = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
+    done = run_pqpp("bench", *arguments, cwd=tmp_path, **empty)
     assert done.returncode == 0 and "static" in done.stdout
     assert "note: skipped" in done.stderr and "nltk.downloader" in done.stderr
-    named = run_pqpp("bench", *arguments, "--predictors", "linguistic", cwd=tmp_path, **nowhere)
+    named = run_pqpp("bench", *arguments, "--predictors", "linguistic", cwd=tmp_path, **empty)
     assert named.returncode == 2 and "nltk.downloader" in named.stderr
 
 
 @pytest.mark.realdata
-def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
+def test_static_correlations_on_validation(real_data, tmp_path, home):
     data = str(real_data / "pqpp" / "v1.0")
     words = ("--data-dir", data, "--predictors", "static-train", "--format", "json")
-    found = json.loads(bench(*words, cwd=tmp_path, home=home))
-    table = pd.DataFrame(found["rows"])
+    result = json.loads(bench(*words, cwd=tmp_path, home=home))
+    table = pd.DataFrame(result["rows"])
     assert (table["n"] == 2000).all()
     assert table["pearson"].mean() >= 0.45 and table["kendall"].mean() >= 0.31
 
 
-def test_cross_table_cells_use_the_named_prediction():
+def test_cross_table_cells_use_the_predicted_column():
     from pqpp_models.bench.protocol import Column
 
-    one, references = said()
+    predictions, references = make_predictions()
     cell = Column("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")
     rows = datasets.Dataset.from_dict({"source": ["a" if i % 2 else "b" for i in range(50)]})
-    (result,) = evaluate_predictions([one], references, Split(rows, "x", "y"), [cell])
-    chosen = slice(1, None, 2)
-    expected = stats.pearsonr(one.values[chosen, 1], references["mean_hbpp"][chosen])
+    (result,) = evaluate_predictions([predictions], references, Split(rows, "x", "y"), [cell])
+    odd_rows = slice(1, None, 2)
+    expected = stats.pearsonr(predictions.values[odd_rows, 1], references["mean_hbpp"][odd_rows])
     assert result.n == 25 and result.pearson == pytest.approx(expected.statistic, abs=1e-12)
 
 
@@ -172,62 +172,62 @@ def test_signs_are_aligned_before_comparison():
     generator = np.random.default_rng(0)
     true = generator.normal(size=400)
     noisy = [true + generator.normal(size=400) for _ in range(4)]
-    said = [
+    predictions = [
         Predictions("easier", ("mean_rr",), noisy[0][:, None]),
         Predictions("harder", ("mean_rr",), -noisy[1][:, None], "harder"),
         Predictions("train", ("mean_rr",), -noisy[2][:, None], "unknown"),
         Predictions("nobody", ("mean_rr",), -noisy[3][:, None], "unknown"),
         Predictions("wrong", ("mean_rr",), noisy[3][:, None], "harder"),
     ]
-    rows = evaluate_predictions(said, references := {"mean_rr": list(true)}, SPLIT)
+    rows = evaluate_predictions(predictions, references := {"mean_rr": list(true)}, SPLIT)
     signs = {("train", "mean_rr"): -1.0, ("harder", "mean_rr"): -1.0}
-    found = compare_with_baseline(rows, said, references, "easier", known_signs=signs)
+    results = compare_with_baseline(rows, predictions, references, "easier", known_signs=signs)
     negated = ["by the sign on train"] * 2 + ["by the sign on these rows", "as declared"]
-    ways = ["as declared", *(f"{way}, negated" for way in negated)]
-    assert [row.oriented for row in found] == ways
-    tau = [abs(stats.kendalltau(one.values[:, 0], true).statistic) for one in said]
-    expected = [own - tau[0] for own in (*tau[1:4], -tau[4])]
-    differences = [row.baseline_difference for row in found[1:]]
+    orientations = ["as declared", *(f"{way}, negated" for way in negated)]
+    assert [row.oriented for row in results] == orientations
+    tau = [abs(stats.kendalltau(p.values[:, 0], true).statistic) for p in predictions]
+    expected = [value - tau[0] for value in (*tau[1:4], -tau[4])]
+    differences = [row.baseline_difference for row in results[1:]]
     assert differences == pytest.approx(expected, abs=1e-9)
-    assert max(map(abs, differences[:3])) < 0.1 and found[4].baseline_p < 0.01
-    text = format_results("table", found)
+    assert max(map(abs, differences[:3])) < 0.1 and results[4].baseline_p < 0.01
+    text = format_results("table", results)
     assert "negated in differences: harder on mean_rr (by the sign on train); train on" in text
 
 
 @pytest.mark.parametrize(("slope", "sign"), [(-0.02, 1.0), (-1.0, -1.0)])
-def test_only_a_sign_beyond_chance_negates(slope, sign):
+def test_insignificant_sign_does_not_negate(slope, sign):
     true, noise = np.random.default_rng(0).normal(size=(2, 200))
     noise -= true * (noise @ true) / (true @ true)
-    said = [Predictions("mine", ("mean_rr",), (noise + slope * true)[:, None], "unknown")]
-    (row,) = evaluate_predictions(said, {"mean_rr": list(true)}, SPLIT)
+    predictions = [Predictions("mine", ("mean_rr",), (noise + slope * true)[:, None], "unknown")]
+    (row,) = evaluate_predictions(predictions, {"mean_rr": list(true)}, SPLIT)
     assert row.pearson < 0 and row.sign == sign
 
 
-def test_baseline_agrees_with_an_outside_test():
+def test_baseline_agrees_with_scipy_permutation_test():
     generator = np.random.default_rng(3)
     true = generator.normal(size=300)
     good = Predictions("good", ("mean_rr",), (true + generator.normal(size=300))[:, None])
     poor = Predictions("poor", ("mean_rr",), (true + 4 * generator.normal(size=300))[:, None])
     same = Predictions("same", ("mean_rr",), poor.values)
-    some = Predictions("some", ("mean_rr",), (true + 3 * generator.normal(size=300))[:, None])
-    both, references = [good, poor, same, some], {"mean_rr": list(true)}
-    rows = evaluate_predictions(both, references, SPLIT)
-    first, second, third, fourth = compare_with_baseline(rows, both, references, "poor")
-    # No swap of 2,000 reaches the good one's difference; Holm's correction, three tests.
+    fair = Predictions("some", ("mean_rr",), (true + 3 * generator.normal(size=300))[:, None])
+    predictions, references = [good, poor, same, fair], {"mean_rr": list(true)}
+    rows = evaluate_predictions(predictions, references, SPLIT)
+    first, second, third, fourth = compare_with_baseline(rows, predictions, references, "poor")
+    # No swap of 2,000 reaches the difference of `good`; Holm's correction covers three tests.
     assert first.baseline_p == pytest.approx(3 / 2 / 2001)
 
     def difference(a, b):
         return stats.kendalltau(a, true).statistic - stats.kendalltau(b, true).statistic
 
-    outside = stats.permutation_test(
-        [one.values[:, 0] / one.values.std() for one in (some, poor)],
+    scipy_test = stats.permutation_test(
+        [p.values[:, 0] / p.values.std() for p in (fair, poor)],
         difference,
         permutation_type="samples",
         n_resamples=2000,
         rng=np.random.default_rng(0),
     )
-    assert 0.02 < outside.pvalue < 0.98
-    assert fourth.baseline_p == pytest.approx(min(1, 2 * outside.pvalue), abs=0.06)
+    assert 0.02 < scipy_test.pvalue < 0.98
+    assert fourth.baseline_p == pytest.approx(min(1, 2 * scipy_test.pvalue), abs=0.06)
     assert np.isnan(second.baseline_p) and third.baseline_p == 1.0
     text = format_results("table", [first, second, third])
     assert "paired permutation test" in text

@@ -1,4 +1,4 @@
-"""Bad input of `pqpp build`: one error or the stated rule, nothing half-written or replaced."""
+"""Invalid input of `pqpp build`: one-line errors, and existing files stay unchanged."""
 
 from pathlib import Path
 
@@ -11,42 +11,42 @@ HEADER = "prompt,image,model,annotator,label"
 GOOD = ["A,i,m,ann,5", "A,i,m,bob,4", "B,j,m,ann,1", "B,j,m,bob,2"]
 
 
-def file(name, *lines, header=HEADER, encoding="utf-8"):
+def write_rows(name, *lines, header=HEADER, encoding="utf-8"):
     Path(name).write_text("\n".join([header, *lines]) + "\n", encoding)
     return name
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch, cache, capsys):
-    """A benchmark that was built before, and all that is in it."""
+def old_files(tmp_path, monkeypatch, cache, capsys):
+    """The files of an existing benchmark."""
     monkeypatch.chdir(tmp_path)
-    file("good.csv", *GOOD)
+    write_rows("good.csv", *GOOD)
     assert main(["build", "good.csv", "--scale", "likert5", "--output", "b"]) == 0
     capsys.readouterr()
-    return contents(tmp_path / "b")
+    return read_files(tmp_path / "b")
 
 
-def contents(folder):
+def read_files(folder):
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_invalid_votes_are_one_line_and_replace_no_file(kept, tmp_path, capsys):
-    words = ["build", file("v.csv", "café,i,m,ann,5", encoding="latin-1"), "--overwrite"]
-    for output in ("b", "new"):
-        assert main([*words, "--output", output]) == 2
-        found = capsys.readouterr()
-        assert found.out == "" and found.err.startswith("pqpp: error: v.csv, line 2: not UTF-8")
-        assert found.err.count("\n") == 1
-    assert contents(tmp_path / "b") == kept and not (tmp_path / "new").exists()
-    file("s.csv", "A,i,m,5", header="prompt,image,model,score")
+def test_invalid_votes_are_one_line_and_replace_no_file(old_files, tmp_path, capsys):
+    words = ["build", write_rows("v.csv", "café,i,m,ann,5", encoding="latin-1"), "--overwrite"]
+    for folder in ("b", "new"):
+        assert main([*words, "--output", folder]) == 2
+        output = capsys.readouterr()
+        assert output.out == "" and output.err.startswith("pqpp: error: v.csv, line 2: not UTF-8")
+        assert output.err.count("\n") == 1
+    assert read_files(tmp_path / "b") == old_files and not (tmp_path / "new").exists()
+    write_rows("s.csv", "A,i,m,5", header="prompt,image,model,score")
     for more, hint in ((["b"], "--overwrite"), (["c", "--columns", "label=scores"], "'score'")):
         assert main(["build", "s.csv", "--output", *more]) == 2
         assert hint in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
-def test_a_prompt_without_a_vote_after_exclusion_has_no_score(kept, capsys):
-    """Four honest people and one who votes at random, alone on prompt X."""
+def test_prompt_without_votes_after_exclusion_has_no_score(old_files, capsys):
+    """Four honest annotators, and a random one, who alone rates prompt X."""
     import random
 
     random.seed(0)
@@ -56,10 +56,10 @@ def test_a_prompt_without_a_vote_after_exclusion_has_no_score(kept, capsys):
         votes = {who: true ^ (random.random() > 0.9) for who in "abcd"}
         lines += [f"P{n},i{n},m,h{who},{vote}" for who, vote in votes.items()]
         lines.append(f"P{n},i{n},m,odd,{random.randint(0, 1)}")
-    file("v.csv", *lines, "X,x,m,odd,1")
+    write_rows("v.csv", *lines, "X,x,m,odd,1")
     words = ["build", "v.csv", "--scale", "yes-no", "--exclude", "flagged", "--output", "left"]
     assert main(words) == 0
-    said = capsys.readouterr().out
-    assert "flagged: odd" in said and "1 of 121 prompts have no valid vote and no score" in said
+    output = capsys.readouterr().out
+    assert "flagged: odd" in output and "1 of 121 prompts have no valid vote and no score" in output
     rows = [row for part in load_benchmark("left").values() for row in part]
     assert {row["prompt"] for row in rows if row["m_rate"] is None} == {"X"}

@@ -1,4 +1,4 @@
-"""`pqpp datasets`, `pqpp build` and `pqpp datasets select`, as the command line calls them."""
+"""`pqpp datasets` and `pqpp build`."""
 
 import json
 import shlex
@@ -19,23 +19,23 @@ def _cache(cache):
     return cache
 
 
-def test_list_and_show(capsys, monkeypatch, tmp_path):
+def test_datasets_list_and_show(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("pqpp_hub.pull.is_offline", lambda: True)
     assert main(["datasets", "list"]) == 0
-    listed = capsys.readouterr().out
-    assert "pqpp (default)" in listed and "222,619" in listed
-    assert "conceptual 50, descriptive 30" in listed
+    output = capsys.readouterr().out
+    assert "pqpp (default)" in output and "222,619" in output
+    assert "conceptual 50, descriptive 30" in output
     for name in ("pqpp", "conqa", "richhf", "gimbrr-automated", "vistar", "sample", *WRITERS):
         assert main(["datasets", "show", name]) == 0
-        shown = capsys.readouterr().out
-        assert shown.startswith(name) and "\nsplit " in shown and "\ncolumn" in shown
+        output = capsys.readouterr().out
+        assert output.startswith(name) and "\nsplit " in output and "\ncolumn" in output
     assert main(["datasets", "show", "nope"]) == 2
     assert "not found; choose one of pqpp," in capsys.readouterr().err
     (tmp_path / "README.md").symlink_to(__file__)
     assert main(["datasets", "show", str(tmp_path)]) == 2
 
 
-def test_export(tmp_path, capsys):
+def test_datasets_export(tmp_path, capsys):
     data = write_conqa(tmp_path / "data")
     command = ["datasets", "export", "conqa", "--data-dir", str(data), "--output"]
     out = str(tmp_path / "out")
@@ -51,7 +51,7 @@ def test_export(tmp_path, capsys):
     assert "contains other files" in error and error.count("\n") == 1
 
 
-def test_select(tmp_path, capsys):
+def test_datasets_select(tmp_path, capsys):
     pytest.importorskip("faiss")
     (tmp_path / "captions.txt").write_text("".join(f"caption {n}\n" for n in range(6)))
     np.save(tmp_path / "e.npy", np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]))
@@ -71,30 +71,30 @@ ROWS |= {"agiqa": 300, "agiqa_table": 300}
 
 
 @pytest.mark.parametrize("line", COMMANDS, ids=list(ROWS))
-def test_commands_of_the_page_on_votes(real_data, tmp_path, monkeypatch, capsys, line):
+def test_page_commands_build_the_stated_rows(real_data, tmp_path, monkeypatch, capsys, line):
     monkeypatch.chdir(tmp_path)
     words = shlex.split(line.replace("$DATA", str(real_data)))[1:]
     name = words[words.index("--output") + 1]
     assert main(words) == 0 and "written: " in capsys.readouterr().out
     splits = Path(name, "data").glob("*.parquet")
-    assert sum(pq.read_metadata(one).num_rows for one in splits) == ROWS[name.removeprefix("my_")]
+    assert sum(pq.read_metadata(path).num_rows for path in splits) == ROWS[name.removeprefix("my_")]
 
 
-PEOPLE = ("ann", "bob", "cy", "dora", "eve", "fay", "gus", "hal")
+ANNOTATORS = ("ann", "bob", "cy", "dora", "eve", "fay", "gus", "hal")
 
 
 def test_pseudonym_key_makes_builds_reproducible(tmp_path, capsys):
     rows = [
         f"caption {n},{n}.png,sdxl,{a},{(n + len(a) + ord(a[0])) % 4 - 1},mscoco\n"
         for n in range(10)
-        for a in PEOPLE
+        for a in ANNOTATORS
     ]
     votes = tmp_path / "votes.csv"
     votes.write_text("prompt,image,model,annotator,label,source\n" + "".join(rows))
     (tmp_path / "key").write_bytes(bytes(range(32)))
     (tmp_path / "other").write_bytes(bytes(32))
 
-    def built(name, *more):
+    def build(name, *more):
         assert main(["build", str(votes), "--output", str(tmp_path / name), *more]) == 0
         return {
             path.relative_to(tmp_path / name): path.read_bytes()
@@ -103,11 +103,11 @@ def test_pseudonym_key_makes_builds_reproducible(tmp_path, capsys):
         }
 
     by_key = ("--pseudonym-key", str(tmp_path / "key"))
-    first = built("a", *by_key)
+    first = build("a", *by_key)
     assert "random numbers" not in capsys.readouterr().err
-    assert built("b", *by_key) == first
-    assert built("c", "--pseudonym-key", str(tmp_path / "other")) != first
-    assert len({tuple(built(f"d{n}").values()) for n in range(4)}) > 1
+    assert build("b", *by_key) == first
+    assert build("c", "--pseudonym-key", str(tmp_path / "other")) != first
+    assert len({tuple(build(f"d{n}").values()) for n in range(4)}) > 1
     assert "annotators' numbers are random" in capsys.readouterr().err
     names = load_dataset(str(tmp_path / "a"), "votes", split="train")["annotator"]
     assert {*names} == {*range(1, 9)}

@@ -1,4 +1,4 @@
-"""`pqpp demo`: on the real validation file where it can be had, else on a sample; it says which."""
+"""`pqpp demo`: on PQPP's validation prompts if available, else on a generated sample."""
 
 import csv
 import re
@@ -13,40 +13,40 @@ from pqpp_cli.main import main
 from pqpp_datasets import sources
 
 FILE = "dataset/validation.csv"
-WENT = "1. The shipped predictor, static, on a few prompts"
+FIRST_STEP = "1. The shipped predictor, static, on a few prompts"
 
 
-def demo(folder, capsys, *more):
+def run_demo(folder, capsys, *more):
     status = main(["demo", "--output", str(folder / "demo"), *more])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+    output = capsys.readouterr()
+    return status, output.out, output.err
 
 
-def figures(folder):
+def read_figures(folder):
     with (folder / "demo" / "figures.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def is_real(folder, out):
-    """What the demo of real prompts leaves: the train build, published rows, nothing generated."""
-    rows = figures(folder)
-    ours = {(r["predictor"], r["target"]): r for r in rows if r["published"] == "False"}
-    assert {r["split"] for r in ours.values()} == {"validation"} and "GENERATED" not in out
-    assert {r["fitted_rows"] for r in ours.values()} == {"0"}
+def check_real_results(folder, out):
+    """Check that the results are those of `static-train` on real prompts, with published ones."""
+    rows = read_figures(folder)
+    computed = {(r["predictor"], r["target"]): r for r in rows if r["published"] == "False"}
+    assert {r["split"] for r in computed.values()} == {"validation"} and "GENERATED" not in out
+    assert {r["fitted_rows"] for r in computed.values()} == {"0"}
     # As docs/worth.md has it.
     for target, r in (("mean_hbpp", 0.590), ("mean_p10", 0.593), ("mean_rr", 0.370)):
-        assert float(ours["static-train", target]["pearson"]) == pytest.approx(r, abs=6e-4)
-        assert ours["static-train", target]["n"] == "2000"
-    assert {name for name, _ in ours} == {"static-train", "mean_word_length", "word_count"}
-    theirs = {r["predictor"] for r in rows if r["published"] == "True"}
-    assert {"finetuned_bert", "finetuned_clip"} <= theirs and "finetuned_clip [" in out
+        assert float(computed["static-train", target]["pearson"]) == pytest.approx(r, abs=6e-4)
+        assert computed["static-train", target]["n"] == "2000"
+    assert {name for name, _ in computed} == {"static-train", "mean_word_length", "word_count"}
+    published = {r["predictor"] for r in rows if r["published"] == "True"}
+    assert {"finetuned_bert", "finetuned_clip"} <= published and "finetuned_clip [" in out
     page = (folder / "demo" / "report.html").read_text("utf-8")
     assert "Generated data" not in page and "fine-tuned CLIP" in page
 
 
 @pytest.fixture
 def server(real_data, monkeypatch, cache):
-    """A server of the validation file, at the address that is pinned for it."""
+    """A server of the validation file, to which its pinned URL points."""
     pinned = sources.get_release("pqpp/v1.0")
     with serve() as state:
         state.files["/validation.csv"] = (real_data / "pqpp" / "v1.0" / FILE).read_bytes()
@@ -56,29 +56,29 @@ def server(real_data, monkeypatch, cache):
 
 
 @pytest.mark.realdata
-def test_demo_downloads_only_the_verified_validation_file(server, tmp_path, capsys, monkeypatch):
-    status, out, *_ = demo(tmp_path, capsys)
-    assert status == 0 and WENT in out
+def test_demo_downloads_only_the_validation_file(server, tmp_path, capsys, monkeypatch):
+    status, out, *_ = run_demo(tmp_path, capsys)
+    assert status == 0 and FIRST_STEP in out
     assert server.requests == [("/validation.csv", None)]
-    is_real(tmp_path, out)
-    status, out, *_ = demo(tmp_path, capsys)  # an earlier demo is replaced, nothing fetched again
+    check_real_results(tmp_path, out)
+    status, out, *_ = run_demo(tmp_path, capsys)  # replaces the earlier demo, without a download
     assert status == 0 and len(server.requests) == 1
     monkeypatch.setattr("pqpp_models.bench.report.render_report", lambda *_: 1 / 0)
-    assert demo(tmp_path / "b", capsys)[0] == 1 and not (tmp_path / "b" / "demo").exists()
+    assert run_demo(tmp_path / "b", capsys)[0] == 1 and not (tmp_path / "b" / "demo").exists()
 
 
 @pytest.mark.realdata
 def test_demo_reads_the_data_dir(real_data, tmp_path, capsys, monkeypatch, cache):
     monkeypatch.setattr(sources, "get_release", lambda folder: pytest.fail("nothing is downloaded"))
     (tmp_path / "root" / "pqpp" / "v1.0" / "dataset").mkdir(parents=True)
-    place = tmp_path / "root" / "pqpp" / "v1.0" / FILE
-    shutil.copy(real_data / "pqpp" / "v1.0" / FILE, place)
+    path = tmp_path / "root" / "pqpp" / "v1.0" / FILE
+    shutil.copy(real_data / "pqpp" / "v1.0" / FILE, path)
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "root"))
-    status, out, *_ = demo(tmp_path, capsys)
-    assert status == 0 and f"validation prompts: {place.parents[1]}" in out
-    is_real(tmp_path, out)
+    status, out, *_ = run_demo(tmp_path, capsys)
+    assert status == 0 and f"validation prompts: {path.parents[1]}" in out
+    check_real_results(tmp_path, out)
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "nowhere"))
-    status, _, err = demo(tmp_path, capsys)
+    status, _, err = run_demo(tmp_path, capsys)
     assert status == 2 and "PQPP_DATA_DIR" in err and "is not a folder" in err
 
 
@@ -86,21 +86,21 @@ def test_offline_demo_shows_no_published_results(tmp_path, capsys, monkeypatch, 
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    status, out, *_ = demo(tmp_path, capsys)
+    status, out, *_ = run_demo(tmp_path, capsys)
     assert status == 0
     assert "PQPP's validation prompts are not available: " in out and "offline mode is on" in out
     assert "No one rated" in out and "GENERATED DATA" in out
     published = re.compile(r"finetuned_|fine-tuned CLIP|\[a\]|\[b\]")
     page = (tmp_path / "demo" / "report.html").read_text("utf-8")
     assert not published.search(out) and not published.search(page) and "Generated data." in page
-    rows = figures(tmp_path)
+    rows = read_figures(tmp_path)
     assert {r["published"] for r in rows} == {"False"}
     r = {row["predictor"]: float(row["pearson"]) for row in rows if row["target"] == "mean_hbpp"}
     assert set(r) == {"static-train", "word_count", "mean_word_length"}
-    # The figures that a network would show are those of the page on what they are worth.
+    # The note quotes the results that are in docs/worth.md.
     worth = (Path(__file__).parents[2] / "docs" / "worth.md").read_text("utf-8")
     for name, figure in (("`static-train`, validation", ".590"), ("fine-tuned BERT", ".568")):
         assert re.search(rf"{re.escape(name)}[^|]*\| {re.escape(figure)} /", worth)
         assert figure in out
-    again = demo(tmp_path, capsys)
+    again = run_demo(tmp_path, capsys)
     assert again[0] == 0 and again[1].split("\ndone in")[0] == out.split("\ndone in")[0]

@@ -1,4 +1,4 @@
-"""`pqpp fit`, called as the command line calls it."""
+"""`pqpp fit`: results, replaced predictors and refused inputs."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ def _cache(cache, tmp_path, monkeypatch):
 
 
 def write(name: str) -> str:
-    """Write the rows as a table of the format that the name ends in."""
+    """Write the rows as a table, in the format of the name's suffix."""
     if name.endswith(".parquet"):
         pa.parquet.write_table(pa.Table.from_pylist(ROWS), name)
         return name
@@ -38,7 +38,7 @@ def write(name: str) -> str:
     return name
 
 
-def fitted(*arguments: str, output: str = "mine") -> Predictor:
+def run_fit(*arguments: str, output: str = "mine") -> Predictor:
     assert main(["fit", *arguments, "--output", output]) == 0
     return Predictor.from_pretrained(f"./{output}")
 
@@ -49,22 +49,22 @@ def expected() -> Predictor:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_fit_of_every_table_format_equals_the_function(kind, expected, capsys):
-    found = fitted(write(f"rates.{kind}"), "--column", "caption", "--targets", "match_rate")
-    np.testing.assert_allclose(found.predict(PROMPTS), expected.predict(PROMPTS), atol=1e-5)
-    assert found.details["data"] == f"rates.{kind}"
-    said = capsys.readouterr().out
+def test_fit_of_each_table_format_equals_the_function(kind, expected, capsys):
+    predictor = run_fit(write(f"rates.{kind}"), "--column", "caption", "--targets", "match_rate")
+    np.testing.assert_allclose(predictor.predict(PROMPTS), expected.predict(PROMPTS), atol=1e-5)
+    assert predictor.details["data"] == f"rates.{kind}"
+    output = capsys.readouterr().out
     spearman = expected.details["training"]["cross_validation"]["match_rate"]["spearman"]
-    assert "Pearson" not in said or f"{spearman:.3f}" in said
+    assert "Pearson" not in output or f"{spearman:.3f}" in output
 
 
 def test_existing_predictor_is_replaced_only_with_overwrite(capsys, monkeypatch):
     arguments = [write("rates.csv"), "--column", "caption", "--targets"]
-    before = fitted(*arguments, "rating").targets
+    targets = run_fit(*arguments, "rating").targets
     assert main(["fit", *arguments, "match_rate", "--output", "mine"]) == 2
     assert "--overwrite" in capsys.readouterr().err
-    assert Predictor.from_pretrained("./mine").targets == before == ("rating",)
-    assert fitted(*arguments, "match_rate", "--overwrite").targets == ("match_rate",)
+    assert Predictor.from_pretrained("./mine").targets == targets == ("rating",)
+    assert run_fit(*arguments, "match_rate", "--overwrite").targets == ("match_rate",)
     other = Path("other/of another run")
     monkeypatch.setattr(Predictor, "render_card", lambda _: other.mkdir(parents=True) or "")
     assert main(["fit", *arguments, "match_rate", "--output", "other"]) == 2
@@ -72,21 +72,21 @@ def test_existing_predictor_is_replaced_only_with_overwrite(capsys, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("rates.csv", "--targets", "nope"), "--targets nope: rates.csv has no such column"),
         (("few.csv", "--targets", "match_rate"), "at least 20 prompts"),
     ],
 )
-def test_invalid_fit_input_is_one_line(arguments, said, capsys):
+def test_invalid_fit_input_is_one_line(arguments, message, capsys):
     rows = [f"{p},{r},{100 * r},x" for p, (r,) in zip(PROMPTS, RATES.tolist(), strict=True)]
-    for name, kept in (("rates.csv", rows), ("few.csv", rows[:5])):
-        lines = ["prompt,match_rate,percent_rate,note", *kept]
+    for name, selected in (("rates.csv", rows), ("few.csv", rows[:5])):
+        lines = ["prompt,match_rate,percent_rate,note", *selected]
         Path(name).write_text("\n".join(lines) + "\n", "utf-8")
     output = () if "--output" in arguments else ("--output", "mine")
     assert main(["fit", *arguments, *output]) == 2
     error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
+    assert message in error and error.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -95,44 +95,44 @@ def test_fit_to_training_data_of_the_network_has_no_results(real_data, tmp_path,
     from pqpp_metrics.functional import pearson_qpp
 
     arguments = ["--data-dir", str(real_data / "pqpp" / "v1.0"), "--targets", "mean_hbpp"]
-    found = fitted("pqpp-v1.0", *arguments)
-    said = capsys.readouterr().out
-    assert "5997 of these 5997 prompts are training data" in said and "Pearson" not in said
-    assert found.details["training"]["cross_validation"] == {}
-    assert "There are no results, because the network has learned\n5997" in found.render_card()
+    predictor = run_fit("pqpp-v1.0", *arguments)
+    output = capsys.readouterr().out
+    assert "5997 of these 5997 prompts are training data" in output and "Pearson" not in output
+    assert predictor.details["training"]["cross_validation"] == {}
+    assert "There are no results, because the network has learned\n5997" in predictor.render_card()
     text = (real_data / "pqpp" / "v1.0" / "dataset" / "validation.csv").read_text("utf-8")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    predicted = found.predict([row["best_caption"] for row in rows], "mean_hbpp")[:, 0]
+    predicted = predictor.predict([row["best_caption"] for row in rows], "mean_hbpp")[:, 0]
     true = [float(row["avg_generative_score"]) for row in rows]
     assert pearson_qpp(predicted, true)["pearson_qpp"] > 0.57
 
 
-def test_prompts_in_another_language():
+def test_fit_reads_prompts_in_another_language():
     rows = [{"prompt": prompt, "rating": n} for n, prompt in enumerate(CHINESE)]
     Path("far.json").write_text(json.dumps(rows), "utf-8")
-    assert fitted("far.json", "--targets", "rating").reads_any_language
+    assert run_fit("far.json", "--targets", "rating").reads_any_language
 
 
-def test_fit_to_few_prompts_with_a_base():
+def test_base_helps_with_few_prompts():
     cases = Path(__file__).parents[1] / "models" / "verdict" / "cases.tsv"
     prompts = [line.split("\t")[0] for line in cases.read_text("utf-8").splitlines()[1:]]
     base = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
     random = np.random.default_rng(0)
-    # Another generator: what the base says, but that signs are no trouble, and some chance.
+    # Ratings of another generator: as predicted, but better on signs, with noise.
     ratings = 5 * base + np.array(["sign" in prompt for prompt in prompts])
     ratings += random.normal(0, 0.3, len(prompts))
     order = random.permutation(len(prompts))
     judged, others = order[:24], order[24:]
     rows = [{"prompt": prompts[row], "rating": ratings[row]} for row in judged]
     Path("few.json").write_text(json.dumps(rows), "utf-8")
-    found = fitted("few.json", "--targets", "rating", "--base", "alignment", output="based")
-    assert found.details["training"]["network"] == "static"
-    assert f"and `alignment` of that\nnetwork, with {BASE_SLOPE} " in found.render_card()
-    plain = fitted("few.json", "--targets", "rating")
-    reached, without = (
-        spearmanr(one.predict([prompts[row] for row in others])[:, 0], ratings[others])[0]
-        for one in (found, plain)
+    based = run_fit("few.json", "--targets", "rating", "--base", "alignment", output="based")
+    assert based.details["training"]["network"] == "static"
+    assert f"and `alignment` of that\nnetwork, with {BASE_SLOPE} " in based.render_card()
+    plain = run_fit("few.json", "--targets", "rating")
+    with_base, without_base = (
+        spearmanr(predictor.predict([prompts[row] for row in others])[:, 0], ratings[others])[0]
+        for predictor in (based, plain)
     )
-    assert reached > without + 0.1
+    assert with_base > without_base + 0.1
     with pytest.raises(PredictorError, match=r"`base` must be one of .*'nix'"):
         fit(PROMPTS, RATES, "rate", base="nix")

@@ -1,4 +1,4 @@
-"""One vocabulary of flags: every parser and every recipe is walked."""
+"""Flags mean the same in all commands, and the same as options in Python and YAML."""
 
 from collections import defaultdict
 from typing import get_args, get_type_hints
@@ -16,25 +16,25 @@ from pqpp_files.options.recipe import read_recipe
 OUTPUTS = {"output", "output file"}
 
 
-def options():
-    """Give every option of every command."""
+def get_options():
+    """Return every command with each of its options."""
     return [(kind, field) for kind in iterate_command_classes() for field in get_fields(kind)]
 
 
 def test_flags_have_one_meaning():
     meanings = defaultdict(set)
-    for kind, field in options():
+    for kind, field in get_options():
         hint = strip_none(get_type_hints(kind)[field.name])
         role = field.metadata.get("path")
-        items = [one for one in get_args(hint) if one is not ...]
-        plain = (items or [hint])[-1].__name__  # one or several, each in the same sense
+        items = [item for item in get_args(hint) if item is not ...]
+        plain = (items or [hint])[-1].__name__  # a list and a single value mean the same
         if field.metadata.get("word") is not True:
             meanings[field.name].add((plain, "an output" if role in OUTPUTS else role))
-    assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
+    assert {name: types for name, types in meanings.items() if len(types) > 1} == {}
 
 
 def test_every_flag_has_a_help_text():
-    assert [(kind, field.name) for kind, field in options() if not field.metadata["help"]] == []
+    assert [(kind, f.name) for kind, f in get_options() if not f.metadata["help"]] == []
 
 
 def test_repeated_flags_extend_lists_or_are_refused(capsys):
@@ -52,21 +52,21 @@ def test_repeated_flags_extend_lists_or_are_refused(capsys):
 def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fit.yaml").write_text("dataset: a.csv\ntargets: [x, y]\nfolds: 3\noutput: new\n")
-    made = Fit(dataset="a.csv", targets=("x", "y"), folds=3, output="new")
+    expected = Fit(dataset="a.csv", targets=("x", "y"), folds=3, output="new")
     for words in (
         ["fit", "a.csv", "--targets", "x,y", "--folds", "3", "--output", "new"],
         ["fit", "--config", "fit.yaml"],
         ["fit", "--config", "fit.yaml", "--folds=3"],
     ):
-        assert vars(read_recipe(*parse_command(words))) == vars(made)
+        assert vars(read_recipe(*parse_command(words))) == vars(expected)
     assert read_recipe(*parse_command(["fit", "--config", "fit.yaml", "--folds", "4"])).folds == 4
     with pytest.raises(PqppError, match="`folds` is 'x'; it must be a whole number"):
         read_recipe(Fit, {"folds": "x"})
     with pytest.raises(PqppError, match="`output` is required"):
         Fit(dataset="a.csv")
-    for words, said in (
+    for words, message in (
         (["--folds", "x"], "--folds is 'x'; it must be a whole number"),
         (["--output", ""], "--output is empty"),
     ):
         assert main(["fit", "--config", "fit.yaml", *words]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err

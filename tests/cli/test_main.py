@@ -1,4 +1,4 @@
-"""What every command has in common: one line for what is wrong, and no traceback."""
+"""The `pqpp` command: help, completion, exit statuses and one-line errors."""
 
 import os
 import subprocess
@@ -17,64 +17,64 @@ def test_every_command_has_help_and_refuses_unknown_options(kind, capsys):
     assert main([*get_command_words(kind), "--help"]) == 0
     assert capsys.readouterr().err == ""
     assert main([*get_command_words(kind), "--no-such-option", "x"]) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("pqpp ") and said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.out == "" and output.err.startswith("pqpp ") and output.err.count("\n") == 1
     assert main(["--no-such-option", *get_command_words(kind), "x"]) == 2
     assert "unknown argument --no-such-option; " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("line", "known"),
+    ("line", "expected"),
     [
         ("pqpp bench --dataset ", {"pqpp", "pqpp-v1.0", "sample", "mine.csv"}),
         ("pqpp predict --dataset pqpp --split ", {"train", "validation", "test"}),
     ],
 )
-def test_tab_completion_lists_datasets_files_and_splits(line, known, tmp_path):
+def test_tab_completion_lists_datasets_files_and_splits(line, expected, tmp_path):
     (tmp_path / "mine.csv").touch()
-    asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
-    told = {"_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
+    request = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
+    reply = {"_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
     paths = {"PYTHONPATH": str(Path(__file__).parents[2])}
     subprocess.run(
-        [sys.executable, "-m", "pqpp"], env=os.environ | asked | told | paths, cwd=tmp_path
+        [sys.executable, "-m", "pqpp"], env=os.environ | request | reply | paths, cwd=tmp_path
     )
-    assert known <= set((tmp_path / "answer").read_text().split("\n"))
+    assert expected <= set((tmp_path / "answer").read_text().split("\n"))
 
 
-def test_a_missing_package_gets_one_line(monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "transformers", None)  # as where it is not installed
+def test_missing_package_is_one_line(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "transformers", None)  # as if it were not installed
     for name in [name for name in sys.modules if name.startswith("pqpp_feedback.rahf")]:
         monkeypatch.delitem(sys.modules, name)
     (tmp_path / "a.png").write_bytes(b"")
     assert main(["assess", "rahf", "--image-dir", str(tmp_path), "--model", str(tmp_path)]) == 2
-    shown = capsys.readouterr().err
-    assert "needs transformers; run: pip install" in shown and shown.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "needs transformers; run: pip install" in error and error.count("\n") == 1
 
 
 def test_internal_errors_are_one_line(monkeypatch, capsys):
-    def broken(command):
+    def fail(command):
         raise KeyError("no\nsuch")
 
-    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", broken)
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", fail)
     assert main(["models", "list"]) == 1
-    shown = capsys.readouterr().err
-    assert "internal error: KeyError: " in shown and shown.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "internal error: KeyError: " in error and error.count("\n") == 1
     monkeypatch.setenv("PQPP_TRACEBACK", "1")
     with pytest.raises(KeyError):
         main(["models", "list"])
 
 
-def test_a_library_that_cannot_start_is_no_internal_error(monkeypatch, capsys):
-    started = {"__name__": "library"}
-    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: exec("int('x')", started))
+def test_library_that_cannot_start_is_not_an_internal_error(monkeypatch, capsys):
+    module = {"__name__": "library"}
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: exec("int('x')", module))
     assert main(["models", "list"]) == 2
     assert "a library cannot start: ValueError: inv" in capsys.readouterr().err
 
 
 def test_errors_of_model_libraries_are_not_internal(monkeypatch, capsys):
     torch = pytest.importorskip("torch")
-    broken = torch.nn.Embedding(1, 1)
-    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: broken(torch.tensor([9])))
+    layer = torch.nn.Embedding(1, 1)
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: layer(torch.tensor([9])))
     assert main(["models", "list"]) == 2
     assert "the model failed: IndexError" in capsys.readouterr().err
 
@@ -87,7 +87,7 @@ def test_errors_of_model_libraries_are_not_internal(monkeypatch, capsys):
         *(pytest.param(words, marks=pytest.mark.daily) for words in ("--help", "models list")),
     ],
 )
-def test_a_closed_or_full_output_is_one_line(words, tmp_path):
+def test_closed_or_full_output_is_one_line(words, tmp_path):
     pqpp = Path(sys.executable).with_name("pqpp")
     for end in (">&-", ">/dev/full"):
         done = run(["bash", "-c", f"{pqpp} {words} {end}"], tmp_path)
@@ -95,7 +95,7 @@ def test_a_closed_or_full_output_is_one_line(words, tmp_path):
         assert done.stderr.count("\n") == 1 and "standard output" in done.stderr
 
 
-def test_a_status_needs_no_standard_error(tmp_path):
+def test_exit_status_does_not_need_standard_error(tmp_path):
     pqpp = Path(sys.executable).with_name("pqpp")
     for end in ("2>/dev/full", "2> >(true)", "2>&-"):
         for words, status in (("--file no.csv", 2), ("--nope", 2), ("cat --output a.csv", 0)):
@@ -111,17 +111,17 @@ def test_missing_working_folder_is_one_line(tmp_path, monkeypatch, capsys):
 
 
 def test_help_version_and_no_arguments(capsys):
-    shown = {}
+    outputs = {}
     for words in ([], ["help"], ["--help"], ["version"], ["--version"], ["help", "predict"]):
         assert main(words) == 0
-        shown[" ".join(words)] = capsys.readouterr().out
-    assert shown["help"] == shown["--help"] and shown["version"] == shown["--version"]
-    assert "pqpp predict" in shown[""] and len(shown[""].splitlines()) < 8
+        outputs[" ".join(words)] = capsys.readouterr().out
+    assert outputs["help"] == outputs["--help"] and outputs["version"] == outputs["--version"]
+    assert "pqpp predict" in outputs[""] and len(outputs[""].splitlines()) < 8
     assert main(["predict", "a cat", "--json"]) == 2
     assert "write --format json" in capsys.readouterr().err
     assert main(["--verison"]) == 2 and "'--version'" in capsys.readouterr().err
 
 
-def test_an_invalid_date_of_builds_is_ignored(monkeypatch):
+def test_invalid_source_date_epoch_is_ignored(monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "x")
     assert main(["--version"]) == 0 and "SOURCE_DATE_EPOCH" not in os.environ

@@ -1,4 +1,4 @@
-"""`pqpp metrics compute` of several measures and several runs, and trec_eval's rules by files."""
+"""`pqpp metrics compute` with runs: agreement with trec_eval, tables and comparisons."""
 
 import csv
 import json
@@ -18,9 +18,9 @@ QRELS = {"q1": {"d1": 1, "d3": 2, "d9": 0}, "q2": {"d4": 1, "d1": 0}, "q3": {"d5
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, run in (("a.run", RUN), ("b.run", OTHER)):
-        lines = [f"{q} Q0 {d} 0 {s} t\n" for q, own in run.items() for d, s in own.items()]
+        lines = [f"{q} Q0 {d} 0 {s} t\n" for q, docs in run.items() for d, s in docs.items()]
         (tmp_path / name).write_text("".join(lines))
-    lines = [f"{q} 0 {d} {g}\n" for q, own in QRELS.items() for d, g in own.items()]
+    lines = [f"{q} 0 {d} {g}\n" for q, documents in QRELS.items() for d, g in documents.items()]
     (tmp_path / "q.qrels").write_text("".join(lines))
     return tmp_path
 
@@ -35,7 +35,7 @@ def compute(folder, capsys):
     return run
 
 
-def test_means_as_csv_are_those_of_json(compute):
+def test_csv_and_json_have_the_same_means(compute):
     words = ("p@2,rr", "--run", "a.run", "--run", "b.run", "--qrels", "q.qrels", "--format")
     runs = json.loads(compute(*words, "json"))["runs"]
     rows = list(csv.DictReader(compute(*words, "csv").splitlines()))
@@ -47,71 +47,71 @@ def test_means_as_csv_are_those_of_json(compute):
 NAMES = "P_2,recip_rank,ndcg,map,Rprec,ndcg_cut_1"
 
 
-def by_trec_eval(run, **options):
+def run_trec_eval(run, **options):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     return pytrec_eval.RelevanceEvaluator(QRELS, set(NAMES.split(",")), **options).evaluate(run)
 
 
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("judged_only", [False, True])
-def test_one_run_as_trec_eval(compute, level, judged_only):
-    theirs = by_trec_eval(RUN, relevance_level=level, judged_docs_only_flag=judged_only)
+def test_run_agrees_with_trec_eval(compute, level, judged_only):
+    reference = run_trec_eval(RUN, relevance_level=level, judged_docs_only_flag=judged_only)
     options = [f"relevance_level={level}", f"judged_only={json.dumps(judged_only)}", "ties=docno"]
-    words = [word for one in options for word in ("--option", one)]
+    words = [word for option in options for word in ("--option", option)]
     files = ("--run", "a.run", "--qrels", "q.qrels", "--format", "json")
-    found = json.loads(compute(NAMES, *files, *words))
-    assert found["query_ids"] == list(QRELS)
-    for name, values in found["values"].items():
-        expected = [theirs[query][name] for query in QRELS]
+    result = json.loads(compute(NAMES, *files, *words))
+    assert result["query_ids"] == list(QRELS)
+    for name, values in result["values"].items():
+        expected = [reference[query][name] for query in QRELS]
         np.testing.assert_allclose(values, expected, atol=1e-12, err_msg=name)
-        assert found["means"][name]["mean"] == pytest.approx(np.mean(expected), abs=1e-12)
+        assert result["means"][name]["mean"] == pytest.approx(np.mean(expected), abs=1e-12)
 
 
-def test_single_metric_as_trec_eval(compute):
-    theirs = by_trec_eval(RUN)
+def test_single_metric_agrees_with_trec_eval(compute):
+    reference = run_trec_eval(RUN)
     files = ("--predictions", "a.run", "--references", "q.qrels", "--option", "ties=docno")
-    found = json.loads(compute("reciprocal_rank", *files, "--format", "json"))
-    expected = [theirs[query]["recip_rank"] for query in found["ids"]]
-    np.testing.assert_allclose(found["scores"], expected, atol=1e-12)
+    result = json.loads(compute("reciprocal_rank", *files, "--format", "json"))
+    expected = [reference[query]["recip_rank"] for query in result["ids"]]
+    np.testing.assert_allclose(result["scores"], expected, atol=1e-12)
 
 
-def test_tables(compute, folder):
-    shown = compute("rr,p@1", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "by.csv")
-    assert shown.split()[:5] == ["measure", "mean", "ci_low", "ci_high", "n"]
+def test_table_and_values_by_query(compute, folder):
+    table = compute("rr,p@1", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "by.csv")
+    assert table.split()[:5] == ["measure", "mean", "ci_low", "ci_high", "n"]
     rows = list(csv.DictReader((folder / "by.csv").open()))
     assert [row["query_id"] for row in rows] == ["q1", "q2", "q3"]
-    # The first of two equals is relevant: 1 or 1/2.
+    # One of two tied documents is relevant: the value is the mean of 1 and 1/2.
     assert [float(row["rr"]) for row in rows] == [0.75, 0.5, 1.0]
     compute("rr", "--run", "a.run", "--qrels", "q.qrels", "--by-query", "by.parquet")
     assert read_table(str(folder / "by.parquet")).values("rr") == [0.75, 0.5, 1.0]
 
 
-def test_runs_are_compared(compute, folder):
+def test_comparison_of_two_runs(compute, folder):
     files = ("--run", "first=a.run", "--run", "b.run", "--qrels", "q.qrels")
-    found = json.loads(compute("rr,ndcg@2", *files, "--format", "json", "--by-query", "by.jsonl"))
-    assert list(found["runs"]) == ["first", "b"]
-    assert [row["measure"] for row in found["comparisons"]] == ["rr", "ndcg@2"]
-    one, other = (np.array(found["runs"][name]["values"]["rr"]) for name in ("first", "b"))
-    row = found["comparisons"][0]
-    assert row["difference"] == pytest.approx((one - other).mean())
+    result = json.loads(compute("rr,ndcg@2", *files, "--format", "json", "--by-query", "by.jsonl"))
+    assert list(result["runs"]) == ["first", "b"]
+    assert [row["measure"] for row in result["comparisons"]] == ["rr", "ndcg@2"]
+    first, other = (np.array(result["runs"][name]["values"]["rr"]) for name in ("first", "b"))
+    row = result["comparisons"][0]
+    assert row["difference"] == pytest.approx((first - other).mean())
     signs = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1)
-    exact = (np.abs((one - other) @ signs) >= abs((one - other).sum()) - 1e-12).mean()
+    exact = (np.abs((first - other) @ signs) >= abs((first - other).sum()) - 1e-12).mean()
     assert row["p_value"] == pytest.approx(exact, abs=0.02)
     assert row["adjusted"] >= row["p_value"]
     rows = [json.loads(line) for line in (folder / "by.jsonl").read_text().splitlines()]
     assert [(row["run"], row["query_id"]) for row in rows][2:4] == [("first", "q3"), ("b", "q1")]
-    shown = compute("rr,ndcg@2", *files)
-    assert "p by Holm" in shown and "other_run" in shown
+    table = compute("rr,ndcg@2", *files)
+    assert "p by Holm" in table and "other_run" in table
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["rr", "--run", "a.run"], "--runs needs --qrels"),
         (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing to zero or drop"),
     ],
 )
-def test_one_line_and_2(compute, folder, words, said):
+def test_invalid_runs_are_one_line(compute, folder, words, message):
     (folder / "c.run").write_text("q1 Q0 d1 0 1 t\n")
     error = compute(*words, status=2)
-    assert said in error and error.count("\n") == 1 and "Traceback" not in error
+    assert message in error and error.count("\n") == 1 and "Traceback" not in error

@@ -1,4 +1,4 @@
-"""`pqpp metrics`: from files, without Python."""
+"""`pqpp metrics` on files."""
 
 import json
 
@@ -10,10 +10,10 @@ from pqpp_metrics.registration import list_metrics
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory):
-    place = tmp_path_factory.mktemp("metrics")
-    running = Worker({"HF_HOME": str(place / "hf"), "HF_HUB_OFFLINE": "1"}, place)
-    yield running
-    running.close()
+    folder = tmp_path_factory.mktemp("metrics")
+    process = Worker({"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1"}, folder)
+    yield process
+    process.close()
 
 
 @pytest.fixture
@@ -38,10 +38,10 @@ def compute(pqpp):
     return run
 
 
-def test_list_and_show_name_every_metric(pqpp):
+def test_list_and_show_every_metric(pqpp):
     assert set(list_metrics()) <= set(pqpp("list").stdout.split())
-    shown = pqpp("show", "pqpp/kendall_qpp").stdout
-    assert shown.startswith("# Kendall") and "tau-b" in shown
+    card = pqpp("show", "pqpp/kendall_qpp").stdout
+    assert card.startswith("# Kendall") and "tau-b" in card
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_list_and_show_name_every_metric(pqpp):
         (["kendall_qpp", "--predictions", "a.csv:y", "--references", "a.csv:x"], "numbers"),
     ],
 )
-def test_bad_input_is_one_line_and_two(tmp_path, pqpp, arguments, expected):
+def test_invalid_input_is_one_line(tmp_path, pqpp, arguments, expected):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n3,c\n")
     done = pqpp("compute", *arguments)
     assert done.value == 2 and expected in done.stderr, done.stderr
@@ -60,34 +60,34 @@ def test_bad_input_is_one_line_and_two(tmp_path, pqpp, arguments, expected):
 
 @pytest.mark.parametrize("key", ["id", "query_id", "prompt_id", "prompt"])
 def test_files_with_ids_are_joined_by_them(tmp_path, compute, key):
-    """1, 2, 3, 4 and once 5 for 4, the second file upside down: by id one error of 1."""
+    """The second file has the reverse order, and one value differs by 1."""
     (tmp_path / "p.csv").write_text(f"{key},p\n01,1\nb,2\nc,3\nd,5\n")
     (tmp_path / "r.csv").write_text(f"{key},r\nd,4\nc,3\nb,2\n01,1\n")
     (tmp_path / "s.csv").write_text("r\n4\n3\n2\n1\n")
     joined = compute("rmse_qpp", "--predictions", "p.csv:p", "--references", "r.csv:r")
     assert joined["n"] == 4 and joined["rmse_qpp"] == pytest.approx(0.5, abs=1e-12)
-    # Without ids on both sides the place decides.
-    placed = compute("rmse_qpp", "--predictions", "p.csv", "--references", "s.csv")
-    assert placed["rmse_qpp"] == pytest.approx((27 / 4) ** 0.5, abs=1e-12)
+    # Without ids in both files, rows are paired by position.
+    by_position = compute("rmse_qpp", "--predictions", "p.csv", "--references", "s.csv")
+    assert by_position["rmse_qpp"] == pytest.approx((27 / 4) ** 0.5, abs=1e-12)
     texts = ("--predictions", f"p.csv:{key}", "--references", f"r.csv:{key}")
-    assert compute("cohen_kappa", *texts)["cohen_kappa"] < 0  # what is scored joins nothing
+    assert compute("cohen_kappa", *texts)["cohen_kappa"] < 0  # scored columns are not ids
 
 
 def test_columns_of_unequal_length_are_two_groups(tmp_path, compute):
-    """ConQA's question of two files: 1 of the 3 x 2 pairs has the higher x."""
+    """In 1 of the 3 x 2 pairs, x is higher."""
     (tmp_path / "x.csv").write_text("id,v\na,1\nb,2\nc,5\n")
     (tmp_path / "y.csv").write_text("id,v\nd,3\ne,6\n")
-    found = compute("mann_whitney", "--input", "x=x.csv", "--input", "y=y.csv:v")
-    assert found["mann_whitney"] == 1.0 and (found["n_x"], found["n_y"]) == ([3], [2])
-    assert found["p_value"] == [pytest.approx(0.2)]  # 2 of the 10 ways to choose have U <= 1
+    result = compute("mann_whitney", "--input", "x=x.csv", "--input", "y=y.csv:v")
+    assert result["mann_whitney"] == 1.0 and (result["n_x"], result["n_y"]) == ([3], [2])
+    assert result["p_value"] == [pytest.approx(0.2)]  # 2 of the 10 ways to choose have U <= 1
 
 
 def test_several_columns_are_one_list_per_row(tmp_path, compute, pqpp):
-    """Three raters, worked by hand: P = (1 + 1/3) / 2, Pe = (4/6)^2 + (2/6)^2, kappa = .25."""
+    """By hand, for three raters: P = (1 + 1/3) / 2, Pe = (4/6)^2 + (2/6)^2, kappa = .25."""
     (tmp_path / "r.csv").write_text("prompt,r1,r2,r3\na,yes,yes,yes\nb,yes,no,no\n")
-    named = compute("fleiss_kappa", "--input", "ratings=r.csv:r1,r2,r3")
-    assert named["fleiss_kappa"] == pytest.approx(0.25, abs=1e-12)
-    assert compute("fleiss_kappa", "--input", "ratings=r.csv") == named
+    result = compute("fleiss_kappa", "--input", "ratings=r.csv:r1,r2,r3")
+    assert result["fleiss_kappa"] == pytest.approx(0.25, abs=1e-12)
+    assert compute("fleiss_kappa", "--input", "ratings=r.csv") == result
     done = pqpp("compute", "fleiss_kappa", "--input", "ratings=r.csv:r1,r9")
     assert done.value == 2 and "no column 'r9' (columns: prompt, r1" in done.stderr
     (tmp_path / "m.csv").write_text("match,task,model\n1,a,x\n0,a,y\n1,a,x\n")

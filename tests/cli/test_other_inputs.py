@@ -1,4 +1,4 @@
-"""Predictors that look at more than the prompt, and `pqpp predict --dataset`."""
+"""Predictors that need images, and `pqpp predict --dataset`."""
 
 import json
 
@@ -21,7 +21,7 @@ def _cache(cache, monkeypatch):
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory):
-    """A tiny CLIP with the paper's head, saved."""
+    """The folder of a tiny CLIP predictor."""
     pytest.importorskip("transformers", reason="CLIP needs transformers")
     from support.tiny_models import save_clip
     from transformers import AutoProcessor
@@ -39,7 +39,7 @@ def clip(tmp_path_factory):
 
 @pytest.fixture
 def archive(tmp_path):
-    """Images of the three prompts of `write_v1_0`, and the rows that they make by hand."""
+    """The folder of images for the three prompts of `write_v1_0`, and rows with their paths."""
     from PIL import Image
 
     random = np.random.default_rng(0)
@@ -58,12 +58,12 @@ def archive(tmp_path):
     return str(tmp_path / "archive"), rows
 
 
-def refused(capsys, *arguments) -> str:
-    """Return the one line that a command says when it ends with 2."""
+def reject(capsys, *arguments) -> str:
+    """Run a command that must be refused, and return its error."""
     assert main(arguments) == 2
-    said = capsys.readouterr()
-    (line,) = said.err.splitlines()
-    assert said.out == ""
+    output = capsys.readouterr()
+    (line,) = output.err.splitlines()
+    assert output.out == ""
     return line
 
 
@@ -73,67 +73,67 @@ def test_bench_passes_images_to_predictors(clip, archive, tmp_path, capsys):
     words = "bench --subset pqpp-v1.0 --targets mean_hbpp --format json"
     arguments = (*words.split(), *data)
     assert main((*arguments, "--image-dir", folder)) == 0
-    found = json.loads(capsys.readouterr().out)["rows"]
-    said = Predictor.from_pretrained(clip).predict(rows, "mean_hbpp")[:, 0]
-    expected = stats.pearsonr(said, [row[-1] for row in V1_0_ROWS]).statistic
-    assert [row["n"] for row in found] == [3, 3]
-    assert found[0]["pearson"] == pytest.approx(expected, abs=1e-6)
-    line = refused(capsys, *arguments)
+    results = json.loads(capsys.readouterr().out)["rows"]
+    predictions = Predictor.from_pretrained(clip).predict(rows, "mean_hbpp")[:, 0]
+    expected = stats.pearsonr(predictions, [row[-1] for row in V1_0_ROWS]).statistic
+    assert [row["n"] for row in results] == [3, 3]
+    assert results[0]["pearson"] == pytest.approx(expected, abs=1e-6)
+    line = reject(capsys, *arguments)
     assert "clip needs a column '<model>_images' or 'images'" in line
     assert "--image-dir" in line
 
 
-def test_prompts_of_a_dataset_with_images(clip, archive, tmp_path, capsys):
+def test_predict_reads_a_dataset_with_images(clip, archive, tmp_path, capsys):
     folder, rows = archive
     dataset = ("--dataset", "pqpp", "--subset", "pqpp-v1.0", "--split", "train")
     dataset += ("--data-dir", str(write_v1_0(tmp_path / "data")), "--image-dir", folder)
     assert main(("predict", *dataset, "--predictor", str(clip), "--format", "json")) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["prompt"] for row in found] == [row["prompt"] for row in rows]
+    results = json.loads(capsys.readouterr().out)
+    assert [row["prompt"] for row in results] == [row["prompt"] for row in rows]
     expected = Predictor.from_pretrained(clip).predict(rows, "mean_hbpp")[:, 0]
-    assert [row["mean_hbpp_predicted"] for row in found] == pytest.approx(expected, abs=1e-6)
+    assert [row["mean_hbpp_predicted"] for row in results] == pytest.approx(expected, abs=1e-6)
 
 
-def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
+def test_predict_reads_folders_and_saved_datasets(tmp_path, capsys):
     import datasets
 
     texts = ["a red cat", "two dogs", "three\nbirds"]
-    made = datasets.Dataset.from_dict({"caption": texts, "prompt": ["x", "y", "z"]})
+    dataset = datasets.Dataset.from_dict({"caption": texts, "prompt": ["x", "y", "z"]})
     (tmp_path / "files").mkdir()
-    made.to_parquet(tmp_path / "files" / "train.parquet")
-    made.save_to_disk(tmp_path / "plain")
-    datasets.DatasetDict({"a": made, "b": made.select([1])}).save_to_disk(tmp_path / "splits")
+    dataset.to_parquet(tmp_path / "files" / "train.parquet")
+    dataset.save_to_disk(tmp_path / "plain")
+    datasets.DatasetDict({"a": dataset, "b": dataset.select([1])}).save_to_disk(tmp_path / "splits")
     static = Predictor.from_pretrained("static")
-    for name, split, kept in (
+    for name, split, indices in (
         ("files", (), [0, 1, 2]),
         ("plain", (), [0, 1, 2]),
         ("splits", ("--split", "b"), [1]),
     ):
         arguments = ("predict", "--dataset", str(tmp_path / name), "--column", "caption", *split)
         assert main((*arguments, "--format", "json")) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert [row["prompt"] for row in found] == [texts[i] for i in kept]
-        values = [[row[target] for target in TARGETS] for row in found]
-        expected = static.predict([texts[i] for i in kept], TARGETS)  # batches of one size
+        results = json.loads(capsys.readouterr().out)
+        assert [row["prompt"] for row in results] == [texts[i] for i in indices]
+        values = [[row[target] for target in TARGETS] for row in results]
+        expected = static.predict([texts[i] for i in indices], TARGETS)  # batches of one size
         np.testing.assert_allclose(values, expected, atol=1e-9)
     for option in ("--subset", "--data-dir", "--image-dir"):
-        line = refused(capsys, "predict", "--dataset", str(tmp_path / "plain"), option, "x")
+        line = reject(capsys, "predict", "--dataset", str(tmp_path / "plain"), option, "x")
         assert option in line
-    line = refused(capsys, "predict", "--dataset", str(tmp_path / "splits"), "--column", "caption")
+    line = reject(capsys, "predict", "--dataset", str(tmp_path / "splits"), "--column", "caption")
     assert "--split is missing; choose from the splits of" in line and ": a, b" in line
 
 
 def test_malformed_token_is_not_shown(monkeypatch, capsys):
-    """The transport's own message holds it."""
+    """The message of the HTTP library contains the token."""
 
     class LocalProtocolError(Exception):
         __module__ = "httpx"
 
-    def refuse(*_, **__):
+    def fail(*_, **__):
         raise LocalProtocolError("Illegal header value b'Bearer hf_SECRET'")
 
-    monkeypatch.setattr("datasets.load_dataset", refuse)
-    line = refused(capsys, "predict", "--dataset", "some/repo")
+    monkeypatch.setattr("datasets.load_dataset", fail)
+    line = reject(capsys, "predict", "--dataset", "some/repo")
     assert "malformed" in line and "SECRET" not in line
 
 
@@ -146,5 +146,5 @@ def test_code_in_a_folder_is_never_run(tmp_path, capsys, monkeypatch):
     (tmp_path / "mine" / "train.csv").write_text("prompt\na cat\n")
     assert main(("predict", "a cat", "--predictor", "./model")) == 0
     capsys.readouterr()
-    assert "mine cannot be loaded" in refused(capsys, "predict", "--dataset", "mine")
+    assert "mine cannot be loaded" in reject(capsys, "predict", "--dataset", "mine")
     assert not (tmp_path / "executed").exists()

@@ -1,4 +1,4 @@
-"""No output replaces an input or would be overwritten: every command, from its declarations."""
+"""Outputs of every command must not replace inputs or files of other types."""
 
 import dataclasses
 import sqlite3
@@ -20,68 +20,68 @@ INPUTS = ("file", "folder", "images", "name")
 ENDINGS = {"Parquet": ".parquet", "PNG": ".png", "PDF": ".pdf", "gzip": ".gz"}
 
 
-def options_of(kind, roles):
+def get_path_options(kind, roles):
     return [field for field in get_fields(kind) if field.metadata.get("path") in roles]
 
 
 OUTPUTS = [
     pytest.param(kind, field, id=f"{kind.__module__.removeprefix('pqpp_cli.')}-{field.name}")
     for kind in iterate_command_classes()
-    for field in options_of(kind, ["output file"])
+    for field in get_path_options(kind, ["output file"])
 ]
 
 
-def made(kind, **values):
-    """A command with some values, none of which was checked."""
+def make_command(kind, **values):
+    """Return a command with some values, without checking them."""
     command = object.__new__(kind)
     for field in get_fields(kind):
         value = field.default
         if value is dataclasses.MISSING:
             value = field.default_factory()
         object.__setattr__(command, field.name, None if value is NEEDED else value)
-    for field in options_of(kind, ["output file"]):
+    for field in get_path_options(kind, ["output file"]):
         object.__setattr__(command, field.name, None)
     for name, value in values.items():
         object.__setattr__(command, name, value)
     return command
 
 
-def named_so(path, field):
-    """A name that the output may have."""
+def with_valid_ending(path, field):
+    """Return the path with an ending that the output may have."""
     endings = field.metadata.get("endings")
     holds = field.metadata.get("holds", ("text",))
     return path.with_suffix(endings[0] if endings else ENDINGS.get(holds[0], ".json"))
 
 
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
-def test_an_output_replaces_no_input(kind, output, tmp_path):
-    """Neither a file that an option names nor, but for pages beside images, one in its folder."""
+def test_output_must_not_replace_an_input(kind, output, tmp_path):
+    """Inputs include the files in an input folder, except for pages next to images."""
     folder = tmp_path / "read"
     folder.mkdir()
-    file = named_so(folder / "metadata", output)
-    write_kind(file, output.metadata.get("holds", ("text",))[0])
+    file = with_valid_ending(folder / "metadata", output)
+    write_file_type(file, output.metadata.get("holds", ("text",))[0])
     before = file.read_bytes()
-    for field in options_of(kind, INPUTS):
-        for given in (file, folder):
-            value = (str(given),) if isinstance(field.default, tuple) else str(given)
-            value = {"role": str(given)} if "dict" in str(field.type) else value
+    for field in get_path_options(kind, INPUTS):
+        for source in (file, folder):
+            value = (str(source),) if isinstance(field.default, tuple) else str(source)
+            value = {"role": str(source)} if "dict" in str(field.type) else value
             with pytest.raises(PqppError, match=r"name another file|name a folder"):
-                check_outputs(made(kind, **{output.name: str(file), field.name: value}))
+                check_outputs(make_command(kind, **{output.name: str(file), field.name: value}))
     assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
-def test_output_folder_is_created(kind, output, tmp_path):
-    """It is made when there is something to write; what cannot be one is refused before."""
-    file = named_so(tmp_path / "new" / "below" / "out", output)
-    check_outputs(made(kind, **{output.name: str(file)}))
+def test_output_folder_is_not_created_early(kind, output, tmp_path):
+    """The check creates no folder, but refuses a path that cannot become one."""
+    file = with_valid_ending(tmp_path / "new" / "below" / "out", output)
+    check_outputs(make_command(kind, **{output.name: str(file)}))
     assert not (tmp_path / "new").exists()
     (tmp_path / "new").touch()
     with pytest.raises(PqppError, match="is a file; name a folder"):
-        check_outputs(made(kind, **{output.name: str(file)}))
+        check_outputs(make_command(kind, **{output.name: str(file)}))
 
 
-def write_kind(path, kind):
+def write_file_type(path, kind):
     if kind == "Parquet":
         pq.write_table(pa.table({"prompt": ["a cat"]}), path)
     elif kind in ("PNG", "JPEG"):
@@ -101,13 +101,13 @@ def write_kind(path, kind):
 
 
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS)
-def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
-    place = named_so(tmp_path / "old", output)
-    allowed = made(kind, **{output.name: str(place)}).get_output_type(output.name)
+def test_output_must_not_replace_another_file_type(kind, output, tmp_path):
+    path = with_valid_ending(tmp_path / "old", output)
+    allowed = make_command(kind, **{output.name: str(path)}).get_output_type(output.name)
     for other in ("Parquet", "PNG", "JPEG", "NumPy", "SQLite", "safetensors", "faiss", "text"):
-        place.unlink(missing_ok=True)
-        write_kind(place, other)
-        command = made(kind, **{output.name: str(place)})
+        path.unlink(missing_ok=True)
+        write_file_type(path, other)
+        command = make_command(kind, **{output.name: str(path)})
         if other == allowed:
             check_outputs(command)
         else:
@@ -118,11 +118,11 @@ def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
 def test_outputs_keep_modes_and_secrets_are_private(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for mode in (0o600, 0o640, 0o666, 0o444):
-        kept = tmp_path / f"{mode}.csv"
-        kept.write_text("old")
-        kept.chmod(mode)
-        assert main(["predict", "a cat", "--output", str(kept)]) == 0
-        assert kept.stat().st_mode & 0o777 == mode and kept.read_text() != "old"
+        output = tmp_path / f"{mode}.csv"
+        output.write_text("old")
+        output.chmod(mode)
+        assert main(["predict", "a cat", "--output", str(output)]) == 0
+        assert output.stat().st_mode & 0o777 == mode and output.read_text() != "old"
     Image.new("RGB", (8, 8)).save("a.png")
     (tmp_path / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
     assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv"]) == 0

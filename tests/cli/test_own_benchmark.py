@@ -1,4 +1,4 @@
-"""The circle for anybody's votes: votes -> dataset -> table -> predictor -> Hub -> back."""
+"""From your own votes to a benchmark, a predictor and the Hub."""
 
 import json
 import shlex
@@ -22,8 +22,8 @@ def write_votes(path, prompts: int = 60) -> None:
     lines = ["prompt,image,model,annotator,label"]
     for n in range(prompts):
         count = n % 6
-        for model, harder in MODELS.items():
-            raw = 2 - 0.5 * count - harder + random.normal(0, 0.4, 3)
+        for model, penalty in MODELS.items():
+            raw = 2 - 0.5 * count - penalty + random.normal(0, 0.4, 3)
             labels = np.clip(np.rint(raw), -1, 2).astype(int)
             text = f"A cat and {count} birds number {n}."
             lines += [f"{text},{n}_{model}.png,{model},p{a},{v}" for a, v in enumerate(labels)]
@@ -32,7 +32,7 @@ def write_votes(path, prompts: int = 60) -> None:
 
 @pytest.fixture
 def mine(tmp_path, monkeypatch, cache, capsys):
-    """A benchmark built from votes, in the working directory, with no Hub to be reached."""
+    """A benchmark built from votes in the working directory, offline."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     write_votes(tmp_path / "votes.csv")
@@ -43,7 +43,7 @@ def mine(tmp_path, monkeypatch, cache, capsys):
 
 @pytest.mark.slow  # eight seconds of CPU
 def test_page_example_with_a_thousand_prompts(tmp_path, monkeypatch, cache, capsys):
-    """Votes -> dataset -> table -> predictor -> Hub: its four commands, as they stand there."""
+    """The four commands of docs/own_benchmark.md."""
     from support import local_hub
     from support.processes import run_warm
 
@@ -52,16 +52,16 @@ def test_page_example_with_a_thousand_prompts(tmp_path, monkeypatch, cache, caps
     text = (tmp_path / "votes.csv").read_text()
     (tmp_path / "votes.csv").write_text(text.replace(",label", ",rating", 1))
     page = Path(__file__).parents[2] / "docs/own_benchmark.md"
-    road = page.read_text("utf-8").partition("pqpp build votes.csv")[1:]
-    lines = "".join(road).partition("```")[0].strip().splitlines()
+    section = page.read_text("utf-8").partition("pqpp build votes.csv")[1:]
+    lines = "".join(section).partition("```")[0].strip().splitlines()
     words = [shlex.split(line, comments=True)[1:] for line in lines]
     assert [line[0] for line in words] == ["build", "bench", "fit", "models"]
     for line in words[:3]:
         assert main(line) == 0
-    said = capsys.readouterr().out
-    assert "train: 600 prompts" in said and "static" in said and "n_words" in said
-    given = [*words[3][:3], "pqpp/mine", "--dry-run"]  # an owner who is there
-    push = f"from pqpp_cli.main import main; raise SystemExit(main({given!r}))"
+    output = capsys.readouterr().out
+    assert "train: 600 prompts" in output and "static" in output and "n_words" in output
+    push_words = [*words[3][:3], "pqpp/mine", "--dry-run"]  # an existing owner
+    push = f"from pqpp_cli.main import main; raise SystemExit(main({push_words!r}))"
     with local_hub.serve() as hub:
         done = run_warm(push, tmp_path, **hub.environment(tmp_path / "home"))
     assert done.returncode == 0 and "model.safetensors" in done.stdout, done.stderr
@@ -69,45 +69,45 @@ def test_page_example_with_a_thousand_prompts(tmp_path, monkeypatch, cache, caps
 
 @pytest.fixture
 def fitted(mine, capsys):
-    """A predictor that was fitted to its train split."""
+    """A predictor fitted to the benchmark's train split."""
     assert main(["fit", "mine", "--output", "my_predictor"]) == 0
     assert set(TARGETS) <= set(capsys.readouterr().out.split())
     return mine.parent / "my_predictor"
 
 
-def printed(capsys, *words):
+def run_command(capsys, *words):
     capsys.readouterr()
     assert main(list(words)) == 0
     return capsys.readouterr().out
 
 
-def rows_of(folder, split):
+def load_rows(folder, split):
     from pqpp_datasets.load import load_benchmark
 
     return load_benchmark(str(folder), split=split)
 
 
-def test_main_table_of_own_targets_has_no_published_rows(mine, fitted, capsys):
+def test_table_of_own_targets_has_no_published_rows(mine, fitted, capsys):
     words = ("bench", "--dataset", "mine", "--predictors", "static,./my_predictor")
-    found = json.loads(printed(capsys, *words, "--format", "json"))
-    assert found["published"] == []
-    ours = {(r["predictor"], r["target"]): r for r in found["rows"]}
-    assert [t for p, t in ours if p == "./my_predictor"] == TARGETS
-    assert [t for p, t in ours if p == "static"] == ["mean_hbpp"]
-    rows = rows_of(mine, "validation")
+    result = json.loads(run_command(capsys, *words, "--format", "json"))
+    assert result["published"] == []
+    cells = {(r["predictor"], r["target"]): r for r in result["rows"]}
+    assert [t for p, t in cells if p == "./my_predictor"] == TARGETS
+    assert [t for p, t in cells if p == "static"] == ["mean_hbpp"]
+    rows = load_rows(mine, "validation")
     predictor = Predictor.from_pretrained(fitted)
     predicted = predictor.predict(rows["prompt"][:], "mini-dalle_hbpp")[:, 0]
     expected = stats.pearsonr(predicted, rows["mini-dalle_hbpp"][:]).statistic
-    cell = ours["./my_predictor", "mini-dalle_hbpp"]
+    cell = cells["./my_predictor", "mini-dalle_hbpp"]
     assert cell["pearson"] == pytest.approx(expected, abs=1e-9) and cell["config"] == "mine"
-    text = printed(capsys, *words)
+    text = run_command(capsys, *words)
     assert text.index("flux_hbpp") < text.index("mini-dalle_hbpp") < text.index("mean_hbpp")
     assert "published" not in text
     assert main([*words, "--targets", "nix"]) == 2
     assert capsys.readouterr().err.strip().endswith(", ".join(TARGETS))
 
 
-def test_pqpps_cross_tables_are_those_of_the_paper():
+def test_pqpp_cross_tables_match_the_paper():
     from pqpp_models import TARGETS as NINE
 
     cross = {(c.predicted, c.target) for c in list_experiment_columns("cross-model", NINE, [])}

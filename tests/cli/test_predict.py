@@ -1,4 +1,4 @@
-"""`pqpp predict`, as a user runs it."""
+"""`pqpp predict`: inputs, output formats, escaping and refused options."""
 
 import csv
 import io
@@ -19,30 +19,30 @@ PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 thr
 
 
 TARGETS = ("alignment", *NINE)
-"""Those of the default predictor, in the order of files."""
-FAR = "qwx zzyv 77"
-KNOWN = ["distance", "out_of_domain", "ignored"]
-"""What follows the targets in files, from a predictor that knows distances, as the default does."""
+"""The targets of the default predictor, in the order of files."""
+OUT_OF_DOMAIN = "qwx zzyv 77"
+EXTRA_COLUMNS = ["distance", "out_of_domain", "ignored"]
+"""The columns after the targets, for predictors with distances, such as the default."""
 
 
-def predicted(prompts, targets=None):
+def predict_default(prompts, targets=None):
     return Predictor.from_pretrained(DEFAULT_PREDICTOR).predict(prompts, targets).tolist()
 
 
 def test_standard_input_and_dash(tmp_path):
     text = "a cat\n\na dog\n"
     piped = run_pqpp("predict", "--format", "csv", cwd=tmp_path, stdin=text).stdout
-    dashed = run_pqpp("predict", "--file", "-", "--format", "csv", cwd=tmp_path, stdin=text).stdout
+    named = run_pqpp("predict", "--file", "-", "--format", "csv", cwd=tmp_path, stdin=text).stdout
     rows = list(csv.reader(io.StringIO(piped)))
-    assert rows[0] == ["prompt", *TARGETS, *KNOWN]
+    assert rows[0] == ["prompt", *TARGETS, *EXTRA_COLUMNS]
     assert [row[0] for row in rows[1:]] == ["a cat", "", "a dog"]
     assert [bool(row[1]) for row in rows[1:]] == [True, False, True]
-    assert [float(cell) for cell in rows[1][1:11]] == pytest.approx(predicted(["a cat"])[0])
-    assert piped == dashed
+    assert [float(cell) for cell in rows[1][1:11]] == pytest.approx(predict_default(["a cat"])[0])
+    assert piped == named
 
 
 @pytest.mark.parametrize("predictor", ["static", "mean_word_length"])
-def test_a_blank_prompt_keeps_its_row_and_is_counted(tmp_path, predictor):
+def test_blank_prompt_keeps_its_row_and_is_noted(tmp_path, predictor):
     (tmp_path / "p.csv").write_text('id,prompt\n1,a cat\n2," "\n3,a dog\n')
     words = ("predict", "--file", "p.csv", "--predictor", predictor)
     done = run_pqpp(*words, "--format", "csv", cwd=tmp_path)
@@ -57,10 +57,10 @@ def test_a_blank_prompt_keeps_its_row_and_is_counted(tmp_path, predictor):
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.jsonl", "p.parquet", "p.json"])
-def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
+def test_uncertainty_columns_in_every_format(tmp_path, name):
     import pandas as pd
 
-    prompts, targets = [PROMPTS[0], FAR], ["mean_hbpp", "clip_rr"]
+    prompts, targets = [PROMPTS[0], OUT_OF_DOMAIN], ["mean_hbpp", "clip_rr"]
     arguments = (*prompts, "--target", "mean_hbpp,clip_rr", "--uncertainty", "--output", name)
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "", done.stderr
@@ -69,15 +69,15 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     options = {"lines": True} if kind == "jsonl" else {}
     frame = readers.get(kind, pd.read_json)(tmp_path / name, **options)
     deviations = [f"{target}_deviation" for target in targets]
-    assert list(frame.columns) == ["prompt", *targets, *deviations, *KNOWN]
+    assert list(frame.columns) == ["prompt", *targets, *deviations, *EXTRA_COLUMNS]
     predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
-    found = predictor.predict_with_uncertainty(prompts, targets)
-    far = found.out_of_domain
-    found.values[far] = found.deviations[far] = np.nan
-    assert frame[targets].to_numpy() == pytest.approx(found.values, nan_ok=True)
-    assert frame[deviations].to_numpy() == pytest.approx(found.deviations, nan_ok=True)
-    assert frame["distance"].tolist() == pytest.approx(found.distance)
-    assert frame["out_of_domain"].tolist() == far.tolist()
+    result = predictor.predict_with_uncertainty(prompts, targets)
+    outside = result.out_of_domain
+    result.values[outside] = result.deviations[outside] = np.nan
+    assert frame[targets].to_numpy() == pytest.approx(result.values, nan_ok=True)
+    assert frame[deviations].to_numpy() == pytest.approx(result.deviations, nan_ok=True)
+    assert frame["distance"].tolist() == pytest.approx(result.distance)
+    assert frame["out_of_domain"].tolist() == outside.tolist()
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
         (["a cat", "--uncertainty", "--predictor", "n_words"], "does not estimate uncertainty"),
     ],
 )
-def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
+def test_invalid_input_is_one_line(tmp_path, arguments, expected):
     (tmp_path / "names.txt").write_text("a cat\n")
     (tmp_path / "empty.csv").write_text("prompt\n")
     (tmp_path / "other.csv").write_text("id,text,caption\n1,x,a cat\n")
@@ -135,12 +135,12 @@ def test_predictions_follow_the_input_columns(tmp_path):
     assert done.returncode == 0, done.stderr
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["id", "caption", "mean_rr", "note", "mean_hbpp", *KNOWN]
-    typed = [(row["id"], row["mean_rr"], row["note"]) for row in rows]
-    assert typed == [("007", ".5", "x"), ("08", "1", "")]
+    assert list(rows[0]) == ["id", "caption", "mean_rr", "note", "mean_hbpp", *EXTRA_COLUMNS]
+    copied = [(row["id"], row["mean_rr"], row["note"]) for row in rows]
+    assert copied == [("007", ".5", "x"), ("08", "1", "")]
     words = ["A cat.", "A dog.", "--target", "mean_hbpp", "--format", "csv"]
-    alone = run_pqpp("predict", *words, cwd=tmp_path)
-    values = [row["mean_hbpp"] for row in csv.DictReader(alone.stdout.splitlines())]
+    unjoined = run_pqpp("predict", *words, cwd=tmp_path)
+    values = [row["mean_hbpp"] for row in csv.DictReader(unjoined.stdout.splitlines())]
     assert [row["mean_hbpp"] for row in rows] == values
 
 
@@ -161,7 +161,7 @@ def test_control_characters_and_bars_in_prompts_are_escaped(tmp_path):
 
 
 def test_control_characters_are_escaped_on_a_terminal(tmp_path, monkeypatch):
-    """A stranger's predictor names its target."""
+    """A downloaded predictor may have any target name."""
     from pqpp_models.text.ridge.fitting import fit
 
     prompts, scores = [f"{n} cats" for n in range(40)], [[n % 7] for n in range(40)]
@@ -175,28 +175,28 @@ def test_control_characters_are_escaped_on_a_terminal(tmp_path, monkeypatch):
         assert main([*words, str(folder)]) == 0
         assert r"m\x1b[2J<b>|_rating" in screen.getvalue() and "\x1b" not in screen.getvalue()
     words = ("predict", "a red cat", "--predictor", str(folder))
-    for name, shown in (("t.txt", r"m\x1b[2J<b>|_rating"), ("t.md", r"m\x1b[2J\<b>\|\_rating")):
+    for name, escaped in (("t.txt", r"m\x1b[2J<b>|_rating"), ("t.md", r"m\x1b[2J\<b>\|\_rating")):
         assert main([*words, "--explain", "--output", str(tmp_path / name)]) == 0
         text = (tmp_path / name).read_text()
-        assert text.count("_rating") == text.count(shown) == 2 and "\x1b" not in text
+        assert text.count("_rating") == text.count(escaped) == 2 and "\x1b" not in text
     for style, is_raw in (("table", False), ("csv", True)):  # in a pipe
         done = run_pqpp(*words, "--format", style, cwd=tmp_path)
         assert done.returncode == 0 and ("\x1b" in done.stdout) == is_raw
 
 
-@pytest.mark.parametrize("way", ["csv", "jsonl", "json", "parquet", "pipe", "table", "folder"])
-def test_prompts_are_predicted_in_batches(tmp_path, monkeypatch, way):
+@pytest.mark.parametrize("source", ["csv", "jsonl", "json", "parquet", "pipe", "table", "folder"])
+def test_prompts_are_predicted_in_batches(tmp_path, monkeypatch, source):
     import pandas as pd
 
     from pqpp_models import predict, prompt_rows
 
     sizes, predict_columns = [], predict.predict_columns
 
-    def counted(predictor, rows, *options, **more):
+    def count_rows(predictor, rows, *options, **more):
         sizes.append(len(rows))
         return predict_columns(predictor, rows, *options, **more)
 
-    monkeypatch.setattr(predict, "predict_columns", counted)
+    monkeypatch.setattr(predict, "predict_columns", count_rows)
     monkeypatch.setattr(prompt_rows, "_AT_ONCE", 256)
     monkeypatch.chdir(tmp_path)
     count = 1000
@@ -205,20 +205,20 @@ def test_prompts_are_predicted_in_batches(tmp_path, monkeypatch, way):
     (tmp_path / "mine").mkdir()
     writers = {"jsonl": lambda p: frame.to_json(p, orient="records", lines=True)}
     writers |= {"json": lambda p: frame.to_json(p, orient="records"), "parquet": frame.to_parquet}
-    kind = way if way in ("jsonl", "json", "parquet") else "csv"
-    path = tmp_path / ("mine" if way == "folder" else "") / f"p.{kind}"
+    kind = source if source in ("jsonl", "json", "parquet") else "csv"
+    path = tmp_path / ("mine" if source == "folder" else "") / f"p.{kind}"
     writers.get(kind, lambda p: frame.to_csv(p, index=False))(path)
     (tmp_path / "p.txt").write_text("\n".join(prompts))
     words = {"pipe": ["--file", "-"], "table": ["--dataset", "p.csv"]}
     words["folder"] = ["--dataset", "mine"]
-    with (tmp_path / "p.txt").open() as given:
-        monkeypatch.setattr("sys.stdin", given)
-        command = ["predict", *words.get(way, ["--file", path.name]), "--predictor", "n_words"]
+    with (tmp_path / "p.txt").open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        command = ["predict", *words.get(source, ["--file", path.name]), "--predictor", "n_words"]
         assert main([*command, "--output", "out.csv"]) == 0
     assert sum(sizes) == count and max(sizes) <= 256
-    found = pd.read_csv("out.csv")
-    assert found["prompt"].tolist() == prompts and (found["score"] == 5).all()
-    assert way == "pipe" or found["n"].tolist() == list(range(count))
+    result = pd.read_csv("out.csv")
+    assert result["prompt"].tolist() == prompts and (result["score"] == 5).all()
+    assert source == "pipe" or result["n"].tolist() == list(range(count))
 
 
 @pytest.mark.parametrize("more", [[], ["--verdict"], ["--target", "mean_rr"]])
@@ -228,7 +228,7 @@ def test_unreliable_predictions_are_noted(more, capsys):
     assert ("alignment of 1 prompt is not reliable" in capsys.readouterr().err) == (not more)
 
 
-def test_a_single_prompt_tells_what_was_not_read(capsys):
+def test_single_prompt_lists_ignored_parts(capsys):
     assert main(["predict", "(masterpiece:1.3) a cat --ar 16:9"]) == 0
     assert "not read: flag: --ar 16:9; weight: (masterpiece:1.3)" in capsys.readouterr().out
 

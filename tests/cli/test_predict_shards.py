@@ -1,4 +1,4 @@
-"""`pqpp predict` from shard to shard."""
+"""`pqpp predict` with shards."""
 
 import os
 import subprocess
@@ -20,26 +20,26 @@ def prompts(tmp_path):
     return path
 
 
-def command(prompts, output, *more):
+def make_command(prompts, output, *more):
     return ["predict", "--file", str(prompts), "--column", "caption", "--targets", "mean_hbpp",
             "--output", str(output), "--shard-size", "20", *more]  # fmt: skip
 
 
-def contents(folder):
-    return {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix == ".parquet"}
+def read_outputs(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".parquet"}
 
 
-def test_shards_equal_the_unsharded_output(prompts, tmp_path):
-    assert main(command(prompts, tmp_path / "out", "--verdict")) == 0
+def test_shards_equal_the_output_without_shards(prompts, tmp_path):
+    assert main(make_command(prompts, tmp_path / "out", "--verdict")) == 0
     rows = pq.read_table(tmp_path / "out")
-    kept = rows.filter(pa.compute.is_null(rows["error"]))
-    assert kept.num_rows == 398
-    pq.write_table(kept.select(["caption", "id"]), tmp_path / "good.parquet")
-    whole = ["predict", "--file", str(tmp_path / "good.parquet"), "--column", "caption",
+    valid = rows.filter(pa.compute.is_null(rows["error"]))
+    assert valid.num_rows == 398
+    pq.write_table(valid.select(["caption", "id"]), tmp_path / "good.parquet")
+    words = ["predict", "--file", str(tmp_path / "good.parquet"), "--column", "caption",
              "--targets", "mean_hbpp", "--output", str(tmp_path / "p.parquet")]  # fmt: skip
-    assert main([*whole, "--verdict"]) == 0
+    assert main([*words, "--verdict"]) == 0
     for name in ("mean_hbpp", "id", "verdict"):
-        assert kept[name].to_pylist() == pq.read_table(tmp_path / "p.parquet")[name].to_pylist()
+        assert valid[name].to_pylist() == pq.read_table(tmp_path / "p.parquet")[name].to_pylist()
     errors = rows["error"].to_pylist()
     assert errors[7] == "the prompt is missing" and errors[9] == "the prompt is blank"
 
@@ -47,22 +47,22 @@ def test_shards_equal_the_unsharded_output(prompts, tmp_path):
 def test_output_does_not_depend_on_threads_and_workers(prompts, tmp_path):
     for threads, workers in (("1", "1"), ("4", "1"), ("4", "2")):
         output = tmp_path / (threads + workers)
-        words = command(prompts, output, "--workers", workers, "--uncertainty")
-        told = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
-        subprocess.run([sys.executable, "-m", "pqpp_cli.main", *words], check=True, env=told)
-        assert contents(output) == contents(tmp_path / "11")
+        words = make_command(prompts, output, "--workers", workers, "--uncertainty")
+        environment = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        subprocess.run([sys.executable, "-m", "pqpp_cli.main", *words], check=True, env=environment)
+        assert read_outputs(output) == read_outputs(tmp_path / "11")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["a cat", "--workers", "2", "--output", "out"], "remove "),
         (["--file", "PROMPTS", "--shard", "0/3", "--output", "PROMPTS"], "is a file"),
     ],
 )
-def test_invalid_shard_options_are_one_line(words, said, prompts, tmp_path, monkeypatch, capsys):
+def test_invalid_shard_options_are_one_line(words, message, prompts, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = [str(prompts) if word == "PROMPTS" else word for word in words]
     assert main(["predict", *words]) == 2
     error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
+    assert message in error and error.count("\n") == 1

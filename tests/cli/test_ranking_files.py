@@ -1,4 +1,4 @@
-"""Runs and judgments as tables with a row for each document, and rows with NaN."""
+"""`pqpp metrics compute`: runs and judgments as tables with one row per document."""
 
 import json
 from pathlib import Path
@@ -15,20 +15,20 @@ QRELS = [("q1", "d2", 1), ("q1", "d9", 1), ("q2", "d4", 2), ("q2", "d1", 0)]
 
 @pytest.fixture
 def compute(tmp_path, monkeypatch, capsys):
-    """Run `pqpp metrics compute` in the test's folder: what it said, and its result."""
+    """Run `pqpp metrics compute` in the test's folder, and return its notes and result."""
     monkeypatch.chdir(tmp_path)
     Path("a.run").write_text("".join(f"{q} Q0 {d} 0 {s} t\n" for q, d, s in RUN))
     Path("a.qrels").write_text("".join(f"{q} 0 {d} {r}\n" for q, d, r in QRELS))
 
     def run(*words, status=0):
         assert main(["metrics", "compute", *map(str, words), "--format", "json"]) == status
-        said = capsys.readouterr()
-        return said.err.strip(), json.loads(said.out) if status == 0 else None
+        output = capsys.readouterr()
+        return output.err.strip(), json.loads(output.out) if status == 0 else None
 
     return run
 
 
-def frames():
+def make_frames():
     run = pd.DataFrame(RUN, columns=["query_id", "doc_id", "score"])
     qrels = pd.DataFrame(QRELS, columns=["query_id", "doc_id", "rel"])
     return run, qrels, run.merge(qrels, "outer", ["query_id", "doc_id"])
@@ -39,8 +39,8 @@ METRICS = ["ndcg", "precision_at_k"]
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_row_for_each_document(compute, kind, metric):
-    run, qrels, both = frames()
+def test_tables_agree_with_trec_files(compute, kind, metric):
+    run, qrels, both = make_frames()
     write = {
         "csv": lambda frame, path: frame.to_csv(path, index=False),
         "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
@@ -56,20 +56,20 @@ def test_a_row_for_each_document(compute, kind, metric):
         (f"run.{kind}:score", "a.qrels"),
         (f"both.{kind}", f"both.{kind}"),
     ):
-        said, found = compute(metric, "--predictions", files[0], "--references", files[1])
-        scores = dict(zip(found["ids"], found["scores"], strict=True))
+        note, result = compute(metric, "--predictions", files[0], "--references", files[1])
+        scores = dict(zip(result["ids"], result["scores"], strict=True))
         assert scores == pytest.approx(dict(zip(expected["ids"], expected["scores"], strict=True)))
-        assert said == ""
+        assert note == ""
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"),
+    ("rows", "message"),
     [
         ("q,a,.9,1\nq,a,.8,0\n", "b.csv, line 3: document a appears twice in query q"),
         ("q,a,.9,\np,a,,1\n", "1 query in the judgments has no documents in the run (p)"),
     ],
 )
-def test_bad_rows_name_file_and_line(compute, rows, words):
+def test_invalid_rows_are_located(compute, rows, message):
     Path("b.csv").write_text("query_id,doc_id,score,rel\n" + rows)
-    said, _ = compute("ndcg", "--predictions", "b.csv", "--references", "b.csv", status=2)
-    assert words in said and "\n" not in said
+    error, _ = compute("ndcg", "--predictions", "b.csv", "--references", "b.csv", status=2)
+    assert message in error and "\n" not in error

@@ -1,4 +1,4 @@
-"""The lines of docs/scale.md for xargs and Slurm, run with fewer tasks."""
+"""The commands of docs/scale.md for xargs and Slurm, with fewer tasks."""
 
 import os
 import re
@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs/scale.md").read_text("utf-8")
 
 
 @pytest.fixture
-def here(tmp_path):
+def folder(tmp_path):
     """Prompts in two files and a command `pqpp`."""
     (tmp_path / "prompts").mkdir()
     for name in "ab":
@@ -25,30 +25,30 @@ def here(tmp_path):
     return tmp_path
 
 
-def run(here, line, **variables):
-    path = {"PATH": f"{here}:{os.environ['PATH']}", **variables}
+def run(folder, line, **variables):
+    path = {"PATH": f"{folder}:{os.environ['PATH']}", **variables}
     subprocess.run(
-        ["sh", "-c", line], cwd=here, env={**os.environ, **path}, check=True, timeout=900
+        ["sh", "-c", line], cwd=folder, env={**os.environ, **path}, check=True, timeout=900
     )
 
 
-def contents(folder):
+def read_files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.slow
-def test_commands_of_the_scale_page_complete_a_job(here):
+def test_commands_of_the_scale_page_complete_a_job(folder):
     size = "--shard-size 10"
-    run(here, f'pqpp predict --file "prompts/*.parquet" --output whole {size}')
-    assert len(contents(here / "whole")) == 7
+    run(folder, f'pqpp predict --file "prompts/*.parquet" --output whole {size}')
+    assert len(read_files(folder / "whole")) == 7
     xargs = re.search(r"^seq 0 15 .*$", PAGE, re.MULTILINE)[0]
-    for was, becomes in (("seq 0 15", "seq 0 2"), ("-P 4", "-P 2"), ("/16", f"/3 {size}")):
-        assert was in xargs
-        xargs = xargs.replace(was, becomes)
-    run(here, xargs)
+    for old, new in (("seq 0 15", "seq 0 2"), ("-P 4", "-P 2"), ("/16", f"/3 {size}")):
+        assert old in xargs
+        xargs = xargs.replace(old, new)
+    run(folder, xargs)
     slurm = re.search(r"^# Slurm.*\n(pqpp .*)$", PAGE, re.MULTILINE)[1]
     slurm = slurm.replace("/64", f"/2 {size}").replace("predicted", "slurm")
     for task in "01":
-        run(here, slurm, SLURM_ARRAY_TASK_ID=task)
+        run(folder, slurm, SLURM_ARRAY_TASK_ID=task)
     for output in ("predicted", "slurm"):
-        assert contents(here / output) == contents(here / "whole")
+        assert read_files(folder / output) == read_files(folder / "whole")

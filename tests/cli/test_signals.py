@@ -1,11 +1,11 @@
-"""Ctrl-C from the first moment of ours: one line, and 130."""
+"""Ctrl-C during imports and at exit: one line, and status 130."""
 
 import subprocess
 import sys
 
 import pytest
 
-HANDED_OVER = """
+INTERRUPTED_IMPORT = """
 import os, signal, sys
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
@@ -15,34 +15,34 @@ class Interrupt:
 sys.meta_path.insert(0, Interrupt())
 from pqpp_cli.entry import main
 status = main(["predict", "a cat"])
-{behind}
+{at_exit}
 sys.exit(status)
 """
-AT_THE_END = "os.kill(os.getpid(), signal.SIGINT)"
+INTERRUPT = "os.kill(os.getpid(), signal.SIGINT)"
 
 
 @pytest.mark.parametrize(
     "module", ["pqpp_cli.main", "argparse", "pqpp_cli.predict", "numpy", "pqpp_models.predictor"]
 )
 def test_interrupt_during_imports_is_one_line(module, tmp_path):
-    done = interrupted(tmp_path, HANDED_OVER.format(module=module, behind=""))
+    done = run_code(tmp_path, INTERRUPTED_IMPORT.format(module=module, at_exit=""))
     assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
 
 
 def test_interrupt_at_exit_is_one_line(tmp_path):
-    done = interrupted(tmp_path, HANDED_OVER.format(module="none", behind=AT_THE_END))
+    done = run_code(tmp_path, INTERRUPTED_IMPORT.format(module="none", at_exit=INTERRUPT))
     assert (done.returncode, done.stderr) == (130, "pqpp: interrupted\n"), done.stderr
     assert "mean_rr" in done.stdout
 
 
-@pytest.mark.parametrize("before", ["SIG_IGN", "SIG_DFL"])
-def test_foreign_signal_handlers_are_kept(before, tmp_path):
-    code = f"import signal; signal.signal(signal.SIGINT, signal.{before})\n"
+@pytest.mark.parametrize("handler", ["SIG_IGN", "SIG_DFL"])
+def test_foreign_signal_handlers_are_kept(handler, tmp_path):
+    code = f"import signal; signal.signal(signal.SIGINT, signal.{handler})\n"
     code += "from pqpp_cli.entry import main; main(['--version'])\n"
     code += "print(signal.getsignal(signal.SIGINT).name)"
-    assert interrupted(tmp_path, code).stdout.split()[-1] == before
+    assert run_code(tmp_path, code).stdout.split()[-1] == handler
 
 
-def interrupted(folder, code):
+def run_code(folder, code):
     words = [sys.executable, "-c", code]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.benchmark_folders import QUESTIONNAIRE, VISTAR_PROMPTS, write_vistar
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.vistar.vistar import StructuredPrompt, parse_prompt, validate_questionnaire
+from pqpp_datasets.vistar.vistar import StructuredPrompt, parse_prompt
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -114,10 +114,13 @@ INVALID_QUESTIONNAIRES = {
 @pytest.mark.parametrize("name", INVALID_QUESTIONNAIRES)
 def test_error_names_invalid_part_of_questionnaire(tmp_path, name):
     change, expected = INVALID_QUESTIONNAIRES[name]
-    questionnaire = change_questionnaire(change)
-    with pytest.raises(BenchmarkError, match=expected):
-        validate_questionnaire(questionnaire)
-    line = json.dumps({"prompt_index": 0, "questionnaire": questionnaire})
+    line = json.dumps({"prompt_index": 0, "questionnaire": change_questionnaire(change)})
     (write_vistar(tmp_path) / "core_questionnaires.jsonl").write_text(line)
     with pytest.raises(BenchmarkError, match=rf"core_questionnaires\.jsonl, line 1: .*{expected}"):
+        load(tmp_path)
+
+
+def test_rejects_empty_prompt_file(tmp_path):
+    (write_vistar(tmp_path) / "core.txt").write_text("")
+    with pytest.raises(BenchmarkError, match=r"core\.txt is empty; write one"):
         load(tmp_path)

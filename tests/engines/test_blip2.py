@@ -1,4 +1,4 @@
-"""BLIP-2: contrasted vectors, matches and the order of a run beside the model called plainly."""
+"""BLIP-2: embeddings, match scores and reranked runs equal those of transformers."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -30,7 +30,7 @@ def images(tmp_path_factory):
     for n in range(9):
         pixels = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
         exif = Image.Exif()
-        if n > 6:  # a photograph that was stored sideways
+        if n > 6:  # a rotated photograph
             exif[0x0112] = 6
         size = ((192, 96), (96, 192))[n % 2]
         Image.fromarray(pixels).resize(size).save(folder / f"{n}.png", exif=exif)
@@ -38,8 +38,8 @@ def images(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def plain(blip2, images):
-    """Cosines and logits of each text with each image, by the model called as transformers says."""
+def reference(blip2, images):
+    """Cosines (texts, images) and match logits (texts, images, 2), computed by transformers."""
     from transformers import AutoProcessor, Blip2ForImageTextRetrieval
 
     model = Blip2ForImageTextRetrieval.from_pretrained(
@@ -59,35 +59,35 @@ def plain(blip2, images):
     return cosines, logits
 
 
-def test_contrasted_vectors_and_matches_are_those_of_the_model_called_plainly(blip2, images, plain):
-    cosines, logits = plain
+def test_embeddings_and_matches_equal_transformers(blip2, images, reference):
+    cosines, logits = reference
     encoder = ImageTextEncoder(str(blip2), device="cpu")
     paths = [images / f"{n}.png" for n in range(9)]
-    seen, said = encoder.embed_images(paths), encoder.embed_texts(TEXTS)
-    assert seen.shape == (9, 3, 8) and said.shape == (3, 8)
-    seen /= np.linalg.norm(seen, axis=-1, keepdims=True)
-    said /= np.linalg.norm(said, axis=-1, keepdims=True)
-    np.testing.assert_allclose(np.einsum("nvd,td->tnv", seen, said).max(2), cosines, atol=1e-5)
+    visual, textual = encoder.embed_images(paths), encoder.embed_texts(TEXTS)
+    assert visual.shape == (9, 3, 8) and textual.shape == (3, 8)
+    visual /= np.linalg.norm(visual, axis=-1, keepdims=True)
+    textual /= np.linalg.norm(textual, axis=-1, keepdims=True)
+    np.testing.assert_allclose(np.einsum("nvd,td->tnv", visual, textual).max(2), cosines, atol=1e-5)
     matched = np.stack([encoder.score_match(path, TEXTS) for path in paths], axis=1)
     np.testing.assert_allclose(matched, logits[..., 1] - logits[..., 0], atol=1e-4)
     probabilities = torch.softmax(torch.tensor(logits), -1)[..., 1].numpy()
     np.testing.assert_allclose(1 / (1 + np.exp(-matched)), probabilities, atol=1e-5)
 
 
-def test_embeddings_are_equal_for_any_batch_size(blip2, images, tmp_path):
-    """Also where several go through together, as on a GPU: long and short texts pad each other."""
+def test_embeddings_do_not_depend_on_batch_size(blip2, images, tmp_path):
+    """Batches as on a GPU, in which short texts are padded."""
     paths = [images / f"{n}.png" for n in range(9)]
     for folder in (blip2, save_clip(tmp_path / "clip")):
         encoder = ImageTextEncoder(str(folder), device="cpu")
-        ways = (lambda n: encoder.embed_texts(TEXTS, n), lambda n: encoder.embed_images(paths, n))  # noqa: B023
-        alone = [way(1) for way in ways]
+        inputs = (encoder.embed_texts, TEXTS), (encoder.embed_images, paths)
+        singles = [embed(items, 1) for embed, items in inputs]
         matched = encoder.score_match(paths[0], TEXTS) if encoder.can_match else None
         encoder.at_once = None
         for size in (2, 3, 64):
-            for one, way in zip(alone, ways, strict=True):
-                found = way(size)
-                scale = np.linalg.norm(one, axis=-1, keepdims=True)
-                np.testing.assert_allclose(found / scale, one / scale, atol=1e-4)
+            for single, (embed, items) in zip(singles, inputs, strict=True):
+                batched = embed(items, size)
+                scale = np.linalg.norm(single, axis=-1, keepdims=True)
+                np.testing.assert_allclose(batched / scale, single / scale, atol=1e-4)
             if matched is not None:
                 again = encoder.score_match(paths[0], TEXTS, size)
                 np.testing.assert_allclose(again, matched, atol=1e-4)
@@ -95,10 +95,8 @@ def test_embeddings_are_equal_for_any_batch_size(blip2, images, tmp_path):
         encoder.embed_texts([])
 
 
-def test_a_run_holds_the_contrasted_candidates_in_the_order_of_the_matches(
-    blip2, images, plain, tmp_path, monkeypatch
-):
-    cosines, logits = plain
+def test_run_reranks_candidates_by_match(blip2, images, reference, tmp_path, monkeypatch):
+    cosines, logits = reference
     monkeypatch.chdir(tmp_path)
     words = ["search", "build", str(images), "--model", str(blip2), "--output", "index"]
     assert main(words) == 0
@@ -111,16 +109,16 @@ def test_a_run_holds_the_contrasted_candidates_in_the_order_of_the_matches(
     assert main([*words, "run.parquet"]) == 0
     rows = pq.read_table("run.parquet").to_pylist()
     odds = logits[..., 1] - logits[..., 0]
-    assert np.diff(np.sort(cosines, axis=1)).min() > 4e-4  # which 16 bits tell apart
+    assert np.diff(np.sort(cosines, axis=1)).min() > 4e-4  # distinct in 16 bits
     for number in range(3):
         by_cosine = np.argsort(-cosines[number], kind="stable")[:5]
         expected = sorted(by_cosine, key=lambda one: -odds[number, one])[:3]
-        own = rows[3 * number : 3 * number + 3]
-        assert [row["image"] for row in own] == [f"{one}.png" for one in expected]
-        found = [row["score"] for row in own]
-        np.testing.assert_allclose(found, odds[number, expected], atol=1e-4)
-        assert [row["image"] for row in own] != [f"{one}.png" for one in by_cosine[:3]]
-    # Without the second look the cosines rank, and count as scores.
+        query_rows = rows[3 * number : 3 * number + 3]
+        assert [row["image"] for row in query_rows] == [f"{one}.png" for one in expected]
+        scores = [row["score"] for row in query_rows]
+        np.testing.assert_allclose(scores, odds[number, expected], atol=1e-4)
+        assert [row["image"] for row in query_rows] != [f"{one}.png" for one in by_cosine[:3]]
+    # Without reranking, rows are sorted by cosine, which is the score.
     assert main([*words[:-3], "--rerank", "0", "--output", "itc.parquet"]) == 0
     rows = pq.read_table("itc.parquet").to_pylist()
     best = np.argsort(-cosines, axis=1, kind="stable")[:, :3]
@@ -129,7 +127,7 @@ def test_a_run_holds_the_contrasted_candidates_in_the_order_of_the_matches(
     np.testing.assert_allclose([row["score"] for row in rows], expected, atol=2e-3)  # 16 bits
 
 
-def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
+def test_item_score_is_that_of_its_best_vector(tmp_path):
     from pqpp_engines.index import build_index
 
     rng = np.random.default_rng(1)
@@ -149,7 +147,7 @@ def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
         grown.extend(vectors[:5, :3], list("vwxyz"))
 
 
-def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
+def test_from_index_rejects_changed_model(tmp_path, images):
     from pqpp_engines.index import build_index
 
     clip = save_clip(tmp_path / "clip")
@@ -161,7 +159,5 @@ def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
     save_clip(tmp_path / "other", size=8).rename(tmp_path / "else")
     (tmp_path / "clip").rename(tmp_path / "away")
     (tmp_path / "else").rename(tmp_path / "clip")
-    with pytest.raises(
-        EngineError, match="has changed since the index was built; build the index again"
-    ):
+    with pytest.raises(EngineError, match="has changed since the index was built"):
         ImageTextEncoder.from_index(index, str(clip))

@@ -1,4 +1,4 @@
-"""`pqpp search embed`: embeddings from shard to shard, and an index and a run made of them."""
+"""`pqpp search embed` by shards, and an index and a run built from the embeddings."""
 
 import numpy as np
 import pyarrow as pa
@@ -33,20 +33,20 @@ def study(tmp_path_factory):
     return folder
 
 
-def embed(study, file, output, *more):
+def run_embed(study, file, output, *more):
     return main(["search", "embed", "--model", str(study / "clip"), "--file", str(study / file),
                  "--output", str(study / output), "--shard-size", "3", *more])  # fmt: skip
 
 
-def test_images_and_texts_to_an_index_and_a_run(study, capsys):
+def test_embeds_shards_builds_index_and_retrieves(study, capsys):
     images = ["--column", "image", "--image-dir", str(study / "images")]
-    assert embed(study, "images.parquet", "embedded", *images) == 0
+    assert run_embed(study, "images.parquet", "embedded", *images) == 0
     assert "rows with an error (column `error`): 2" in capsys.readouterr().err
-    found = pq.read_table(study / "embedded")
-    assert "bad.png" in found["error"][7].as_py() and found["embedding"][7].as_py() is None
+    table = pq.read_table(study / "embedded")
+    assert "bad.png" in table["error"][7].as_py() and table["embedding"][7].as_py() is None
     encoder = ImageTextEncoder(str(study / "clip"), device="cpu")
-    whole = encoder.embed_images([study / f"images/{n}.png" for n in range(7)])
-    assert np.array_equal(np.array(found["embedding"].to_pylist()[:7], dtype=np.float32), whole)
+    expected = encoder.embed_images([study / f"images/{n}.png" for n in range(7)])
+    assert np.array_equal(np.array(table["embedding"].to_pylist()[:7], dtype=np.float32), expected)
     index = str(study / "index")
     assert main(["search", "build", str(study / "embedded"), "--output", index]) == 0
     (study / "embedded" / "_shards.json").rename(study / "theirs")
@@ -54,7 +54,7 @@ def test_images_and_texts_to_an_index_and_a_run(study, capsys):
     assert main(["search", "build", str(study / "embedded"), "--output", "other"]) == 2
     assert "2 rows have no embedding" in capsys.readouterr().err
     assert Index(index).ids == [f"{n}.png" for n in range(7)]
-    assert embed(study, "q.parquet", "queries") == 0
+    assert run_embed(study, "q.parquet", "queries") == 0
     retrieve = ["search", "retrieve", index, "--k", "3", "--workers", "1"]
     parts = str(study / "queries/part-*.parquet")
     assert main([*retrieve, "--file", parts, "--output", str(study / "run")]) == 0

@@ -1,4 +1,4 @@
-"""Images for prompts: the same in any job, there whole or not at all, and never mixed."""
+"""`pqpp generate`: reproducible images, resumed jobs and refused inputs."""
 
 import hashlib
 import json
@@ -29,17 +29,17 @@ PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
     ("a red cat on a mat", "a blue dog", "two green birds", "three boats"))]  # fmt: skip
 
 
-class Drawn(Generator):
-    """A colour a seed; its first answer of some is flagged."""
+class FakeGenerator(Generator):
+    """Images whose colour is derived from the seed; even colours are flagged."""
 
     name, settings = "drawn", {"steps": 1}
 
-    def generate(self, wanted):
-        colours = [(one.seed % 251, len(one.prompt), 0) for one in wanted]
-        return [GeneratedImage(Image.new("RGB", (8, 8), one), one[0] % 2 == 0) for one in colours]
+    def generate(self, requests):
+        colours = [(r.seed % 251, len(r.prompt), 0) for r in requests]
+        return [GeneratedImage(Image.new("RGB", (8, 8), c), c[0] % 2 == 0) for c in colours]
 
 
-def contents(folder):
+def read_files(folder):
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.*")}
 
 
@@ -53,73 +53,74 @@ def pipeline(tmp_path_factory):
     return folder
 
 
-def tiny(pipeline, **options):
+def make_generator(pipeline, **options):
     return DiffusersGenerator(
         str(pipeline), num_inference_steps=2, height=32, width=32, device="cpu", **options
     )
 
 
-def test_a_pipeline_makes_the_same_images_in_any_job(pipeline, tmp_path):
-    made = generate(tiny(pipeline), PROMPTS, tmp_path / "one", 2)
-    assert (made.made, made.skipped) == (8, 0)
-    for part in (PROMPTS[1:], PROMPTS):
-        generate(tiny(pipeline), part, tmp_path / "two", 2)
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
-    told = json.loads((tmp_path / "one/images/p-1/tiny-xl_1.json").read_text())
-    assert told["seed"] == derive_seed("p-1", "tiny-xl", 1) and told["num_inference_steps"] == 2
+def test_images_do_not_depend_on_job_order(pipeline, tmp_path):
+    summary = generate(make_generator(pipeline), PROMPTS, tmp_path / "one", 2)
+    assert (summary.made, summary.skipped) == (8, 0)
+    for prompts in (PROMPTS[1:], PROMPTS):
+        generate(make_generator(pipeline), prompts, tmp_path / "two", 2)
+    assert read_files(tmp_path / "one") == read_files(tmp_path / "two")
+    metadata = json.loads((tmp_path / "one/images/p-1/tiny-xl_1.json").read_text())
+    assert metadata["seed"] == derive_seed("p-1", "tiny-xl", 1)
+    assert metadata["num_inference_steps"] == 2
     image = (tmp_path / "one/images/p-1/tiny-xl_1.png").read_bytes()
-    assert told["sha256"] == hashlib.sha256(image).hexdigest()
-    assert told["model_id"] == "tiny-xl" and str(tmp_path) not in json.dumps(told)
-    assert len({one for name, one in contents(tmp_path / "one").items() if ".png" in name}) == 8
+    assert metadata["sha256"] == hashlib.sha256(image).hexdigest()
+    assert metadata["model_id"] == "tiny-xl" and str(tmp_path) not in json.dumps(metadata)
+    assert len({p.read_bytes() for p in tmp_path.glob("one/images/*/*.png")}) == 8
 
 
-def test_what_is_there_is_not_made_again_and_a_rerun_adds(tmp_path):
-    assert generate(Drawn(), PROMPTS, tmp_path, 1).made == 4
-    before = contents(tmp_path)
+def test_skips_existing_images_and_adds_missing_ones(tmp_path):
+    assert generate(FakeGenerator(), PROMPTS, tmp_path, 1).made == 4
+    before = read_files(tmp_path)
     (tmp_path / "images/p-2/drawn_0.png").unlink()
-    again = generate(Drawn(), PROMPTS, tmp_path, 1)
-    assert (again.made, again.skipped) == (1, 3) and contents(tmp_path) == before
-    assert generate(Drawn(), PROMPTS, tmp_path, 3).made == 8
+    summary = generate(FakeGenerator(), PROMPTS, tmp_path, 1)
+    assert (summary.made, summary.skipped) == (1, 3) and read_files(tmp_path) == before
+    assert generate(FakeGenerator(), PROMPTS, tmp_path, 3).made == 8
     lines = (tmp_path / "images/metadata.jsonl").read_text().splitlines()
     assert len(lines) == 12 and json.loads(lines[0])["file_name"] == "p-0/drawn_0.png"
 
 
-def test_flags_are_kept_and_blank_prompts_have_no_image(tmp_path):
-    made = generate(Drawn(), [*PROMPTS, {"prompt_id": "b", "prompt": " "}], tmp_path, 5)
-    told = [json.loads(p.read_text())["flagged"] for p in tmp_path.rglob("*.json")]
-    assert made.blank == 1 and made.flagged == sum(told) > 0
+def test_records_flags_and_skips_blank_prompts(tmp_path):
+    summary = generate(FakeGenerator(), [*PROMPTS, {"prompt_id": "b", "prompt": " "}], tmp_path, 5)
+    flags = [json.loads(p.read_text())["flagged"] for p in tmp_path.rglob("*.json")]
+    assert summary.blank == 1 and summary.flagged == sum(flags) > 0
     assert not (tmp_path / "images/b").exists()
 
 
-def test_a_folder_does_not_mix_settings_or_prompts(tmp_path):
-    generate(Drawn(), PROMPTS, tmp_path, 1)
-    other = Drawn()
+def test_rejects_folder_with_other_settings_or_prompts(tmp_path):
+    generate(FakeGenerator(), PROMPTS, tmp_path, 1)
+    other = FakeGenerator()
     other.settings = {"steps": 9}
     with pytest.raises(EngineError, match="steps 1, not 9"):
         generate(other, PROMPTS, tmp_path, 2)
     changed = [{**PROMPTS[0], "prompt": "another"}]
     with pytest.raises(EngineError, match="prompt"):
-        generate(Drawn(), changed, tmp_path, 2)
+        generate(FakeGenerator(), changed, tmp_path, 2)
 
 
-def test_two_runs_at_one_time_do_not_mix(tmp_path):
-    class Slower(Drawn):
-        def generate(self, wanted):
-            generate(Drawn(), [{**PROMPTS[0], "prompt": "another"}], tmp_path, 1)
-            return super().generate(wanted)
+def test_concurrent_run_with_other_prompt_fails(tmp_path):
+    class Slower(FakeGenerator):
+        def generate(self, requests):
+            generate(FakeGenerator(), [{**PROMPTS[0], "prompt": "another"}], tmp_path, 1)
+            return super().generate(requests)
 
     with pytest.raises(EngineError, match="was made with prompt 'another'"):
         generate(Slower(), PROMPTS[:1], tmp_path, 1)
 
 
 @pytest.mark.parametrize("prompt_id", ["../x", "a/b", ".hidden", ""])
-def test_ids_that_lead_out_of_the_folder_are_refused(prompt_id, tmp_path):
+def test_rejects_prompt_ids_that_are_no_folder_names(prompt_id, tmp_path):
     with pytest.raises(EngineError, match="is not a valid folder name"):
-        generate(Drawn(), [{"prompt_id": prompt_id, "prompt": "a"}], tmp_path)
+        generate(FakeGenerator(), [{"prompt_id": prompt_id, "prompt": "a"}], tmp_path)
 
 
 @pytest.mark.parametrize("program", ["/no/such", f'{sys.executable} -c "raise SystemExit(3)"'])
-def test_commands_that_fail(program, tmp_path):
+def test_failing_command_writes_no_image(program, tmp_path):
     command = f"{program} {{prompt}} {{output}}"
     with pytest.raises(EngineError):
         generate(CommandGenerator(command, "x"), PROMPTS[:1], tmp_path)
@@ -127,70 +128,70 @@ def test_commands_that_fail(program, tmp_path):
 
 
 @pytest.mark.parametrize("prompt", ["a\0cat", "a cat " * 50_000], ids=["NUL", "long"])
-def test_a_prompt_that_no_command_takes_is_refused_alone(prompt):
+def test_command_refuses_only_the_invalid_prompt(prompt):
     request = ImageRequest("p", "a {seed} {output}", 0, 7)
-    (made,) = CommandGenerator(COMMAND, "x").generate([request])
-    assert made.image.getpixel((0, 0)) == (7, 0, len("a {seed} {output}"))  # as it came
+    (generated,) = CommandGenerator(COMMAND, "x").generate([request])
+    assert generated.image.getpixel((0, 0)) == (7, 0, len("a {seed} {output}"))  # verbatim
     with pytest.raises(EngineError) as caught:
         CommandGenerator(COMMAND, "x").generate([ImageRequest("p", prompt, 0, 7)])
     assert caught.value.refuses_image
 
 
-def test_a_prompt_is_never_run_as_a_command(tmp_path):
+def test_prompt_is_not_run_by_a_shell(tmp_path):
     hostile = [{"prompt_id": "h", "prompt": f'"; touch {tmp_path}/owned; echo "$(id)'}]
     generate(CommandGenerator(COMMAND, "drawn"), hostile, tmp_path / "out", 1)
     assert not (tmp_path / "owned").exists()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed process tells nobody")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children of a killed process")
 @pytest.mark.parametrize(
-    "number",
+    "signal_number",
     [
         signal.SIGKILL,
-        *(pytest.param(one, marks=pytest.mark.daily) for one in (signal.SIGTERM, signal.SIGINT)),
+        *(pytest.param(s, marks=pytest.mark.daily) for s in (signal.SIGTERM, signal.SIGINT)),
     ],
 )
-def test_nothing_of_two_commands_lives_on_when_they_are_killed(number, tmp_path):
+def test_killed_jobs_leave_no_child_processes(signal_number, tmp_path):
     (tmp_path / "p.csv").write_text("prompt_id,prompt\n0,a\n")
     slow = tmp_path / "slow.py"
     slow.write_text("import os, sys, time; open(f'{os.getpid()}.pid', 'w'); time.sleep(600)")
     words = ["generate", "--command", f"{sys.executable} {slow} {{prompt}} {{output}}", "--file",
              "p.csv", "--images-per-prompt", "1", "--output", "made", "--model-name"]  # fmt: skip
     line = [sys.executable, "-m", "pqpp_cli.main", *words]
-    started = [
+    processes = [
         subprocess.Popen([*line, name], cwd=tmp_path, stderr=subprocess.PIPE) for name in "ab"
     ]
-    until = time.monotonic() + 300
-    while len(list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < until:
+    deadline = time.monotonic() + 300
+    while len(list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
-    for process in started:
-        process.send_signal(number)
+    for process in processes:
+        process.send_signal(signal_number)
         process.wait(300)
-    numbers = [int(path.stem) for path in tmp_path.glob("*.pid")]
-    while any(map(lives, numbers)) and time.monotonic() < until:
+    process_ids = [int(path.stem) for path in tmp_path.glob("*.pid")]
+    while any(map(lives, process_ids)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(numbers) == 2 and not any(map(lives, numbers))
-    assert all(process.stderr.read().count(b"\n") <= 1 for process in started)
+    assert len(process_ids) == 2 and not any(map(lives, process_ids))
+    assert all(process.stderr.read().count(b"\n") <= 1 for process in processes)
     assert not list((tmp_path / "made").rglob("*.png"))
 
 
-def test_shares_of_a_launcher_are_those_of_shards_with_and_without_options(tmp_path, monkeypatch):
+def test_launcher_ranks_generate_their_share_of_prompts(tmp_path, monkeypatch):
     texts = [f"a photo of {n} dogs" for n in range(20)]
     (tmp_path / "p.txt").write_text("\n".join(texts))
     (tmp_path / "p.csv").write_text("prompt\n" + "\n".join(texts))
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    made = []
+    indices = []
     for file, options in (("p.txt", []), ("p.csv", []), ("p.csv", ["--shard-size", "8"])):
-        out = tmp_path / str(len(made))
+        out = tmp_path / str(len(indices))
         words = ["generate", "--command", COMMAND, "--model-name", "drawn", "--images-per-prompt",
                  "1", "--file", str(tmp_path / file), "--output", str(out), *options]  # fmt: skip
         assert main(words) == 0
-        made.append(sorted(int(one.parent.name) for one in out.rglob("*.png")))
-    assert made == [list(range(8, 16))] * 3
+        indices.append(sorted(int(path.parent.name) for path in out.rglob("*.png")))
+    assert indices == [list(range(8, 16))] * 3
 
 
-def test_options_are_those_of_diffusers_and_what_is_used_is_told(pipeline, tmp_path):
+def test_options_match_diffusers_and_are_recorded(pipeline, tmp_path):
     import diffusers
     import numpy as np
     import torch
@@ -208,19 +209,20 @@ def test_options_are_those_of_diffusers_and_what_is_used_is_told(pipeline, tmp_p
     options = {"negative_prompt": "blurry", "guidance_rescale": 0.7, "num_inference_steps": 3}
     generator = torch.Generator("cpu").manual_seed(derive_seed("p", "tiny-xl", 0))
     expected = pipe("a red cat", generator=generator, **options).images[0]
-    made = Image.open(tmp_path / "out/images/p/tiny-xl_0.png")
-    assert (np.asarray(made) == np.asarray(expected)).all()
-    told = json.loads((tmp_path / "out/images/p/tiny-xl_0.json").read_text())
-    assert told["guidance_scale"] == 5.0  # SDXL's own
-    assert (told["height"], told["width"]) == made.size[::-1]
-    assert told["scheduler"] == "DPMSolverMultistepScheduler"
-    assert told["pipeline.guidance_rescale"] == 0.7 and told["scheduler.use_karras_sigmas"] is True
+    image = Image.open(tmp_path / "out/images/p/tiny-xl_0.png")
+    assert (np.asarray(image) == np.asarray(expected)).all()
+    metadata = json.loads((tmp_path / "out/images/p/tiny-xl_0.json").read_text())
+    assert metadata["guidance_scale"] == 5.0  # SDXL's own
+    assert (metadata["height"], metadata["width"]) == image.size[::-1]
+    assert metadata["scheduler"] == "DPMSolverMultistepScheduler"
+    assert metadata["pipeline.guidance_rescale"] == 0.7
+    assert metadata["scheduler.use_karras_sigmas"] is True
     for more in ({"scheduler": "NoScheduler"}, {"more": {"pipeline.colour": 1}}):
         with pytest.raises(EngineError):
-            tiny(pipeline, **more)
+            make_generator(pipeline, **more)
 
 
-def test_a_dropped_encoder_is_not_loaded_and_one_that_was_not_saved_is_not_missed(tmp_path):
+def test_loads_sd3_without_third_text_encoder(tmp_path):
     pytest.importorskip("diffusers")
     from support.tiny_rahf import diffusion_3
 
@@ -230,54 +232,55 @@ def test_a_dropped_encoder_is_not_loaded_and_one_that_was_not_saved_is_not_misse
     pipe.save_pretrained(tmp_path / "without")
     dropped = ("text_encoder_3", "tokenizer_3")
     images = []
-    for folder, parts in (("whole", dropped), ("without", ())):
-        generator = tiny(tmp_path / folder, dropped=parts, name="sd3")
+    for folder, names in (("whole", dropped), ("without", ())):
+        generator = make_generator(tmp_path / folder, dropped=names, name="sd3")
         assert generator.pipeline.text_encoder_3 is None
-        (made,) = generator.generate([ImageRequest("p", "a red cat", 0, 7)])
-        images.append(made.image.tobytes())
+        (generated,) = generator.generate([ImageRequest("p", "a red cat", 0, 7)])
+        images.append(generated.image.tobytes())
     assert images[0] == images[1] and generator.settings["guidance_scale"] == 7.0
 
 
-def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
+def test_lora_scale_controls_its_effect(pipeline, tmp_path):
     peft = pytest.importorskip("peft")
     from peft.utils import get_peft_model_state_dict
 
-    plain = tiny(pipeline)
-    unet = tiny(pipeline).pipeline.unet
+    plain = make_generator(pipeline)
+    unet = make_generator(pipeline).pipeline.unet
     unet.add_adapter(peft.LoraConfig(r=2, target_modules=["to_q"], init_lora_weights="gaussian"))
     weights = {name: value + 1 for name, value in get_peft_model_state_dict(unet).items()}
     type(plain.pipeline).save_lora_weights(tmp_path / "lora", unet_lora_layers=weights)
-    wanted = [ImageRequest("p", "a red cat", 0, 7)]
+    requests = [ImageRequest("p", "a red cat", 0, 7)]
 
-    def image(generator):
-        return generator.generate(wanted)[0].image.tobytes()
+    def generate_bytes(generator):
+        return generator.generate(requests)[0].image.tobytes()
 
-    none = tiny(pipeline, lora=str(tmp_path / "lora"), lora_scale=0.0)
-    full = tiny(pipeline, lora=str(tmp_path / "lora"))
-    assert image(none) == image(plain) != image(full)
-    assert full.settings["lora"].startswith("lora sha256:") and full.settings["lora_scale"] == 1.0
+    unscaled = make_generator(pipeline, lora=str(tmp_path / "lora"), lora_scale=0.0)
+    scaled = make_generator(pipeline, lora=str(tmp_path / "lora"))
+    assert generate_bytes(unscaled) == generate_bytes(plain) != generate_bytes(scaled)
+    settings = scaled.settings
+    assert settings["lora"].startswith("lora sha256:") and settings["lora_scale"] == 1.0
     with pytest.raises(ModelError, match="has no usable LoRA"):
-        tiny(pipeline, lora=str(pipeline))
+        make_generator(pipeline, lora=str(pipeline))
 
 
-def test_a_pipeline_of_its_own_class_makes_images_and_one_without_a_prompt_is_refused(tmp_path):
+def test_loads_other_pipeline_classes_if_they_accept_prompts(tmp_path):
     diffusers = pytest.importorskip("diffusers")
     from support.tiny_rahf import diffusion
 
     parts = {**diffusion().components, "requires_safety_checker": False}
     del parts["image_encoder"]
     diffusers.SemanticStableDiffusionPipeline(**parts).save_pretrained(tmp_path / "own")
-    maker = tiny(tmp_path / "own")  # `AutoPipelineForText2Image` knows none for it
-    assert type(maker.pipeline).__name__ == "SemanticStableDiffusionPipeline"
-    (made,) = maker.generate([ImageRequest("p", "a red cat", 0, 7)])
-    assert made.image.size == (32, 32)
-    unasked = diffusers.DDPMPipeline(parts["unet"], diffusers.DDPMScheduler())
-    unasked.save_pretrained(tmp_path / "unasked")
+    generator = make_generator(tmp_path / "own")  # unknown to `AutoPipelineForText2Image`
+    assert type(generator.pipeline).__name__ == "SemanticStableDiffusionPipeline"
+    (generated,) = generator.generate([ImageRequest("p", "a red cat", 0, 7)])
+    assert generated.image.size == (32, 32)
+    unconditional = diffusers.DDPMPipeline(parts["unet"], diffusers.DDPMScheduler())
+    unconditional.save_pretrained(tmp_path / "unasked")
     with pytest.raises(ModelError, match="DDPMPipeline accepts no prompt"):
-        tiny(tmp_path / "unasked")
+        make_generator(tmp_path / "unasked")
 
 
-def test_a_pipeline_of_the_hub_is_checked_as_a_folder_is(pipeline, tmp_path, monkeypatch):
+def test_checks_pipelines_from_the_hub_like_folders(pipeline, tmp_path, monkeypatch):
     folder = shutil.copytree(pipeline, tmp_path / "x")
     monkeypatch.setattr("diffusers.DiffusionPipeline.download", lambda *_, **__: str(folder))
     index = json.loads((folder / "model_index.json").read_text())
@@ -290,12 +293,12 @@ def test_a_pipeline_of_the_hub_is_checked_as_a_folder_is(pipeline, tmp_path, mon
         DiffusersGenerator("me/mine", device="cpu")
 
 
-def test_an_image_of_one_colour_is_refused_unless_a_checker_made_it_so(pipeline, tmp_path):
+def test_refuses_image_of_a_single_colour(pipeline, tmp_path):
     import torch
 
-    maker = tiny(pipeline)
+    generator = make_generator(pipeline)
     with torch.no_grad():
-        maker.pipeline.vae.decoder.conv_out.bias.fill_(float("nan"))
-    made = generate(maker, PROMPTS[:1], tmp_path, 1)
-    assert (made.made, made.refused) == (0, 1) and "NaN" in made.last_refusal
+        generator.pipeline.vae.decoder.conv_out.bias.fill_(float("nan"))
+    summary = generate(generator, PROMPTS[:1], tmp_path, 1)
+    assert (summary.made, summary.refused) == (0, 1) and "NaN" in summary.last_refusal
     assert not list(tmp_path.rglob("*.png"))

@@ -1,4 +1,4 @@
-"""Collections: the index beside plain numpy, whole folders, and what does not belong together."""
+"""Indexes: search compared with numpy, extension, and damaged files."""
 
 import json
 import os
@@ -14,28 +14,28 @@ from pqpp_files.hashes import hash_file
 faiss = pytest.importorskip("faiss")
 
 
-def clustered(n, size=32, centres=50, seed=0):
+def make_clusters(n, size=32, centres=50, seed=0):
     rng = np.random.default_rng(seed)
-    middles = rng.normal(size=(centres, size))
-    return (middles[rng.integers(0, centres, n)] + 0.6 * rng.normal(size=(n, size))).astype("f4")
+    means = rng.normal(size=(centres, size))
+    return (means[rng.integers(0, centres, n)] + 0.6 * rng.normal(size=(n, size))).astype("f4")
 
 
-def by_numpy(vectors, queries, k):
+def search_with_numpy(vectors, queries, k):
     vectors, queries = (v / np.linalg.norm(v, axis=1)[:, None] for v in (vectors, queries))
     scores = queries @ vectors.astype(np.float16).astype(np.float32).T
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
 
 
-def names(n, first=0):
+def make_ids(n, first=0):
     return [f"image-{one}" for one in range(first, first + n)]
 
 
 @pytest.mark.parametrize("factory", [None, "IVF64,SQ8", "IVF32,Flat", "HNSW16"])
-def test_what_is_found_is_what_numpy_finds(factory, tmp_path):
-    vectors, queries = clustered(4000), clustered(50, seed=1)
-    index = build_index(vectors, names(4000), tmp_path / "index", factory)
+def test_search_agrees_with_numpy(factory, tmp_path):
+    vectors, queries = make_clusters(4000), make_clusters(50, seed=1)
+    index = build_index(vectors, make_ids(4000), tmp_path / "index", factory)
     found, cosines = index.search(queries, 10)
-    true = by_numpy(vectors, queries, 10)
+    true = search_with_numpy(vectors, queries, 10)
     assert np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)]) > 0.95
     assert (np.diff(cosines, axis=1) <= 0).all() and np.abs(cosines).max() <= 1.001
     exact, _ = index.search(queries, 10, exact=True)
@@ -45,14 +45,15 @@ def test_what_is_found_is_what_numpy_finds(factory, tmp_path):
         assert index.config["factory"] == "Flat" and (found == exact).all()
 
 
-def test_an_index_is_found_again_and_grows_in_place(tmp_path):
-    vectors = clustered(600)
-    build_index(vectors[:500], names(500), tmp_path / "index", "IVF8,SQ8", "clip", "abc")
-    grown = Index(tmp_path / "index").extend(vectors[:0], []).extend(vectors[500:], names(100, 500))
+def test_extends_index_in_place(tmp_path):
+    vectors = make_clusters(600)
+    build_index(vectors[:500], make_ids(500), tmp_path / "index", "IVF8,SQ8", "clip", "abc")
+    extended = Index(tmp_path / "index").extend(vectors[:0], [])
+    grown = extended.extend(vectors[500:], make_ids(100, 500))
     assert len(grown) == 600 and grown.config["added"] == 100
-    again = Index(tmp_path / "index")
-    found, _ = again.search(vectors[550:560], 1)
-    assert [again.ids[one] for one in found[:, 0]] == names(10, 550)
+    reloaded = Index(tmp_path / "index")
+    found, _ = reloaded.search(vectors[550:560], 1)
+    assert [reloaded.ids[one] for one in found[:, 0]] == make_ids(10, 550)
     assert "600 vectors of 32 numbers by clip (abc)" in (tmp_path / "index/README.md").read_text()
 
 
@@ -62,38 +63,38 @@ def test_an_index_is_found_again_and_grows_in_place(tmp_path):
         (np.eye(3), ["a", "b"], None),
         (np.eye(3), ["a", "b", "a"], None),
         (np.eye(3), ["a", "b\n", "c"], None),
-        (np.arange(5001)[::-1, None], names(5001), None),
-        (np.arange(5001)[::-1, None], names(5001), "SQ8"),
+        (np.arange(5001)[::-1, None], make_ids(5001), None),
+        (np.arange(5001)[::-1, None], make_ids(5001), "SQ8"),
         (np.eye(3), ["a", "b", "c"], "IVF0,Flat"),
         (np.eye(3), ["a", "b", "c"], "cat"),
     ],
 )
-def test_what_cannot_be_indexed(vectors, ids, factory, tmp_path):
+def test_build_rejects_invalid_input(vectors, ids, factory, tmp_path):
     with pytest.raises(EngineError, match="row 5001 of" if len(ids) > 5000 else None):
         build_index(vectors, ids, tmp_path / "index", factory)
     assert not (tmp_path / "index").exists()
 
 
-def test_damaged_folders_and_wrong_queries(tmp_path):
-    index = build_index(clustered(100), names(100), tmp_path / "index", model="clip")
+def test_rejects_damaged_index_and_invalid_queries(tmp_path):
+    index = build_index(make_clusters(100), make_ids(100), tmp_path / "index", model="clip")
     for queries in (np.ones((1, 5)), np.zeros((1, 32))):
         with pytest.raises(EngineError):
             index.search(queries, 1)
     assert index.search(np.ones((1, 32)), 500)[0].shape == (1, 100)
     with pytest.raises(EngineError, match=r"no index\.json"):
         Index(tmp_path)
-    place = tmp_path / "index/index.json"
-    config = json.loads(place.read_text())
-    odd = [{**config, one: 3.5} for one in ("model", "revision", "size", "vectors_per_id")]
-    odd += [{**config, "size": 31}, {**config, "vectors_per_id": 2}, {"size": 32}, []]
-    for one in odd:
-        place.write_text(json.dumps(one))
+    config_path = tmp_path / "index/index.json"
+    config = json.loads(config_path.read_text())
+    invalid = [{**config, one: 3.5} for one in ("model", "revision", "size", "vectors_per_id")]
+    invalid += [{**config, "size": 31}, {**config, "vectors_per_id": 2}, {"size": 32}, []]
+    for one in invalid:
+        config_path.write_text(json.dumps(one))
         with pytest.raises(EngineError, match=r"the index .* is damaged"):
             Index(tmp_path / "index")
-    whole = place.with_name("index.faiss")  # a damage that its hash knows would end the process
-    whole.write_bytes(whole.read_bytes()[:-900])
-    config["sha256"]["index.faiss"] = hash_file(whole)
-    place.write_text(json.dumps(config))
+    path = config_path.with_name("index.faiss")  # with a matching hash, faiss itself would crash
+    path.write_bytes(path.read_bytes()[:-900])
+    config["sha256"]["index.faiss"] = hash_file(path)
+    config_path.write_text(json.dumps(config))
     with pytest.raises(ValueError, match="not a readable faiss index"):
         Index(tmp_path / "index")
     (tmp_path / "index/ids.arrow").unlink()
@@ -103,21 +104,21 @@ def test_damaged_folders_and_wrong_queries(tmp_path):
 
 
 @pytest.mark.parametrize("factory", ["Flat", "IVF8,SQ8", "HNSW8"])
-def test_a_flipped_bit_anywhere_and_a_cut_file_are_refused(factory, tmp_path):
-    build_index(clustered(600), names(600), tmp_path / "index", factory)
+def test_rejects_flipped_bits_and_truncated_files(factory, tmp_path):
+    build_index(make_clusters(600), make_ids(600), tmp_path / "index", factory)
     random = np.random.default_rng(0)
     for name in ("index.faiss", "ids.arrow"):
-        place = tmp_path / "index" / name
-        whole = place.read_bytes()
-        for at in random.integers(0, len(whole), 40):
-            flipped = bytearray(whole)
-            flipped[at] ^= 1 << int(random.integers(8))
-            place.write_bytes(flipped)
+        path = tmp_path / "index" / name
+        content = path.read_bytes()
+        for position in random.integers(0, len(content), 40):
+            flipped = bytearray(content)
+            flipped[position] ^= 1 << int(random.integers(8))
+            path.write_bytes(flipped)
             with pytest.raises(EngineError, match=r"the index .* is damaged"):
                 Index(tmp_path / "index")
-        for size in (0, 50, len(whole) // 2, len(whole) - 1):  # faiss itself may end the process
-            place.write_bytes(whole[:size])
+        for size in (0, 50, len(content) // 2, len(content) - 1):  # faiss itself may crash
+            path.write_bytes(content[:size])
             with pytest.raises(EngineError, match=r"the index .* is damaged"):
                 Index(tmp_path / "index")
-        place.write_bytes(whole)
+        path.write_bytes(content)
     Index(tmp_path / "index")

@@ -1,4 +1,4 @@
-"""What people shall judge: PQPP's rule by hand and by brute force, and the road to a study."""
+"""Candidates for relevance judgments: PQPP's rule, and the command."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ CAPTIONS += [("sea.png", "the sea at night")]
 IMAGES, TEXTS = map(list, zip(*CAPTIONS, strict=True))
 
 
-def by_table(vectors):
-    """Embed texts by a table, normalised."""
+def make_embed(vectors):
+    """Return a function that looks up normalised embeddings."""
 
     def embed(texts):
         rows = np.array([vectors[text] for text in texts], dtype=np.float32)
@@ -24,42 +24,42 @@ def by_table(vectors):
     return embed
 
 
-def test_shared_words_by_hand():
-    found = find_candidates(["a dog by the sea", "red"], IMAGES, TEXTS)
-    # dog and sea: both in beach's two captions together, one of two in dog's and in sea's.
-    assert found.query.tolist() == [0, 0, 0, 1]
-    assert found.image == ["beach.png", "dog.png", "sea.png", "car.png"]
-    assert found.score.tolist() == [1, 0.5, 0.5, 1]
-    found = find_candidates(["a dog by the sea", "red"], IMAGES, TEXTS, threshold=1)
-    assert found.image == ["beach.png", "car.png"]
+def test_find_candidates_by_shared_words():
+    candidates = find_candidates(["a dog by the sea", "red"], IMAGES, TEXTS)
+    # The two captions of beach.png contain dog and sea; dog.png and sea.png have one of the two.
+    assert candidates.query.tolist() == [0, 0, 0, 1]
+    assert candidates.image == ["beach.png", "dog.png", "sea.png", "car.png"]
+    assert candidates.score.tolist() == [1, 0.5, 0.5, 1]
+    candidates = find_candidates(["a dog by the sea", "red"], IMAGES, TEXTS, threshold=1)
+    assert candidates.image == ["beach.png", "car.png"]
     assert not find_candidates(["xylophone"], IMAGES, TEXTS).image
 
 
-def test_the_rule_of_the_paper_by_brute_force():
+def test_find_candidates_agrees_with_brute_force():
     rng = np.random.default_rng(0)
     words = ["dog", "cat", "car", "sea", "sand", "rain", "road", "hill", "tree", "bird"]
     captions = [" ".join(rng.choice(words, 4)) for _ in range(300)]
     images = [f"{n}.png" for n in rng.integers(0, 120, 300)]
     queries = [" ".join(rng.choice(words, 2, replace=False)) for _ in range(70)]
-    embed = by_table({text: rng.normal(size=4) for text in [*captions, *queries]})
-    found = find_candidates(queries, images, captions, embed, 0.2, 40, 25)
+    embed = make_embed({text: rng.normal(size=4) for text in [*captions, *queries]})
+    candidates = find_candidates(queries, images, captions, embed, 0.2, 40, 25)
     names = list(dict.fromkeys(images))
     for number, query in enumerate(queries):
-        scores, held = {}, {}
+        scores, image_words = {}, {}
         for image, caption in zip(images, captions, strict=True):
             one, other = embed([query])[0], embed([caption])[0]
             scores[image] = max(scores.get(image, -1), float(one @ other))
-            held[image] = held.get(image, set()) | set(caption.split())
+            image_words[image] = image_words.get(image, set()) | set(caption.split())
         ranked = sorted((n for n in names if scores[n] > 0.2), key=lambda n: -scores[n])
-        late = [n for n in ranked[25:] if set(query.split()) <= held[n]]
-        at = found.query == number
-        own = [image for image, is_own in zip(found.image, at, strict=True) if is_own]
-        assert own == [*ranked[:25], *late][:40]
-        np.testing.assert_allclose(found.score[at], [scores[n] for n in own], atol=1e-5)
+        refined = [n for n in ranked[25:] if set(query.split()) <= image_words[n]]
+        rows = np.flatnonzero(candidates.query == number)
+        selected = [candidates.image[row] for row in rows]
+        assert selected == [*ranked[:25], *refined][:40]
+        np.testing.assert_allclose(candidates.score[rows], [scores[n] for n in selected], atol=1e-5)
 
 
 @pytest.mark.parametrize("grades", ["pqpp", "binary"])
-def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkeypatch):
+def test_candidates_command_prepares_a_study(grades, tmp_path, capsys, monkeypatch):
     pytest.importorskip("sqlalchemy")
     pytest.importorskip("torch")
     Image = pytest.importorskip("PIL.Image")
@@ -71,19 +71,19 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
     (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *lines]) + "\n")
     (tmp_path / "p.csv").write_text("prompt_id,prompt\n7,a dog by the sea\n8,red\n9,a xylophone\n")
     encoder = str(save_text_encoder(tmp_path / "encoder"))
-    for way in (["--words"], ["--encoder", encoder, "--threshold", "-1"]):
+    for options in (["--words"], ["--encoder", encoder, "--threshold", "-1"]):
         capsys.readouterr()
-        words = ["search", "candidates", "captions.csv", "--file", "p.csv", *way]
+        words = ["search", "candidates", "captions.csv", "--file", "p.csv", *options]
         assert main([*words, "--output", "candidates.csv"]) == 0
-        said = capsys.readouterr().err
+        message = capsys.readouterr().err
         table = read_table("candidates.csv")
-        if way == ["--words"]:
-            assert "4 images to rate, for 2 of 3 prompts" in said
+        if options == ["--words"]:
+            assert "4 images to rate, for 2 of 3 prompts" in message
             assert table["image"] == ["beach.png", "dog.png", "sea.png", "car.png"]
             assert [str(one) for one in table["prompt_id"]] == ["7", "7", "7", "8"]
         else:
-            assert "images to rate" in said and max(table.numbers("score")) <= 1
-        study = f"{len(way)}.yaml"
+            assert "images to rate" in message and max(table.numbers("score")) <= 1
+        study = f"{len(options)}.yaml"
         init = ["annotate", "init", study, "--file", "candidates.csv", "--image-dir", "images"]
         assert main([*init, "--set", f"task.grades={grades}"]) == 0
         assert f"created {study}" in capsys.readouterr().out

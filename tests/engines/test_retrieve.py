@@ -1,4 +1,4 @@
-"""Images to an index to a run, by the commands, with a random CLIP of a few kilobytes."""
+"""`pqpp search`: build, retrieve, add and show, with a tiny random CLIP."""
 
 import json
 
@@ -32,7 +32,7 @@ def images(tmp_path):
     return tmp_path / "images"
 
 
-def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
+def test_build_and_retrieve_commands(clip, images, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["search", "build", "images", "--model", str(clip), "--output", "index"]) == 0
     assert "Flat" in capsys.readouterr().out
@@ -51,8 +51,9 @@ def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     rows = pq.read_table("run.parquet").to_pylist()
     assert [row["image"] for row in rows] == [line[2] for line in lines]
     embedded = np.load("q.npy")[0]
-    seen = ImageTextEncoder(str(clip), device="cpu").embed_images(images / one for one in index.ids)
-    best = seen @ embedded / np.linalg.norm(seen, axis=1)
+    encoder = ImageTextEncoder(str(clip), device="cpu")
+    vectors = encoder.embed_images(images / name for name in index.ids)
+    best = vectors @ embedded / np.linalg.norm(vectors, axis=1)
     assert rows[0]["image"] == index.ids[int(best.argmax())]
     (tmp_path / "qrels.txt").write_text(f"q1 0 {lines[0][2]} 1\nq2 0 {lines[9][2]} 1\n")
     capsys.readouterr()
@@ -61,7 +62,7 @@ def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     assert "0.6" in capsys.readouterr().out  # (1 + 1/5) / 2
 
 
-def test_an_index_grows_and_shows(tmp_path, capsys, monkeypatch):
+def test_add_and_show_commands(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     np.save("a.npy", rng.normal(size=(50, 8)).astype("f4"))
@@ -73,6 +74,6 @@ def test_an_index_grows_and_shows(tmp_path, capsys, monkeypatch):
     assert main(["search", "add", "a", "c.npy"]) == 0
     capsys.readouterr()
     assert main(["search", "show", "a"]) == 0
-    shown = capsys.readouterr().out
-    assert "52" in shown and "Flat" in shown
+    output = capsys.readouterr().out
+    assert "52" in output and "Flat" in output
     assert json.loads((tmp_path / "a/index.json").read_text())["added"] == 2

@@ -1,4 +1,4 @@
-"""`pqpp search retrieve` from shard to shard: the run of the whole, and faults as rows."""
+"""`pqpp search retrieve` by shards: equal to a single run, with invalid queries as rows."""
 
 import numpy as np
 import pyarrow as pa
@@ -27,32 +27,32 @@ def read_folder(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def words(study, output, *more):
+def make_arguments(study, output, *more):
     return ["search", "retrieve", str(study / "index"), "--k", "5",
             "--file", str(study / "q.parquet"),
             "--shard-size", "6", "--output", str(study / output), *more]  # fmt: skip
 
 
-def test_shards_hold_the_run_of_the_whole(study, capsys):
+def test_shards_equal_a_single_run(study, capsys):
     queries = ["--queries", str(study / "q.npy"), "--output", str(study / "run.parquet")]
-    assert main([*words(study, "x")[:7], *queries]) == 0
+    assert main([*make_arguments(study, "x")[:7], *queries]) == 0
     for share in ("1/2", "0/2"):
-        assert main(words(study, "out", "--shard", share)) == 0
+        assert main(make_arguments(study, "out", "--shard", share)) == 0
     assert "3 of 7 shards" in capsys.readouterr().err
-    found, whole = pq.read_table(study / "out"), pq.read_table(study / "run.parquet")
-    assert found.column_names == [*whole.column_names, "error"]
-    assert found.drop_columns("error").to_pylist() == whole.to_pylist()
-    assert main(words(study, "two", "--workers", "2")) == 0
+    sharded, single = pq.read_table(study / "out"), pq.read_table(study / "run.parquet")
+    assert sharded.column_names == [*single.column_names, "error"]
+    assert sharded.drop_columns("error").to_pylist() == single.to_pylist()
+    assert main(make_arguments(study, "two", "--workers", "2")) == 0
     assert read_folder(study / "two") == read_folder(study / "out")
 
 
-def test_faults_of_queries_are_rows(study, capsys):
-    good = [1.0] * 8
-    embeddings = [good, None, good, [1.0], [0.0] * 8, [float("nan")] * 8, good]
+def test_invalid_queries_are_rows_with_an_error(study, capsys):
+    valid = [1.0] * 8
+    embeddings = [valid, None, valid, [1.0], [0.0] * 8, [float("nan")] * 8, valid]
     texts = ["a", "b", " ", "c", "d", "e", "f"]
     table = pa.table({"prompt_id": list("abcdefg"), "prompt": texts, "embedding": embeddings})
     pq.write_table(table, study / "q.parquet")
-    assert main(words(study, "out")) == 0
+    assert main(make_arguments(study, "out")) == 0
     assert "rows with an error (column `error`): 5" in capsys.readouterr().err
     rows = pq.read_table(study / "out").to_pylist()
     assert [(row["query_id"], row["rank"]) for row in rows] == [
@@ -60,7 +60,7 @@ def test_faults_of_queries_are_rows(study, capsys):
         *((one, None) for one in "bcdef"),
         *(("g", n) for n in range(1, 6)),
     ]
-    size = "the embedding must have 8 numbers, like the index"
-    none = "the embedding is zero or not finite"
+    size_error = "the embedding must have 8 numbers, like the index"
+    zero_error = "the embedding is zero or not finite"
     assert [row["error"] for row in rows if row["error"]] == [
-        size, "the query is blank", size, none, none]  # fmt: skip
+        size_error, "the query is blank", size_error, zero_error, zero_error]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rewrites: facts by hand, good and bad rewrites in order, attacks."""
+"""`Judge`: refusals, ranking, word order, and adversarial rewrites."""
 
 import csv
 import statistics
@@ -13,7 +13,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite import Judge, order, reward
-from pqpp_engines.rewrite.judge import LEAST_IN_ORDER, UNCONFIRMED, get_error_correlation
+from pqpp_engines.rewrite.judge import MIN_IN_ORDER, UNCONFIRMED, get_error_correlation
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
@@ -51,14 +51,14 @@ def captions(real_data):
         ("a girl she jumps in a puddle", "girl puddle jump she", "word salad"),
     ],
 )
-def test_what_is_refused_and_what_is_not(original, rewrite, reason):
+def test_refusal_reasons(original, rewrite, reason):
     [verdict] = Judge()(original, [rewrite])
     assert not verdict.accepted and (verdict.score > 0) == (reason == "")  # none is confirmed
     expected = reason or ("not better" if verdict.gain <= 0 else UNCONFIRMED)
     assert verdict.reason.startswith(expected)
 
 
-def test_a_lost_negation_is_accepted_if_the_rewrite_is_confirmed():
+def test_accepts_lost_negation_if_entailed():
     judge, original = Judge(), "a dog without a collar in the park"
     judge.entailment = lambda original, rewrites: [
         0.9 if "bare" in one else 0.1 for one in rewrites
@@ -67,21 +67,21 @@ def test_a_lost_negation_is_accepted_if_the_rewrite_is_confirmed():
     assert bare.accepted and not dropped.accepted
 
 
-def test_phrases_that_are_lost_and_added_are_told_and_a_reward_is_the_worth():
+def test_lists_lost_and_added_phrases_and_rewards_the_score():
     judge, texts = Judge(), ["a puppy on a sofa", "a couch", "a dog on a couch"]
     kept, lost, same = judge(texts[2], texts)
-    for word, rest in (("green", "a horse in a kitchen"), ("kitchen", "a green horse")):
-        assert judge("a green horse in a kitchen", [rest])[0].lost == (word,)
+    for word, shortened in (("green", "a horse in a kitchen"), ("kitchen", "a green horse")):
+        assert judge("a green horse in a kitchen", [shortened])[0].lost == (word,)
     assert kept.lost == kept.added == () and lost.lost == ("dog",)
     messages = [[{"role": "assistant", "content": text}] for text in texts]
-    found = reward()(["Rewrite it"] * 3, messages, original=[texts[2]] * 3, other=None)
-    assert found == [kept.score, lost.score, 0.5 * same.in_order]
+    rewards = reward()(["Rewrite it"] * 3, messages, original=[texts[2]] * 3, other=None)
+    assert rewards == [kept.score, lost.score, 0.5 * same.in_order]
 
 
-class StandIn:
-    """A model of entailment that knows what changes the meaning, and lets word salad pass.
+class FakeEntailment:
+    """An entailment model that detects changes of meaning, but accepts word salad.
 
-    As those that were trained on MNLI do where all words of one text are in the other (McCoy,
+    Models trained on MNLI do so if one text contains all words of the other (McCoy,
     Pavlick and Linzen, 2019).
     """
 
@@ -93,19 +93,20 @@ class StandIn:
 
 
 @pytest.mark.parametrize("target", ["alignment", "mean_hbpp"])
-@pytest.mark.parametrize("is_told", [False, True])
-def test_better_rewrites_come_first_and_word_salad_does_not(target, is_told):
-    """Of 30 prompts each with a good rewrite and word salad or another meaning, and of 60."""
+@pytest.mark.parametrize("has_entailment", [False, True])
+def test_ranks_good_rewrites_above_bad_ones(target, has_entailment):
+    """Each of 30 prompts has a good and a bad rewrite, and each of 60 a better and a worse one."""
     rows = read_rows("rewrites")
-    judge, first = Judge(target), []
-    judge.entailment = StandIn(rows) if is_told else None
+    judge, winners = Judge(target), []
+    judge.entailment = FakeEntailment(rows) if has_entailment else None
     for row in rows:
         good, bad = judge(row["prompt"], [row["good"], row["bad"]])
         assert good.score > 0, good.reason
-        first.append("good" if good.score > bad.score else row["kind"])
-        assert is_told or not good.accepted
+        winners.append("good" if good.score > bad.score else row["kind"])
+        assert has_entailment or not good.accepted
         assert not (bad.accepted and row["kind"] == "changed")
-    assert first.count("good") >= 0.8 * 30 and first.count("salad") <= (0 if is_told else 1)
+    assert winners.count("good") >= 0.8 * 30
+    assert winners.count("salad") <= (0 if has_entailment else 1)
     judge.entailment, awkward = None, read_rows("awkward_prompts")
     ranked = [judge.rank(row["awkward"], [row["worse"], row["better"]])[0] for row in awkward]
     better = [one.prompt == row["better"] for one, row in zip(ranked, awkward, strict=True)]
@@ -117,54 +118,52 @@ def read_rows(name):
         return list(csv.DictReader(file))
 
 
-def shuffled(captions):
+def shuffle_words(captions):
     shuffler = np.random.default_rng(0)
     return [" ".join(shuffler.permutation(text.rstrip(". ").split())) for text in captions]
 
 
-def test_the_table_of_order_is_that_of_the_captions(real_data):
-    """Counted again here; the logistic fit is scikit-learn's, of captions and of them shuffled."""
+def test_order_table_matches_captions(real_data):
+    """The counts and the slope of the table follow from the captions."""
     linear_model = pytest.importorskip("sklearn.linear_model")
     captions = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="train")["prompt"]
     table = read_json(order.TABLE)
     counts = Counter(pair for text in captions for pair in order.list_adjacent_classes(text))
     assert {" ".join(pair): number for pair, number in counts.items()} == table["pairs"]
-    together = [[order.score_adjacent_words(text)] for text in (*captions, *shuffled(captions))]
-    fit = linear_model.LogisticRegression(C=np.inf).fit(together, [1] * 6000 + [0] * 6000)
+    scores = [[order.score_adjacent_words(text)] for text in (*captions, *shuffle_words(captions))]
+    fit = linear_model.LogisticRegression(C=np.inf).fit(scores, [1] * 6000 + [0] * 6000)
     assert fit.coef_[0, 0] == pytest.approx(table["slope"], rel=0.05)
 
 
-def test_captions_are_in_order_and_shuffled_ones_are_not(captions):
-    found, heaps = (
-        np.array([order.compute_order_probability(text) for text in some])
-        for some in (captions, shuffled(captions))
-    )
-    assert (found[:, None] > heaps).mean() > 0.98
-    assert (found < LEAST_IN_ORDER).mean() < 0.02 and (heaps < LEAST_IN_ORDER).mean() > 0.75
+def test_order_probability_separates_shuffled_captions(captions):
+    score = np.vectorize(order.compute_order_probability)
+    ordered, shuffled = score(captions), score(shuffle_words(captions))
+    assert (ordered[:, None] > shuffled).mean() > 0.98
+    assert (ordered < MIN_IN_ORDER).mean() < 0.02 and (shuffled < MIN_IN_ORDER).mean() > 0.75
 
 
 @pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10"])
-def test_the_probability_is_that_of_what_is_no_chance(target):
-    """Of two errors of which a part is shared by the most alike, and less by the less alike."""
+def test_probability_excludes_chance(target):
+    """Similar prompts share part of their errors, which cancels in the gain."""
     judge = Judge(target, "static")
     texts = ["a dog on a couch", "on a couch a dog"]
-    found = judge.predictor.predict_with_uncertainty(texts, [target])
-    one, other = judge.predictor.embed(texts).astype(float)
-    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-    known, rho = (float(get_error_correlation("static", target, at)) for at in (1.0, cosine))
+    predicted = judge.predictor.predict_with_uncertainty(texts, [target])
+    first, second = judge.predictor.embed(texts).astype(float)
+    cosine = first @ second / np.linalg.norm(first) / np.linalg.norm(second)
+    maximum, rho = get_error_correlation("static", target, [1.0, cosine])
     [verdict] = judge(texts[0], texts[1:])
-    deviations = known**0.5 * found.deviations[:, 0]  # without chance
+    deviations = maximum**0.5 * predicted.deviations[:, 0]  # without chance
     covariance = np.diag(deviations**2)
-    covariance[0, 1] = covariance[1, 0] = rho / known * deviations.prod()
-    spread = np.sqrt(np.array([-1, 1]) @ covariance @ np.array([-1, 1]))
-    assert verdict.gain == pytest.approx(float(found.values[1, 0] - found.values[0, 0]), abs=1e-6)
-    normal = statistics.NormalDist(0, spread)
+    covariance[0, 1] = covariance[1, 0] = rho / maximum * deviations.prod()
+    deviation = np.sqrt(np.array([-1, 1]) @ covariance @ np.array([-1, 1]))
+    assert verdict.gain == pytest.approx(np.diff(predicted.values[:, 0])[0], abs=1e-6)
+    normal = statistics.NormalDist(0, deviation)
     assert verdict.probability == pytest.approx(normal.cdf(verdict.gain), abs=1e-5)
     assert verdict.similarity == pytest.approx(cosine, abs=1e-6)
 
 
-def without_words(judge, text, count=4):
-    """Leave out some words, each time that whose loss raises the prediction most."""
+def drop_words(judge, text, count=4):
+    """Drop words greedily, each time the one whose loss raises the prediction most."""
     words = text.split()
     for _ in range(count):
         shorter = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
@@ -172,7 +171,7 @@ def without_words(judge, text, count=4):
     return " ".join(words)
 
 
-def test_a_probability_needs_a_deviation_and_an_encoder_of_ones_own_counts(tmp_path):
+def test_confidence_needs_a_deviation_and_encoder_sets_similarity(tmp_path):
     pytest.importorskip("torch")
     [verdict] = Judge()("a couch dog on", ["a dog on a couch"])
     assert verdict.probability is None  # `alignment` has no deviation
@@ -185,9 +184,9 @@ def test_a_probability_needs_a_deviation_and_an_encoder_of_ones_own_counts(tmp_p
     assert verdict.similarity == pytest.approx(float(one @ other), abs=1e-6)
 
 
-def test_leaving_out_words_lowers_what_a_rewrite_is_worth(captions):
-    """Greedily, up to four words: what a predictor alone is gamed by."""
+def test_dropping_words_lowers_the_score(captions):
+    """The prediction alone rewards dropping words."""
     judge = Judge("mean_hbpp", "static-train")
-    found = [judge(one, [one + " ", without_words(judge, one)])[1] for one in captions[:40]]
-    assert np.mean([verdict.gain for verdict in found]) > 0.2  # the attack works
-    assert np.mean([verdict.score for verdict in found]) < 0.25
+    verdicts = [judge(one, [one + " ", drop_words(judge, one)])[1] for one in captions[:40]]
+    assert np.mean([verdict.gain for verdict in verdicts]) > 0.2  # the attack works
+    assert np.mean([verdict.score for verdict in verdicts]) < 0.25

@@ -1,4 +1,4 @@
-"""`pqpp rewrite` with a file of candidates, and with an endpoint that misbehaves."""
+"""`pqpp rewrite` with a file of candidates and with an endpoint."""
 
 import json
 
@@ -11,7 +11,7 @@ from pqpp_cli.main import main
 REWRITES = ["a dog on a red couch", "a couch", "three dogs on a couch", "a couch"]
 
 
-def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
+def test_reads_candidates_from_file(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.csv").write_text("prompt,candidate\na dog on a couch,a couch\na cat,a cat\n")
     words = ["rewrite", "a dog on a couch", "a horse", "--target", "mean_hbpp", "--candidates",
@@ -24,15 +24,13 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
     assert not rows[0]["changed"] and rows[0]["best"] == "a dog on a couch"
     assert "0 of 2 rewritten; 0 with a better candidate; 1 candidate" in err
     assert "add --entailment MODEL" in err
-    [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
-    assert kept["reason"] == "perhaps lost: dog" and kept["original"] == "a dog on a couch"
+    [verdicts] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    assert verdicts["reason"] == "perhaps lost: dog" and verdicts["original"] == "a dog on a couch"
     assert main(["rewrite", "a bird", *words[3:]]) == 2
     assert "has no candidate for these prompts" in capsys.readouterr().err
 
 
-def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(
-    tmp_path, capsys, monkeypatch
-):
+def test_shows_two_gains_and_applies_entailment_model(tmp_path, capsys, monkeypatch):
     torch = pytest.importorskip("torch")
     from support.tiny_models import save_classifier
     from transformers import AutoTokenizer, BertForSequenceClassification
@@ -47,26 +45,26 @@ def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(
     save_classifier(tmp_path / "other", 2)
     words = ["rewrite", original, "--candidates", "c.csv", "--keep", "kept.jsonl"]
     assert main(words) == 0
-    shown = capsys.readouterr().out
-    kinds = ("alignment", "mean_hbpp")
-    values = {kind: predict([original, rewrite], kind)[kind] for kind in kinds}
-    for kind in kinds:
-        assert f"{kind} gain" in shown and f"{np.diff(values[kind])[0]:+.3f}" in shown
+    output = capsys.readouterr().out
+    targets = ("alignment", "mean_hbpp")
+    values = {target: predict([original, rewrite], target)[target] for target in targets}
+    for target in targets:
+        assert f"{target} gain" in output and f"{np.diff(values[target])[0]:+.3f}" in output
     assert main([*words, "--entailment", "nli"]) == 0
-    [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    [verdicts] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
     tokens = AutoTokenizer.from_pretrained("nli")(
         [rewrite, original], [original, rewrite], return_tensors="pt", padding=True
     )
     with torch.no_grad():
         logits = BertForSequenceClassification.from_pretrained("nli").eval()(**tokens).logits
-    assert kept["entailment"] == pytest.approx(float(logits.softmax(1)[:, 1].min()), abs=1e-5)
-    assert kept["entailment"] < 0.5 and not kept["accepted"]
-    assert kept["reason"].startswith("another meaning")
+    assert verdicts["entailment"] == pytest.approx(float(logits.softmax(1)[:, 1].min()), abs=1e-5)
+    assert verdicts["entailment"] < 0.5 and not verdicts["accepted"]
+    assert verdicts["reason"].startswith("another meaning")
     assert main([*words, "--entailment", "other"]) == 2
     assert "has no label 'entailment' (LABEL_0, LABEL_1)" in capsys.readouterr().err
 
 
-def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch):
+def test_judges_rewrites_from_endpoint(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret-123")
     with serve_chat() as server:
@@ -77,17 +75,17 @@ def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch)
         assert main(words) == 0
         assert server.keys[-1] == "Bearer sk-secret-123"
         assert "4 rewrites" in server.asked[0]["messages"][1]["content"]
-    kept = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
-    assert sorted(one["prompt"] for one in kept) == sorted(REWRITES[:3])  # each once
-    kept = {one["prompt"]: one for one in kept}
-    assert kept["a couch"]["lost"] == ["dog"]
-    assert kept["three dogs on a couch"]["reason"] == "numbers differ: none became 3"
-    assert not any(one["accepted"] for one in kept.values())
+    verdicts = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    assert sorted(one["prompt"] for one in verdicts) == sorted(REWRITES[:3])  # each once
+    verdicts = {one["prompt"]: one for one in verdicts}
+    assert verdicts["a couch"]["lost"] == ["dog"]
+    assert verdicts["three dogs on a couch"]["reason"] == "numbers differ: none became 3"
+    assert not any(one["accepted"] for one in verdicts.values())
     out, err = capsys.readouterr()
     assert "2 calls" in err and "secret" not in out + err + (tmp_path / "kept.jsonl").read_text()
 
 
-def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_path, capsys):
+def test_writes_results_when_calls_run_out_or_fail(tmp_path, capsys):
     with serve_chat() as server:
         server.answer = lambda body: json.dumps({"rewrites": ["a dog sits"]})
         server.faults = [503]

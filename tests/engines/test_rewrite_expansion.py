@@ -1,4 +1,4 @@
-"""Candidates by a model in process, and a study that asks people about rewrites."""
+"""`pqpp rewrite` with a local model, and a study of its rewrites."""
 
 import csv
 import json
@@ -13,8 +13,8 @@ from pqpp_engines.rewrite import Judge
 from pqpp_engines.rewrite.judge import UNCONFIRMED
 
 
-def test_a_model_in_this_process_writes_within_its_limits(tmp_path, capsys):
-    """A random one replies nonsense, so that every prompt is kept after three tries."""
+def test_local_model_respects_call_limit(tmp_path, capsys):
+    """A random model writes no valid rewrite, so prompts stay unchanged after three tries."""
     pytest.importorskip("torch")
     from support.tiny_chat import save_text_chat
 
@@ -30,14 +30,14 @@ def test_a_model_in_this_process_writes_within_its_limits(tmp_path, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_study_of_rewrites_is_taken_by_generate_and_annotate(tmp_path, capsys, monkeypatch):
+def test_study_works_with_generate_and_annotate(tmp_path, capsys, monkeypatch):
     pytest.importorskip("fastapi")
     monkeypatch.chdir(tmp_path)
     judge = Judge("mean_hbpp", confidence=0.5)
     tried = [("a couch dog on", "a dog on a couch"), ("sofa red big a", "a big red sofa"),
              ("horse street brown a", "a brown horse in a street"), ("a cat", "a cat")]  # fmt: skip
-    better = [pair for pair in tried if judge(pair[0], [pair[1]])[0].reason == UNCONFIRMED]
-    assert better  # word salad is predicted to do worse
+    accepted = [pair for pair in tried if judge(pair[0], [pair[1]])[0].reason == UNCONFIRMED]
+    assert accepted  # word salad is predicted to do worse
     rows = "".join(f"{one},{other}\n" for one, other in tried)
     (tmp_path / "c.csv").write_text(f"prompt,candidate\n{rows}")
     ids = "".join(f"id{at},{one}\n" for at, (one, _) in enumerate(tried))
@@ -46,7 +46,7 @@ def test_a_study_of_rewrites_is_taken_by_generate_and_annotate(tmp_path, capsys,
              "--confidence", "0.5", "--output", "out.csv", "--study", "ab", "--model-name", "drawn",
              "--images-per-prompt", "2"]  # fmt: skip
     assert main(words) == 0
-    assert f"a study of {len(better)} prompts to ab" in capsys.readouterr().err
+    assert f"a study of {len(accepted)} prompts to ab" in capsys.readouterr().err
     assert main(["generate", "--command", COMMAND, "--model-name", "drawn", "--file",
                  "ab/prompts.csv", "--images-per-prompt", "2",
                  "--output", "made"]) == 0  # fmt: skip
@@ -56,14 +56,14 @@ def test_a_study_of_rewrites_is_taken_by_generate_and_annotate(tmp_path, capsys,
     from pqpp_annotation.study.study import read_study
 
     store = open_store(read_study(tmp_path / "ab.yaml"))
-    shown = reserve_item(store, add_person(store, "ann").id)
+    item = reserve_item(store, add_person(store, "ann").id)
     store.close()
-    assert shown.prompt in [one for one, _ in better] and len(shown.images) == 2
+    assert item.prompt in [one for one, _ in accepted] and len(item.images) == 2
     with (tmp_path / "ab/pairs.csv").open() as file:
         pairs = list(csv.DictReader(file))
-    assert len(pairs) == 4 * len(better)
-    assert {row["prompt"] for row in pairs} == {one for one, _ in better}  # the original is shown
+    assert len(pairs) == 4 * len(accepted)
+    assert {row["prompt"] for row in pairs} == {one for one, _ in accepted}  # the original is shown
     first = (tmp_path / "made/images" / pairs[0]["image"]).with_suffix(".json")
     assert json.loads(first.read_text())["prompt"] == pairs[0]["prompt"]
     other = (tmp_path / "made/images" / pairs[1]["image"]).with_suffix(".json")
-    assert json.loads(other.read_text())["prompt"] == dict(better)[pairs[1]["prompt"]]
+    assert json.loads(other.read_text())["prompt"] == dict(accepted)[pairs[1]["prompt"]]

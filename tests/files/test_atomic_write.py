@@ -1,4 +1,4 @@
-"""Writing beside and renaming: the old one or the new one is there, and nobody's files are lost."""
+"""Atomic writes: links, pipes, interrupted and concurrent writers, and refused paths."""
 
 import os
 import subprocess
@@ -15,20 +15,20 @@ from pqpp_files.paths import check_output, check_output_folder
 FILES = ("config.json", "model-*.safetensors")
 
 
-def held(folder):
+def read_files(folder):
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
-def names(folder):
+def list_names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def write(folder, text):
+def write_folder(folder, text):
     with atomic_folder(folder, FILES) as new:
         (new / "config.json").write_text(text)
 
 
-def test_links_are_kept(tmp_path):
+def test_symbolic_links_are_kept(tmp_path):
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")
     write_file(tmp_path / "link.txt", "new")
@@ -43,9 +43,9 @@ def test_links_are_kept(tmp_path):
 def test_circular_links_are_refused(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    for write_to in (check_output, lambda path: write_file(path, "x"), lambda p: write(p, "x")):
+    for write in (check_output, lambda path: write_file(path, "x"), lambda p: write_folder(p, "x")):
         with pytest.raises(FileError, match="circular symbolic link; remove"):
-            write_to(tmp_path / "a")
+            write(tmp_path / "a")
     with pytest.raises(FileError, match="circular symbolic link; remove"):
         check_output_folder(tmp_path / "a" / "x", inputs=["an input"])
     with pytest.raises(FileError, match="a lone surrogate; remove"), atomic_folder("\ud800"):
@@ -55,15 +55,15 @@ def test_circular_links_are_refused(tmp_path):
 def test_pipes_are_written_to(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    said = []
-    reader = threading.Thread(target=lambda: said.append(pipe.read_text()))
+    received = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
     reader.start()
     write_file(pipe, "through")
     reader.join(timeout=300)
-    assert said == ["through"] and not pipe.is_file()
+    assert received == ["through"] and not pipe.is_file()
 
 
-FULL = """
+FULL_DISK_SCRIPT = """
 import resource, sys
 from pqpp_cli.main import main
 from pqpp_files.atomic_write import atomic_folder, atomic_write, write_file
@@ -78,14 +78,14 @@ sys.exit(main(["predict", *["a cat"] * 500, "--predictor", "mean_word_length", "
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="limits are a thing of Unix")
+@pytest.mark.skipif(os.name == "nt", reason="needs resource limits")
 @pytest.mark.parametrize("kind", ["file", "folder", "command"])
 def test_full_disk_error_names_the_output(tmp_path, kind):
-    words = [sys.executable, "-c", FULL, kind]
+    words = [sys.executable, "-c", FULL_DISK_SCRIPT, kind]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     line = done.stderr.splitlines()[-1]
     assert "exceeds the size limit" in line
-    assert "it" in line and ".pqpp-" not in line and names(tmp_path) == []
+    assert "it" in line and ".pqpp-" not in line and list_names(tmp_path) == []
     if kind == "command":
         assert done.returncode == 2 and done.stderr.count("\n") == 1
         assert line.startswith("pqpp: error: it: the file exceeds")
@@ -93,75 +93,75 @@ def test_full_disk_error_names_the_output(tmp_path, kind):
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError])
 def test_interrupted_write_keeps_the_old_folder(tmp_path, interruption):
-    write(tmp_path / "model", "old")
+    write_folder(tmp_path / "model", "old")
     with pytest.raises(interruption), atomic_folder(tmp_path / "model", FILES) as new:
         (new / "config.json").write_text("half")
         raise interruption
-    assert held(tmp_path / "model") == {"config.json": "old"}
+    assert read_files(tmp_path / "model") == {"config.json": "old"}
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_concurrent_writers_leave_one_result(tmp_path):
-    faults, late, place = [], [], tmp_path / "model"
+    errors, failed, folder = [], [], tmp_path / "model"
 
     def work(number):
         for turn in range(20):
             try:
-                write(place, f"{number} {turn}")
-            except FileError:  # another was first
-                late.append(f"{number} {turn}")
+                write_folder(folder, f"{number} {turn}")
+            except FileError:  # another writer was first
+                failed.append(f"{number} {turn}")
             except BaseException as error:
-                faults.append(error)
+                errors.append(error)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == [] and [path.name for path in tmp_path.iterdir()] == ["model"]
-    assert len(held(place)) == 1 and held(place)["config.json"] not in late
+    assert errors == [] and [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert len(read_files(folder)) == 1 and read_files(folder)["config.json"] not in failed
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_folders_with_other_files_are_refused(tmp_path, when):
-    write(tmp_path / "model", "old")
-    mine = tmp_path / "model" / "notes.txt"
-    said = r"contains other files \(notes.txt\); choose another folder"
+    write_folder(tmp_path / "model", "old")
+    notes = tmp_path / "model" / "notes.txt"
+    message = r"contains other files \(notes.txt\); choose another folder"
     if when == "before":
-        mine.write_text("mine")
-        with pytest.raises(FileError, match=said):
+        notes.write_text("mine")
+        with pytest.raises(FileError, match=message):
             check_output_folder(tmp_path / "model", FILES)
-    with pytest.raises(FileError, match=said), atomic_folder(tmp_path / "model", FILES) as new:
-        mine.write_text("mine")
+    with pytest.raises(FileError, match=message), atomic_folder(tmp_path / "model", FILES) as new:
+        notes.write_text("mine")
         (new / "config.json").write_text("new")
-    assert held(tmp_path / "model") == {"config.json": "old", "notes.txt": "mine"}
+    assert read_files(tmp_path / "model") == {"config.json": "old", "notes.txt": "mine"}
 
 
-KILLED = """
+KILLED_WRITER = """
 import os, signal
 from pqpp_files.atomic_write import atomic_write
-with atomic_write("a.txt") as beside:
-    beside.write_text("half")
+with atomic_write("a.txt") as temp_path:
+    temp_path.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 def test_temporary_files_of_killed_runs_are_removed(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("old")
-    subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path)
-    (litter,) = (name for name in names(tmp_path) if name != "a.txt")
-    mine = tmp_path / ".a.txt.mine"
-    mine.write_text("")
-    monkeypatch.setattr(module, "_TIDIED", {tmp_path})
-    with atomic_write(tmp_path / "other") as living:
-        monkeypatch.setattr(module, "_TIDIED", set())
+    subprocess.run([sys.executable, "-c", KILLED_WRITER], cwd=tmp_path)
+    (leftover,) = (name for name in list_names(tmp_path) if name != "a.txt")
+    other_file = tmp_path / ".a.txt.mine"
+    other_file.write_text("")
+    monkeypatch.setattr(module, "_CLEANED_FOLDERS", {tmp_path})
+    with atomic_write(tmp_path / "other") as unfinished:
+        monkeypatch.setattr(module, "_CLEANED_FOLDERS", set())
         monkeypatch.setattr(module, "_MACHINE", "0" * 8)
         write_file(tmp_path / "a.txt", "new")
-        assert (tmp_path / litter).exists()  # of another machine, for all that is known
+        assert (tmp_path / leftover).exists()  # may belong to another machine
         monkeypatch.undo()
-        monkeypatch.setattr(module, "_TIDIED", set())
+        monkeypatch.setattr(module, "_CLEANED_FOLDERS", set())
         write_file(tmp_path / "a.txt", "new")
-        assert not (tmp_path / litter).exists() and living.exists() and mine.exists()
+        assert not (tmp_path / leftover).exists() and unfinished.exists() and other_file.exists()
 
 
 def test_output_must_not_be_an_input(tmp_path):
@@ -177,18 +177,18 @@ def test_output_must_not_be_an_input(tmp_path):
     check_output_folder(tmp_path / "new", inputs=[tmp_path / "a.csv"])
 
 
-def test_outputs_that_cannot_be_written(tmp_path, monkeypatch):
+def test_unwritable_outputs_are_refused(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("x")
-    for path, said in ((tmp_path, "is a folder"), (tmp_path / "a.csv" / "b", "a.csv is a file")):
-        with pytest.raises(FileError, match=said):
+    for path, message in ((tmp_path, "is a folder"), (tmp_path / "a.csv" / "b", "a.csv is a file")):
+        with pytest.raises(FileError, match=message):
             check_output(path)
     check_output(tmp_path / "new" / "b.csv")
-    assert names(tmp_path) == ["a.csv"]
+    assert list_names(tmp_path) == ["a.csv"]
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(FileError, match="no permission to write to"):
         check_output(tmp_path / "new" / "b.csv")
 
 
-def test_a_new_folder_that_another_run_wrote_meanwhile_stays(tmp_path):
+def test_folder_created_by_another_run_is_kept(tmp_path):
     with pytest.raises(FileError, match="another process"), atomic_folder(tmp_path / "a"):
         (tmp_path / "a").mkdir()

@@ -1,4 +1,4 @@
-"""Little files that would take much memory end in one line, in little memory."""
+"""Compressed files that would fill the memory give one-line errors, in little memory."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_table
 from pqpp_files.shards import find_shards
 
-CHILD = """
+SCRIPT = """
 import resource, sys
 from pqpp_cli.main import main
 import pyarrow.parquet, openpyxl
@@ -27,38 +27,38 @@ size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + 700_000_000,) * 2)
 sys.exit(main(sys.argv[1:]))
 """
-SPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-SHEET = f"<worksheet {SPACE}><sheetData>{{}}</sheetData></worksheet>"
+NAMESPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+SHEET = f"<worksheet {NAMESPACE}><sheetData>{{}}</sheetData></worksheet>"
 WIDE = '<row r="{0}"><c r="A{0}"><v>1</v></c><c r="XFD{0}"><v>1</v></c></row>'
 
 
-def parquet(column):
+def encode_parquet(column):
     content = io.BytesIO()
     table = pa.table({"prompt": column})
     pa.parquet.write_table(table, content, store_schema=False, compression="zstd")
     return content.getvalue()
 
 
-def sheet(text):
-    """Return an Excel file with another text in the place of its sheet."""
-    given, made = io.BytesIO(), io.BytesIO()
-    openpyxl.Workbook().save(given)
-    with zipfile.ZipFile(given) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+def encode_workbook(text):
+    """Return an Excel file whose sheet is replaced by a text."""
+    blank, book = io.BytesIO(), io.BytesIO()
+    openpyxl.Workbook().save(blank)
+    with zipfile.ZipFile(blank) as old, zipfile.ZipFile(book, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
             new.writestr(name, text if name.endswith("sheet1.xml") else old.read(name))
-    return made.getvalue()
+    return book.getvalue()
 
 
-OFTEN = pa.DictionaryArray.from_arrays(pa.array([0] * 500_000, pa.int32()), ["x" * 100_000])
+REPEATED_TEXT = pa.DictionaryArray.from_arrays(pa.array([0] * 500_000, pa.int32()), ["x" * 100_000])
 BOMBS = {
     "line.csv.gz": lambda: gzip.compress(b"prompt\n" + b"a" * 150_000_000),
     "lines.csv.gz": lambda: gzip.compress(b'prompt\n"' + b"a\n" * 40_000_000),
-    "often.parquet": lambda: parquet(OFTEN),
-    "lists.parquet": lambda: parquet(pa.ListArray.from_arrays([0, 500_000], OFTEN)),
-    "none.parquet": lambda: parquet(pa.nulls(10_000_000, pa.int32())),
-    "long.xlsx": lambda: sheet("<worksheet>" + " " * 150_000_000),
-    "wide.xlsx": lambda: sheet(SHEET.format("".join(map(WIDE.format, range(1, 9000))))),
-    "gap.xlsx": lambda: sheet(SHEET.format('<row r="99999999999"></row>')),
+    "often.parquet": lambda: encode_parquet(REPEATED_TEXT),
+    "lists.parquet": lambda: encode_parquet(pa.ListArray.from_arrays([0, 500_000], REPEATED_TEXT)),
+    "none.parquet": lambda: encode_parquet(pa.nulls(10_000_000, pa.int32())),
+    "long.xlsx": lambda: encode_workbook("<worksheet>" + " " * 150_000_000),
+    "wide.xlsx": lambda: encode_workbook(SHEET.format("".join(map(WIDE.format, range(1, 9000))))),
+    "gap.xlsx": lambda: encode_workbook(SHEET.format('<row r="99999999999"></row>')),
     "sparse.jsonl": lambda: b"".join(b'{"prompt": "a", "%d": 1}\n' % n for n in range(20_000)),
     "lists.json.gz": lambda: gzip.compress(b"[" + b"[]," * 20_000_000 + b"1]"),
     "/dev/zero": None,
@@ -72,26 +72,26 @@ IN_SHARDS = ("line.csv.gz", "lines.csv.gz", "often.parquet", "lists.parquet")
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("shards", [(), ("--workers", "1", "--output", "out")])
 def test_packed_files_respect_the_memory_limit(tmp_path, name, shards):
-    most, lifted = "67,108,864", []
+    limit, flags = "67,108,864", []
     if shards and name not in IN_SHARDS:
         pytest.skip("not read in shards, or nothing much in one")
     if BOMBS[name]:
         (tmp_path / name).write_bytes(BOMBS[name]())
     else:
-        most, lifted = "1,000,000", ["--max-bytes", "1000000"]
-    words = [sys.executable, "-c", CHILD, "predict", "--predictor=n_words", "--file", name, *lifted]
+        limit, flags = "1,000,000", ["--max-bytes", "1000000"]
+    words = [sys.executable, "-c", SCRIPT, "predict", "--predictor=n_words", "--file", name, *flags]
     words += shards
     with Path("/dev/zero").open("rb") as zeros:
         done = subprocess.run(words, cwd=tmp_path, stdin=zeros, stderr=subprocess.PIPE, timeout=99)
-    called = "standard input" if name == "-" else name
-    called = f"file://{tmp_path / name}" if shards else called
-    said = f"{called} takes more than {most} bytes in memory; raise --max-bytes or PQPP_MAX_BYTES\n"
-    assert (done.returncode, done.stderr.decode()) == (2, f"pqpp: error: {said}")
+    source = "standard input" if name == "-" else name
+    source = f"file://{tmp_path / name}" if shards else source
+    text = f"{source} takes more than {limit} bytes in memory; raise --max-bytes or PQPP_MAX_BYTES"
+    assert (done.returncode, done.stderr.decode()) == (2, f"pqpp: error: {text}\n")
 
 
 def test_out_of_memory_is_one_line(tmp_path):
     (tmp_path / "a.json").write_bytes(b"[" + b"[]," * 12_000_000 + b"1]")
-    words = [sys.executable, "-c", CHILD, "predict", "--predictor=n_words", "--file", "a.json"]
+    words = [sys.executable, "-c", SCRIPT, "predict", "--predictor=n_words", "--file", "a.json"]
     done = subprocess.run(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and done.stderr.startswith("pqpp: error: out of memory; ")
 

@@ -1,4 +1,4 @@
-"""A run that is killed at any step leaves the old or the new, whole, and the next run no litter."""
+"""Runs killed at any step leave the old or the new output, and the next run cleans up."""
 
 import json
 import os
@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-# Forks a run for each step and kills it there: before the n-th thing that it asks of the system.
-KILLING = """
+# Forks a run for each step, and kills it before its n-th operation on files.
+KILL_SCRIPT = """
 import itertools, json, os, pathlib, signal, sys
 
 from pqpp_files import atomic_write as module
@@ -38,11 +38,11 @@ else:
         base.extend(numpy.eye(3, 8), [f"{text} {number}" for number in range(3)], place)
 
 
-def held():
+def read_output():
     if place.is_file():
         return place.read_bytes()
-    found = sorted(path for path in place.rglob("*") if path.is_file())
-    return [(str(path), path.read_bytes()) for path in found]
+    paths = sorted(path for path in place.rglob("*") if path.is_file())
+    return [(str(path), path.read_bytes()) for path in paths]
 
 
 def run(text, step=None):
@@ -59,22 +59,22 @@ def run(text, step=None):
     return os.waitpid(process, 0)[1]
 
 
-write("another")  # whatever is imported late
-module._TIDIED.clear()
-whole = {"another": held()}
+write("another")  # imports what the runs need
+module._CLEANED_FOLDERS.clear()
+outputs = {"another": read_output()}
 assert run("old") == 0
-whole["old"] = held()
-seen = []
+outputs["old"] = read_output()
+outcomes = []
 for step in itertools.count(1):
     was_killed = run("another", step)
     if not was_killed:
         break
-    found = next((text for text, one in whole.items() if one == held()), "broken")
-    seen.append(found)
+    outcome = next((text for text, one in outputs.items() if one == read_output()), "broken")
+    outcomes.append(outcome)
     assert run("old") == 0
-    assert held() == whole["old"], "the next run"
+    assert read_output() == outputs["old"], "the next run"
     assert os.listdir(here) == ["it"], os.listdir(here)
-print(json.dumps(seen))
+print(json.dumps(outcomes))
 """
 
 
@@ -82,18 +82,18 @@ print(json.dumps(seen))
 @pytest.mark.parametrize(
     "kind", ["file", "folder", "two renames", pytest.param("index", marks=pytest.mark.daily)]
 )
-def test_kills_at_every_step(tmp_path, kind):
+def test_kill_at_any_step_leaves_a_complete_output(tmp_path, kind):
     if kind == "index":
         pytest.importorskip("faiss")
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", KILLING, kind],
+        [sys.executable, "-W", "ignore", "-c", KILL_SCRIPT, kind],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=900,
     )
     assert done.returncode == 0, done.stderr[-800:]
-    seen = json.loads(done.stdout)
-    assert len(seen) > 5 and {"old", "another"} <= set(seen)
+    outcomes = json.loads(done.stdout)
+    assert len(outcomes) > 5 and {"old", "another"} <= set(outcomes)
     if kind == "file" or (kind != "two renames" and sys.platform == "linux"):
-        assert "broken" not in seen  # else for a moment between the renames, which the next mends
+        assert "broken" not in outcomes  # else possible between two renames, until the next run

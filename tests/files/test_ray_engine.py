@@ -1,4 +1,4 @@
-"""Ray's engine: the bytes of a local run, through nodes that are killed, in bounded memory."""
+"""The Ray engine: the same output as a local run, killed nodes and errors."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.processes import run_python
-from support.shard_jobs import Doubled, doubled, refuses
+from support.shard_jobs import SlowDouble, double, refuse
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError, MissingExtraError
@@ -23,13 +23,13 @@ REPOSITORY = TESTS.parent
 
 
 def contents(folder):
-    """Return what readers of a folder see; a killed node leaves what it was about to write."""
+    """Return the visible files of a folder; a killed node leaves temporary ones."""
     return {path.name: path.read_bytes() for path in folder.glob("[!.]*")}
 
 
 @pytest.fixture
 def cluster():
-    """A node of one processor and one GPU, to which tests add one that they kill."""
+    """A cluster of a node with one CPU and one GPU, to which tests add another."""
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
@@ -44,23 +44,23 @@ def cluster():
     cluster.shutdown()
 
 
-def second_node(cluster):
-    """Add a node; Ray gives one 30 seconds to begin, which a busy machine may not have."""
+def add_second_node(cluster):
+    """Add a node; on a busy machine, its start may take longer than Ray's 30 seconds."""
     for _ in range(5):
         try:
             return cluster.add_node(num_cpus=1, num_gpus=1)
         except Exception as error:
             assert "timed out during startup" in str(error)
-    pytest.skip("no second node begins here in 150 seconds")
+    pytest.skip("no second node started in 150 seconds")
     return None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [RayOptions(), RayOptions(num_gpus=0.5)])
 def test_killed_ray_node_does_not_change_the_output(options, cluster, tmp_path):
-    node = second_node(cluster)
+    node = add_second_node(cluster)
     shards = cut_table(pa.table({"n": range(24)}), 1)
-    job = Doubled(seconds=0.3)
+    job = SlowDouble(seconds=0.3)
 
     def kill():
         while len(list(tmp_path.glob("ray/part-*"))) < 5:
@@ -69,10 +69,10 @@ def test_killed_ray_node_does_not_change_the_output(options, cluster, tmp_path):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    done = run_shards(job, shards, tmp_path / "ray", {}, engine="ray", ray=options)
+    summary = run_shards(job, shards, tmp_path / "ray", {}, engine="ray", ray=options)
     killer.join()
-    assert (done.shards, done.skipped, done.rows) == (24, 0, 24)
-    run_shards(doubled, shards, tmp_path / "local", {})
+    assert (summary.shards, summary.skipped, summary.rows) == (24, 0, 24)
+    run_shards(double, shards, tmp_path / "local", {})
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
 
 
@@ -83,25 +83,25 @@ def test_ray_errors_are_one_line(cluster, tmp_path, monkeypatch):
     from only_here import same
 
     shards = cut_table(pa.table({"n": range(4)}), 1)
-    for options, said in (
+    for options, message in (
         (RayOptions(num_cpus=4), "no node has 4 CPU"),
         (RayOptions(num_gpus=3), "no node has 1 CPU, 3 GPU"),
     ):
-        with pytest.raises(FileError, match=said):
-            run_shards(doubled, shards, tmp_path / "out", {}, engine="ray", ray=options)
+        with pytest.raises(FileError, match=message):
+            run_shards(double, shards, tmp_path / "out", {}, engine="ray", ray=options)
     with pytest.raises(FileError, match=r"^no such column$"):
-        run_shards(refuses, shards, tmp_path / "out", {}, engine="ray")
+        run_shards(refuse, shards, tmp_path / "out", {}, engine="ray")
     for options in (RayOptions(), RayOptions(num_gpus=1)):
         with pytest.raises(FileError, match=r"^.*No module named 'only_here'.*$"):
             run_shards(same, shards, tmp_path / "out", {}, engine="ray", ray=options)
     assert not (tmp_path / "out").exists()
-    # More actors than places: those that fit do the work.
-    how = {"engine": "ray", "ray": RayOptions(num_gpus=1), "workers": 9}
-    done = run_shards(doubled, shards, tmp_path / "out", {}, **how)
-    assert done.shards == 4
+    # With more workers than slots, as many run as fit.
+    options = {"engine": "ray", "ray": RayOptions(num_gpus=1), "workers": 9}
+    summary = run_shards(double, shards, tmp_path / "out", {}, **options)
+    assert summary.shards == 4
 
 
-LINE = """
+MAIN = """
 import sys
 from pqpp_cli.main import main
 sys.exit(main(sys.argv[1:]))
@@ -114,13 +114,13 @@ def test_local_ray_cluster_stops_after_ctrl_c(tmp_path):
     pq.write_table(pa.table({"prompt": [f"{n} dogs" for n in range(300)]}), tmp_path / "p.parquet")
     words = ["predict", "--file", str(tmp_path / "p.parquet"), "--shard-size", "50", "--target",
              "mean_hbpp", "--output"]  # fmt: skip
-    line = [sys.executable, "-c", LINE, *words, str(tmp_path / "ray"), "--engine", "ray"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=600)
+    command = [sys.executable, "-c", MAIN, *words, str(tmp_path / "ray"), "--engine", "ray"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr
     assert main([*words, str(tmp_path / "local")]) == 0
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
-    line[-3] = str(tmp_path / "cut")
-    process = subprocess.Popen([*line, "--num-cpus", "2"], stderr=subprocess.PIPE)
+    command[-3] = str(tmp_path / "cut")
+    process = subprocess.Popen([*command, "--num-cpus", "2"], stderr=subprocess.PIPE)
     while not list(tmp_path.glob("cut/part-*")) and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -128,14 +128,14 @@ def test_local_ray_cluster_stops_after_ctrl_c(tmp_path):
     assert process.stderr.read().count(b"\n") == 1
 
 
-OWN = """
-import ray  # before us, as in a notebook
+SCRIPT = """
+import ray  # before pqpp, as in a notebook
 from ray._raylet import AuthenticationMode, get_authentication_mode
 import pyarrow as pa
 from pqpp_files.shards import cut_table, run_shards
-from support.shard_jobs import doubled
+from support.shard_jobs import double
 shards = cut_table(pa.table({"n": range(4)}), 1)
-done = run_shards(doubled, shards, "out", {}, engine="ray")
+done = run_shards(double, shards, "out", {}, engine="ray")
 print(done.shards, get_authentication_mode() == AuthenticationMode.TOKEN, ray.is_initialized())
 """
 
@@ -143,7 +143,7 @@ print(done.shards, get_authentication_mode() == AuthenticationMode.TOKEN, ray.is
 @pytest.mark.slow
 def test_local_ray_cluster_requires_a_token(tmp_path):
     pytest.importorskip("ray")
-    done = run_python(OWN, tmp_path, PYTHONPATH=os.pathsep.join(map(str, (REPOSITORY, TESTS))))
+    done = run_python(SCRIPT, tmp_path, PYTHONPATH=os.pathsep.join(map(str, (REPOSITORY, TESTS))))
     assert done.stdout.split() == ["4", "True", "False"], done.stderr
 
 
@@ -155,4 +155,4 @@ def test_ray_options_need_the_ray_engine(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     shards = cut_table(pa.table({"n": [1]}), 1)
     with pytest.raises(MissingExtraError, match=r"needs ray; run: pip install"):
-        run_shards(doubled, shards, tmp_path / "out", {}, engine="ray")
+        run_shards(double, shards, tmp_path / "out", {}, engine="ray")

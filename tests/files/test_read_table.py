@@ -1,4 +1,4 @@
-"""Tables of users: every format, every fault in one line."""
+"""`read_table` and `read_columns`: formats, detection, values and errors."""
 
 import codecs
 import csv
@@ -28,7 +28,7 @@ IDS = [row["id"] for row in ROWS]
 PROMPTS = [row["prompt"] for row in ROWS]
 
 
-def separated(separator, newline="\n"):
+def encode_csv(separator, newline="\n"):
     text = io.StringIO()
     writer = csv.DictWriter(text, list(ROWS[0]), delimiter=separator, lineterminator=newline)
     writer.writeheader()
@@ -36,13 +36,13 @@ def separated(separator, newline="\n"):
     return text.getvalue().encode()
 
 
-def parquet():
+def encode_parquet():
     content = io.BytesIO()
     pa.parquet.write_table(pa.Table.from_pylist(ROWS), content)
     return content.getvalue()
 
 
-def excel(rows, *more):
+def encode_excel(rows, *more):
     book = openpyxl.Workbook()
     for line in (list(rows[0]), *([*row.values()] for row in rows), *more):
         book.active.append(line)
@@ -70,15 +70,15 @@ def test_merged_cells_have_the_value_of_the_first(tmp_path):
 
 LINES = "\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS).encode()
 FILES = {
-    "comma.csv": separated(","),
-    "semicolon.csv": separated(";"),
-    "bar.CSV": separated("|"),
-    "tab.csv": separated("\t"),
-    "tab.tsv": separated("\t", "\r\n"),
-    "bom.csv": b"\xef\xbb\xbf" + separated(",", "\r\n"),
+    "comma.csv": encode_csv(","),
+    "semicolon.csv": encode_csv(";"),
+    "bar.CSV": encode_csv("|"),
+    "tab.csv": encode_csv("\t"),
+    "tab.tsv": encode_csv("\t", "\r\n"),
+    "bom.csv": b"\xef\xbb\xbf" + encode_csv(",", "\r\n"),
     "list.json": b"\xef\xbb\xbf" + json.dumps(ROWS).encode(),
     "lines.jsonl": b"\xef\xbb\xbf\n" + LINES + b"\n\n",
-    "table.parquet": parquet(),
+    "table.parquet": encode_parquet(),
 }
 FILES |= {f"{name}.gz": gzip.compress(content) for name, content in FILES.items()}
 
@@ -98,32 +98,32 @@ def test_every_format_gives_the_same_table(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("called", ["-", "-{}", "-{}.gz"])
-def test_standard_input_equals_a_file(monkeypatch, name, called):
+@pytest.mark.parametrize("source", ["-", "-{}", "-{}.gz"])
+def test_standard_input_equals_a_file(monkeypatch, name, source):
     suffix = "." + name.removesuffix(".gz").rpartition(".")[2].lower()
-    if called == "-{}.gz" and not name.endswith(".gz"):
+    if source == "-{}.gz" and not name.endswith(".gz"):
         return
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FILES[name])))
-    table = read_table(called.format(suffix), kinds=[".csv", ".tsv", ".json", ".jsonl", ".parquet"])
+    table = read_table(source.format(suffix), kinds=[".csv", ".tsv", ".json", ".jsonl", ".parquet"])
     assert table.columns == {key: [row[key] for row in ROWS] for key in ROWS[0]}
     assert table.locate(0).startswith("standard input, ")
 
 
 CATS = {"id": ["1", "2"], "prompt": ["a cat", 'a 6" "dog"']}
-PEOPLES = {  # as other programs and people write them
+IRREGULAR_FILES = {
     "parti.tsv": b'id\tprompt\n1\ta cat\n2\ta 6" "dog"\n',
     "quoted.tsv": b'id\tprompt\n1\t"a cat"\n2\t"a 6"" ""dog"""\n',
     "one.json": json.dumps({"id": "1", "prompt": "a cat"}).encode(),
 }
 
 
-@pytest.mark.parametrize("name", PEOPLES)
+@pytest.mark.parametrize("name", IRREGULAR_FILES)
 def test_files_with_common_irregularities(tmp_path, monkeypatch, name):
-    (tmp_path / name).write_bytes(PEOPLES[name])
+    (tmp_path / name).write_bytes(IRREGULAR_FILES[name])
     table = read_table(tmp_path / name)
     assert table.columns == {key: column[: len(table)] for key, column in CATS.items()}
     if "json" in name:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PEOPLES[name])))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(IRREGULAR_FILES[name])))
         assert read_table("-")["prompt"] == table["prompt"]
 
 
@@ -159,21 +159,21 @@ def test_format_of_piped_tables_is_detected(monkeypatch):
 
 def test_only_synonym_is_the_prompt_column(tmp_path):
     path = tmp_path / "a.csv"
-    for header, found in (
+    for header, expected in (
         ("id,TEXT", "TEXT"),
         ("id,caption,query", None),
         ("n,prompt,text", "prompt"),
         ("id,meta.prompt", "meta.prompt"),
     ):
         path.write_text(header + "\n" + ",".join("abc"[: header.count(",") + 1]) + "\n")
-        if found is None:
+        if expected is None:
             with pytest.raises(FileError, match=r"no column 'prompt' .columns: id, caption"):
                 read_table(path).find("prompt")
         else:
-            assert read_table(path).find("prompt") == found
+            assert read_table(path).find("prompt") == expected
 
 
-def test_prompts_within_objects(tmp_path):
+def test_prompt_column_within_objects(tmp_path):
     records = [{"id": 1, "meta": None}, {"id": 2, "meta": {"prompt": "a cat", "seed": 1}}]
     pa.parquet.write_table(pa.Table.from_pylist(records), path := tmp_path / "a.parquet")
     for name in ("prompt", "meta.prompt"):
@@ -186,9 +186,9 @@ def test_assumptions_are_logged_once(tmp_path, caplog):
     read_table(path).numbers("label")
     read_table(path)["prompt"]
     read_columns(path, ["prompt", "label"])
-    told = [sorted(line.rpartition(": assumed ")[2].split(", ")) for line in caplog.messages]
+    logged = [sorted(line.rpartition(": assumed ")[2].split(", ")) for line in caplog.messages]
     commas = ["decimal commas", "semicolon-separated"]
-    assert told == [
+    assert logged == [
         commas,
         ["column Caption for prompt", *commas],
         ["column Caption for prompt", *commas],
@@ -212,7 +212,7 @@ def test_json_numbers_are_unchanged(tmp_path):
         read_table(path).numbers("n")
 
 
-def test_values_of_csv(tmp_path):
+def test_values_converts_numbers_in_csv(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("whole,mixed,id,text,empty\n1,1e3,01,a,\n-2,NA,2,1,\n0,nan,3,NA,\n")
     table = read_table(path)
@@ -247,8 +247,8 @@ def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
         if encoding == "utf-16-be":
             content = gzip.compress(codecs.BOM_UTF16_BE + content)
         (tmp_path / name).write_bytes(content)
-        given = None if encoding.startswith("utf-16") else encoding
-        cells, names = read_columns(tmp_path / name, ["prompt"], encoding=given)
+        option = None if encoding.startswith("utf-16") else encoding
+        cells, names = read_columns(tmp_path / name, ["prompt"], encoding=option)
         assert cells["prompt"] == ["ein Café"] and names == ["id", "prompt"]
     with pytest.raises(FileError, match=r"c\.csv, line 2: not UTF-8; save it as UTF-8"):
         read_columns(tmp_path / "c.csv", ["prompt"])
@@ -274,7 +274,7 @@ def test_late_and_missing_json_keys(tmp_path):
     assert len(cells["late"]) == 5002 and names == ["late", "other"]
 
 
-def test_without_a_header(tmp_path):
+def test_columns_without_a_header_are_numbered(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('1,"a\nb"\n\n2,c\n')
     table = read_table(path, header=False)
@@ -282,9 +282,9 @@ def test_without_a_header(tmp_path):
     assert table.locate(1) == f"{path}, line 4" and table.values("1") == [1, 2]
 
 
-def test_the_index_of_pandas_is_no_column(tmp_path):
+def test_pandas_index_is_not_a_column(tmp_path):
     frame, pairs = pd.DataFrame({"x": [1, 2]}), [(1, "a"), (2, "b")]
-    for index, found in (
+    for index, expected in (
         (None, ("the index", range(2))),
         (pd.Index(["b", "a"]), ("the index", ["b", "a"])),
         (pd.Index([7, 3], name="x"), ("the index", [7, 3])),
@@ -293,18 +293,18 @@ def test_the_index_of_pandas_is_no_column(tmp_path):
     ):
         (frame if index is None else frame.set_axis(index)).to_parquet(tmp_path / "a.parquet")
         table = read_table(tmp_path / "a.parquet")
-        assert table.index == found and table["x"] == [1, 2]
-        assert set(table.columns) == {"x"} | ({"id", "q"} & {found[0].split(",")[0]})
+        assert table.index == expected and table["x"] == [1, 2]
+        assert set(table.columns) == {"x"} | ({"id", "q"} & {expected[0].split(",")[0]})
         assert read_table(tmp_path / "a.parquet", ["x"]).columns == {"x": [1, 2]}
     pa.parquet.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
     assert read_table(tmp_path / "a.parquet").index is None
     frame.set_axis(["b", "a"]).to_parquet(tmp_path / "a.parquet")
-    whole = pa.parquet.read_table(tmp_path / "a.parquet")
-    pa.parquet.write_table(whole.select(["x"]), tmp_path / "a.parquet")  # as other programs have it
+    table = pa.parquet.read_table(tmp_path / "a.parquet")
+    pa.parquet.write_table(table.select(["x"]), tmp_path / "a.parquet")  # as other programs do
     assert read_table(tmp_path / "a.parquet").index is None
 
 
-def test_too_many_columns_are_refused(tmp_path):
+def test_duplicates_among_many_columns_are_refused(tmp_path):
     names = [f"c{n}" for n in range(50_000)]
     (path := tmp_path / "a.csv").write_text(",".join(names))
     assert [*read_table(path).columns] == names
@@ -317,7 +317,7 @@ def test_too_many_columns_are_refused(tmp_path):
         read_table(path)
 
 
-FAULTS = {
+INVALID_FILES = {
     "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: expected 2 cells, got 3; .*comma"),
     "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: expected 2 cells, got 1; complete"),
     "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: unclosed quote"),
@@ -337,33 +337,33 @@ FAULTS = {
     "twice.jsonl": (b'{"a": 1}\n{"a": 1, "a": 2}\n', "line 2: not JSON .duplicate key 'a'"),
     "latin.jsonl": (b'{"a": 1}\n{"a": "\xe9"}\n', "line 2: not UTF-8"),
     "cut.parquet": (b"PAR1", "not a Parquet file"),
-    "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
-    "cut.parquet.gz": (gzip.compress(parquet())[:-30], "a damaged gzip file"),
-    "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
+    "cut.csv.gz": (gzip.compress(encode_csv(","))[:-9], "a damaged gzip file"),
+    "cut.parquet.gz": (gzip.compress(encode_parquet())[:-30], "a damaged gzip file"),
+    "cut.xlsx": (encode_excel(ROWS[:1])[:-30], "not an Excel file"),
     "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "is probably UTF-16"),
     "a.ods": (b"", "'.ods' is not supported; use one of .txt, .csv"),
 }
 
 
-def test_many_columns_take_little_time(tmp_path):
+def test_many_columns_are_read_in_little_time(tmp_path):
     (tmp_path / "wide.csv").write_text(f"{','.join(names := [f'c{n}' for n in range(50_000)])}\n")
-    began = time.process_time()
+    start = time.process_time()
     assert len(read_columns(tmp_path / "wide.csv", names)[0]) == 50_001
-    assert time.process_time() - began < 5  # looking each up among all took over a minute
+    assert time.process_time() - start < 5  # a linear search per column took over a minute
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_faults_are_one_line(tmp_path, name):
-    content, said = FAULTS[name]
+@pytest.mark.parametrize("name", INVALID_FILES)
+def test_invalid_files_are_one_line(tmp_path, name):
+    content, message = INVALID_FILES[name]
     (tmp_path / name).write_bytes(content)
     for read in (read_table, lambda path: read_columns(path, ["a"])):
-        with pytest.raises(FileError, match=said) as caught:
+        with pytest.raises(FileError, match=message) as error:
             read(tmp_path / name)
-        assert "\n" not in str(caught.value) and name in str(caught.value)
+        assert "\n" not in str(error.value) and name in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl", "a.parquet", "a.txt", "a"])
-def test_missing_files_and_folders(tmp_path, name):
+def test_missing_files_folders_and_pipes_are_refused(tmp_path, name):
     with pytest.raises(FileError, match=f"{name}: no such file"):
         read_table(tmp_path / name)
     (tmp_path / name).mkdir()
@@ -378,8 +378,8 @@ def test_missing_files_and_folders(tmp_path, name):
 @pytest.mark.parametrize("name", ["comma.csv", "list.json", "lines.jsonl", "table.parquet"])
 def test_missing_column_error_lists_the_columns(tmp_path, name):
     (tmp_path / name).write_bytes(FILES[name])
-    said = "no column 'z' .columns: id, prompt, score.; name it with --column"
-    with pytest.raises(FileError, match=said):
+    message = "no column 'z' .columns: id, prompt, score.; name it with --column"
+    with pytest.raises(FileError, match=message):
         read_table(tmp_path / name, ["id", "z"], remedy="name it with --column")
     with pytest.raises(FileError, match="no column 'z'"):
         read_table(tmp_path / name)["z"]
@@ -398,7 +398,7 @@ def test_small_files_do_not_import_arrow(tmp_path):
     assert run_python(code, tmp_path).stdout.strip() == "[]"
 
 
-def test_a_workbook_that_is_named_csv(tmp_path):
+def test_excel_file_named_csv_is_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"PK\3\4\xff\xfe")
     with pytest.raises(FileError, match="name Excel files"):
         read_table(tmp_path / "a.csv")

@@ -1,4 +1,4 @@
-"""What shards are cut from: CSV to the cell, faults of a file in a line, faults of a row in it."""
+"""Input files of shards: CSV cells, schemas, invalid rows and damaged files."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.shard_jobs import doubled, refuses
+from support.shard_jobs import double, refuse
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError
@@ -23,8 +23,8 @@ from pqpp_files.shards import find_shards, get_texts, run_shards
 cells = st.text(st.sampled_from('ab",;\n\r é|\t'), max_size=6)
 
 
-def joined(source, size=100_000):
-    return pa.concat_tables(one.read() for one in find_shards(str(source), size)).to_pydict()
+def read_shards(source, size=100_000):
+    return pa.concat_tables(shard.read() for shard in find_shards(str(source), size)).to_pydict()
 
 
 @given(
@@ -43,28 +43,28 @@ def test_csv_shards_have_the_cells_of_the_file(rows, end, size, suffix):
         content = b"\xef\xbb\xbf" + text.getvalue().encode()
         path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
         try:
-            whole = {name: list(column) for name, column in read_table(path).columns.items()}
+            expected = {name: list(column) for name, column in read_table(path).columns.items()}
         except FileError as error:  # a lone carriage return ends a line
             with pytest.raises(FileError, match=re.escape(str(error))):
                 find_shards(str(path), size)
             return
-        if not next(iter(whole.values())):
+        if not next(iter(expected.values())):
             with pytest.raises(FileError, match="no rows"):
                 find_shards(str(path))
             return
-        assert joined(path, size) == whole
-        assert max(one.rows for one in find_shards(str(path), size)) <= size
+        assert read_shards(path, size) == expected
+        assert max(shard.rows for shard in find_shards(str(path), size)) <= size
 
 
 def test_blank_csv_lines_are_rows_only_with_one_column(tmp_path):
     (tmp_path / "one.csv").write_text("n\n\na\n\n\nb\n\n\n")
     (tmp_path / "two.csv").write_text("n;m\n\n1;2\n\n3;4\n\n")
-    assert joined(tmp_path / "one.csv", 2) == {"n": ["", "a", "", "", "b"]}
-    assert joined(tmp_path / "two.csv", 1) == {"n": ["1", "3"], "m": ["2", "4"]}
+    assert read_shards(tmp_path / "one.csv", 2) == {"n": ["", "a", "", "", "b"]}
+    assert read_shards(tmp_path / "two.csv", 1) == {"n": ["1", "3"], "m": ["2", "4"]}
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"a,b\n1,2\n3\n", "line 3"),
         ("a,b\nü,2\n".encode("utf-16"), "not UTF-8"),
@@ -72,67 +72,67 @@ def test_blank_csv_lines_are_rows_only_with_one_column(tmp_path):
         (gzip.compress(b"a\n1\n" * 99, mtime=0)[:-9], "file ended"),
     ],
 )
-def test_a_damaged_csv_is_refused_before_work_begins(content, said, tmp_path):
+def test_damaged_csv_is_refused_by_find_shards(content, message, tmp_path):
     path = tmp_path / ("n.csv.gz" if content[:2] == b"\x1f\x8b" else "n.csv")
     path.write_bytes(content)
-    with pytest.raises(FileError, match=said):
+    with pytest.raises(FileError, match=message):
         find_shards(str(path))
 
 
 def test_input_files_of_other_schemas_are_refused(tmp_path):
     pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.parquet")
-    nothing = pa.table({"n": pa.array([None], pa.null())})
-    pq.write_table(nothing, tmp_path / "b.parquet")  # no row has a value: of any type
+    nulls = pa.table({"n": pa.array([None], pa.null())})
+    pq.write_table(nulls, tmp_path / "b.parquet")  # without values, the type is open
     pq.write_table(pa.table({"n": pa.array(["c"]).dictionary_encode()}), tmp_path / "c.parquet")
-    assert joined(tmp_path) == {"n": ["a", None, "c"]}
-    assert joined(tmp_path / "[bc].parquet") == {"n": [None, "c"]}
+    assert read_shards(tmp_path) == {"n": ["a", None, "c"]}
+    assert read_shards(tmp_path / "[bc].parquet") == {"n": [None, "c"]}
     pq.write_table(pa.table({"n": [1]}), tmp_path / "d.parquet")
     with pytest.raises(FileError, match=r"d\.parquet has other"):
         find_shards(str(tmp_path))
-    twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["n", "n"])
-    pq.write_table(twice, tmp_path / "twice.parquet")
+    duplicate = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["n", "n"])
+    pq.write_table(duplicate, tmp_path / "twice.parquet")
     with pytest.raises(FileError, match="duplicate column 'n'"):
         find_shards(str(tmp_path / "twice.parquet"))
 
 
-def test_hidden_files_and_pipes_are_not_input_but_links_are(tmp_path):
+def test_hidden_files_and_pipes_are_skipped_but_links_are_read(tmp_path):
     pq.write_table(pa.table({"n": ["a"]}), tmp_path / "a.table")
     (tmp_path / "a.parquet").symlink_to("a.table")
     os.mkfifo(tmp_path / "c.parquet")
     for hidden in (".b.parquet", "_b.parquet"):
         (tmp_path / hidden).write_text("half")
-    assert joined(tmp_path / "*.parquet") == joined(tmp_path) == {"n": ["a"]}
+    assert read_shards(tmp_path / "*.parquet") == read_shards(tmp_path) == {"n": ["a"]}
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "a.parquet").symlink_to("../a.table")
     with pytest.raises(FileError, match="is outside"):
         find_shards(str(tmp_path / "inner"))
 
 
-def test_rows_are_numbered_through_all_files(tmp_path):
+def test_rows_are_numbered_across_files(tmp_path):
     for name, rows in (("a", 3), ("b", 2)):
         pq.write_table(pa.table({"n": list(range(rows))}), tmp_path / f"{name}.parquet")
     shards = find_shards(str(tmp_path), 2, numbered=("id",))
-    assert [one for shard in shards for one in shard.read()["id"].to_pylist()] == list("01234")
+    assert [id_ for shard in shards for id_ in shard.read()["id"].to_pylist()] == list("01234")
     assert find_shards(str(tmp_path), 2, numbered=("id", "n"))[0].read().column_names == ["n"]
 
 
 BAD = b"caf\xe9"
 
 
-def bad_text(*texts):
-    found = pa.array(texts, pa.binary())
-    return pa.Array.from_buffers(pa.string(), len(found), found.buffers())
+def as_text(*texts):
+    array = pa.array(texts, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(array), array.buffers())
 
 
 def test_invalid_utf8_gives_a_row_with_an_error(tmp_path, capsys):
     path = tmp_path / "p.parquet"
-    pq.write_table(pa.table({"prompt": bad_text(b"a cat", BAD), "by": bad_text(BAD, b"me")}), path)
+    pq.write_table(pa.table({"prompt": as_text(b"a cat", BAD), "by": as_text(BAD, b"me")}), path)
     words = ["predict", "--file", str(path), "--predictor", "n_words", "--workers", "1"]
     assert main([*words, "--output", str(tmp_path / "out")]) == 0
     assert "rows with an error (column `error`): 1" in capsys.readouterr().err
-    found = pq.read_table(tmp_path / "out").to_pydict()
-    assert found["error"] == [None, "the prompt is not UTF-8"]
-    assert found["prompt"] == ["a cat", "caf\ufffd"] and found["by"] == ["caf\ufffd", "me"]
+    rows = pq.read_table(tmp_path / "out").to_pydict()
+    assert rows["error"] == [None, "the prompt is not UTF-8"]
+    assert rows["prompt"] == ["a cat", "caf\ufffd"] and rows["by"] == ["caf\ufffd", "me"]
 
 
 def test_get_texts_of_all_column_types():
@@ -148,13 +148,13 @@ def test_refused_job_writes_nothing(workers, tmp_path):
     pq.write_table(pa.table({"n": [1, 2, 3]}), tmp_path / "n.parquet")
     shards = find_shards(str(tmp_path / "n.parquet"), 1)
     with pytest.raises(FileError, match="no such column"):
-        run_shards(refuses, shards, tmp_path / "out", {"a": 1}, workers=workers)
+        run_shards(refuse, shards, tmp_path / "out", {"a": 1}, workers=workers)
     assert not (tmp_path / "out").exists()
-    assert run_shards(doubled, shards, tmp_path / "out", {"a": 2}).shards == 3
+    assert run_shards(double, shards, tmp_path / "out", {"a": 2}).shards == 3
 
 
 def test_shards_on_other_file_systems_are_the_same(tmp_path):
-    """As `hf://` is one."""
+    """Such as `hf://`."""
     import fsspec
 
     pq.write_table(pa.table({"n": ["a", "b", "c"]}), tmp_path / "a.parquet", row_group_size=1)
@@ -162,16 +162,16 @@ def test_shards_on_other_file_systems_are_the_same(tmp_path):
     memory = fsspec.filesystem("memory")
     for name in ("a.parquet", "b.csv.gz"):
         memory.pipe(f"/far/{name}", (tmp_path / name).read_bytes())
-    assert joined("memory://far/*.parquet", 2) == {"n": ["a", "b", "c"]}
-    assert joined("memory://far/b.csv.gz", 1) == {"n": ["d", "e"]}
-    near, far = (
-        [one.as_dict() for one in find_shards(source)]
+    assert read_shards("memory://far/*.parquet", 2) == {"n": ["a", "b", "c"]}
+    assert read_shards("memory://far/b.csv.gz", 1) == {"n": ["d", "e"]}
+    local, remote = (
+        [shard.as_dict() for shard in find_shards(source)]
         for source in (str(tmp_path / "a.parquet"), "memory://far/a.parquet")
     )
-    assert near == far
-    run_shards(doubled_texts, find_shards("memory://far/a.parquet", 2), tmp_path / "out", {})
+    assert local == remote
+    run_shards(double_texts, find_shards("memory://far/a.parquet", 2), tmp_path / "out", {})
     assert pq.read_table(tmp_path / "out")["n"].to_pylist() == ["aa", "bb", "cc"]
 
 
-def doubled_texts(table):
-    return pa.table({"n": [2 * one for one in table["n"].to_pylist()]})
+def double_texts(table):
+    return pa.table({"n": [2 * text for text in table["n"].to_pylist()]})

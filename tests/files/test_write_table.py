@@ -1,4 +1,4 @@
-"""What is written is what is read, by `read_table` and by Python's own readers."""
+"""Written tables are read back unchanged."""
 
 import gc
 import gzip
@@ -28,32 +28,32 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53
     st.sampled_from(["csv", "tsv", "json", "jsonl", "parquet"]),
     st.booleans(),
 )
-def test_written_tables_are_read_back_unchanged(tmp_path_factory, rows, style, packed):
-    """Any texts and numbers, packed or not; a CSV file has no other word for None."""
-    assume(
-        style not in ("csv", "tsv") or any(rows[-1])
-    )  # a last line of separators alone is no row
+def test_written_tables_are_read_back_unchanged(tmp_path_factory, rows, style, compressed):
+    """Any texts and numbers, compressed or not."""
+    # readers skip a last line of separators alone
+    assume(style not in ("csv", "tsv") or any(rows[-1]))
     folder = tmp_path_factory.mktemp("written")
-    whole = dict(zip(("prompt", "n", "id, of it"), map(list, zip(*rows, strict=True)), strict=True))
-    if style == "parquet":  # which holds numbers of one type
-        whole["n"] = [None if n is None else float(n) for n in whole["n"]]
+    names = ("prompt", "n", "id, of it")
+    columns = {name: cells for name, *cells in zip(names, *rows, strict=True)}
+    if style == "parquet":  # a Parquet column has one type
+        columns["n"] = [None if n is None else float(n) for n in columns["n"]]
     path = folder / f"t.{style}"
-    path.write_bytes(encode_table(style, whole))
-    if packed:
+    path.write_bytes(encode_table(style, columns))
+    if compressed:
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path = path.with_name(path.name + ".gz")
     table = read_table(path)
-    assert table["prompt"] == whole["prompt"] and table["id, of it"] == whole["id, of it"]
-    found = table.values("n") if table.is_text else table["n"]
-    assert found == whole["n"] and list(table.columns) == list(whole)
+    assert table["prompt"] == columns["prompt"] and table["id, of it"] == columns["id, of it"]
+    numbers = table.values("n") if table.is_text else table["n"]
+    assert numbers == columns["n"] and list(table.columns) == list(columns)
 
 
 def test_excel_cells_stay_as_written(tmp_path):
-    """Texts like formulas and errors stay texts, and so do numbers that Excel would round."""
+    """Texts like formulas and errors stay texts; numbers that Excel would round become texts."""
     cells = ["=1+1", "#N/A", "007", [1], float("nan"), float("inf"), 10**17, 0.5, True]
     (tmp_path / "t.xlsx").write_bytes(encode_table("xlsx", {"=n": cells, "id": [*range(9)]}))
-    found = ["=1+1", "#N/A", "007", "[1]", None, "inf", str(10**17), 0.5, True]
-    assert read_table(tmp_path / "t.xlsx")["=n"] == found
+    expected = ["=1+1", "#N/A", "007", "[1]", None, "inf", str(10**17), 0.5, True]
+    assert read_table(tmp_path / "t.xlsx")["=n"] == expected
 
 
 CASES = [("parquet", [1, "a"]), ("parquet", [2**70]), ("parquet", [[1], "a"])]
@@ -66,22 +66,22 @@ def test_invalid_column_is_one_line(tmp_path, style, cells):
         encode_table(style, {"n": cells})
 
 
-@pytest.mark.skipif(os.name == "nt", reason="named pipes are a thing of Unix")
+@pytest.mark.skipif(os.name == "nt", reason="needs named pipes")
 def test_pipes_equal_files(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     end, start = os.pipe()
     os.write(start, b"id,prompt\n007,a cat\n08,a dog\n")
     os.close(start)
-    piped = read_table(f"/dev/fd/{end}")  # as of <(...)
+    piped = read_table(f"/dev/fd/{end}")  # like <(...) in a shell
     os.close(end)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\na dog")))
-    given = read_table("-", plain="prompt")
+    stdin_table = read_table("-", plain="prompt")
     assert piped.columns == {"id": ["007", "08"], "prompt": ["a cat", "a dog"]}
     assert piped.locate(1).endswith(", line 3")
-    assert given.columns == {"prompt": ["a cat", "", "a dog"]}
+    assert stdin_table.columns == {"prompt": ["a cat", "", "a dog"]}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\xff")))
     with pytest.raises(FileError, match="standard input, line 2: not UTF-8"):
         read_table("-", plain="prompt")
-    del piped, given
+    del piped, stdin_table
     gc.collect()
     assert not list(tmp_path.iterdir())

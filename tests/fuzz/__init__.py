@@ -1,6 +1,6 @@
-"""Seeded attacks: any input, and only a result or one typed line may come."""
+"""Seeded attacks: any input must lead to a result or to a typed error of one line."""
 
 import os
 
-# Cases run in forks: a fork of a process whose libraries have threads waits for them for ever.
+# Cases run in forks: the fork of a process whose libraries have threads can hang.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

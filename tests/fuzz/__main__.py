@@ -1,6 +1,6 @@
-"""`python -m fuzz` in `tests`: run every part, and print what was found, by its kind.
+"""`python -m fuzz` in `tests`: run every part, and print the faults by their kinds.
 
-A part is a module with `fault_of(case: int) -> str | None`: a case is a whole number that makes the
+A part is a module with `find_fault(case: int) -> str | None`: a case is an integer that makes the
 same attack on every machine, and a fault is a line that starts with its kind and a colon.
 """
 
@@ -13,25 +13,25 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 PARTS = {"kills": 300, "pairs": 100, "checkpoints": 100}
-"""The module `fuzz_<name>` of each part, and how many cases a long run has."""
+"""Each part, a module `fuzz_<name>`, and the number of its cases in a long run."""
 
 
 def find_faults(part: str, cases: Sequence[int], jobs: int = 1) -> dict[int, str]:
-    """Run some cases, and return what is wrong, by case."""
-    fault_of = importlib.import_module(f"fuzz.fuzz_{part}").fault_of
+    """Run some cases, and return the faults by case."""
+    find_fault = importlib.import_module(f"fuzz.fuzz_{part}").find_fault
     if jobs == 1:
-        found = list(map(fault_of, cases))
+        results = list(map(find_fault, cases))
     else:
         with ProcessPoolExecutor(jobs) as pool:
-            found = list(pool.map(fault_of, cases, chunksize=10))
-    faults = {case: fault for case, fault in zip(cases, found, strict=True) if fault}
+            results = list(pool.map(find_fault, cases, chunksize=10))
+    faults = {case: fault for case, fault in zip(cases, results, strict=True) if fault}
     for case, fault in faults.items():
         print(f"{part} {case}: {fault}", flush=True)
     return faults
 
 
 def main() -> int:
-    """Run what was asked for; 1 if anything was found."""
+    """Run the cases of the arguments; return 1 if there is a fault."""
     parser = argparse.ArgumentParser("fuzz", description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the first case")
     parser.add_argument("--jobs", type=int, default=1, help="processes")

@@ -1,4 +1,4 @@
-"""A piece of work in a fork of a warm process: what came of it, what it took, what it touched."""
+"""Runs a function in a fork: its outcome, its time and memory, and the files that it opened."""
 
 import contextlib
 import ctypes
@@ -13,58 +13,58 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Whatever starts a program, asks a question or calls out.
-_FOREIGN = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen")
-_FOREIGN += ("builtins.input", "socket.connect", "socket.getaddrinfo", "webbrowser.open")
+# Audit events that start a program, read an answer or connect to a network.
+_FORBIDDEN_EVENTS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen")
+_FORBIDDEN_EVENTS += ("builtins.input", "socket.connect", "socket.getaddrinfo", "webbrowser.open")
 _SECONDS = 15
 
 
 @dataclass
-class Found:
-    """What came of a piece of work.
+class Outcome:
+    """The outcome of a function in a fork.
 
     Attributes:
         kind: `answer`, `refused` for a typed error, the name of another error, `foreign` for an
             event that no foreign file may cause, or `ended` where it was killed.
         said: The answer's or error's text.
-        seconds: Of the processor.
-        memory: Bytes above what was in use before.
-        printed: All that came to standard output and error.
+        seconds: Processor time.
+        memory: Bytes more than before.
+        printed: The text of standard output and error.
     """
 
     kind: str
-    said: str = ""
+    text: str = ""
     seconds: float = 0.0
     memory: int = 0
     printed: str = ""
 
 
-def in_a_fork(work: Callable[[], object], room: Path, memory: int = 700_000_000) -> Found:
-    """Do some work in a fork of this process, limited in memory and time.
+def run_in_fork(work: Callable[[], object], room: Path, memory: int = 700_000_000) -> Outcome:
+    """Run a function in a fork of this process, limited in memory and time.
 
     Args:
-        work: What to do; its result is made a text.
-        room: A folder for what is printed and answered.
-        memory: Bytes that it may take beside what this process has.
+        work: The function; its result is converted to a text.
+        room: A folder for the files of its output and outcome.
+        memory: Bytes that it may take in addition to those of this process.
     """
     process = os.fork()
     if process == 0:
         try:
-            _work_as_told(work, room, memory)
+            _run_limited(work, room, memory)
         finally:
             os._exit(0)
-    status = waited_for(process, _SECONDS)
+    status = wait_for_exit(process, _SECONDS)
     printed, answer = room / "printed", room / "answer"
-    text = printed.read_text(errors="replace") if printed.exists() else ""
+    printed_text = printed.read_text(errors="replace") if printed.exists() else ""
     if answer.exists() and answer.stat().st_size:
-        return Found(*json.loads(answer.read_text()), printed=text)
-    return Found("ended", f"by status {status}", printed=text)
+        return Outcome(*json.loads(answer.read_text()), printed=printed_text)
+    return Outcome("ended", f"by status {status}", printed=printed_text)
 
 
-def waited_for(process: int, seconds: float) -> int | None:
-    """Return the status of a process when it has ended; None if it had to be killed."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+def wait_for_exit(process: int, seconds: float) -> int | None:
+    """Return the exit status of a process; None if it was killed after some seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
             return status
@@ -74,36 +74,36 @@ def waited_for(process: int, seconds: float) -> int | None:
     return None
 
 
-def _work_as_told(work: Callable[[], object], room: Path, memory: int) -> None:
+def _run_limited(work: Callable[[], object], room: Path, memory: int) -> None:
     from pqpp_files.errors import PqppError
 
-    print_to(room / "printed")
-    most = in_use("VmSize") + memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    redirect_output(room / "printed")
+    limit = get_memory("VmSize") + memory
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     answer = room / "answer"
 
     def refuse_foreign(event: str, arguments: Sequence) -> None:
-        if event.startswith(_FOREIGN):
+        if event.startswith(_FORBIDDEN_EVENTS):
             answer.write_text(json.dumps(["foreign", f"{event} {arguments!r:.200}", 0, 0]))
             os._exit(0)
 
     sys.addaudithook(refuse_foreign)
-    before, began = in_use("VmRSS"), time.process_time()
-    Path("/proc/self/clear_refs").write_text("5")  # forget the highest so far
+    before, start = get_memory("VmRSS"), time.process_time()
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     try:
-        kind, said = "answer", str(work())
+        kind, text = "answer", str(work())
     except PqppError as error:
-        kind, said = "refused", str(error)
+        kind, text = "refused", str(error)
     except BaseException as error:
-        kind, said = type(error).__name__, f"{error} ({_place_of(error)})"
-    seconds, taken = time.process_time() - began, in_use("VmHWM") - before
+        kind, text = type(error).__name__, f"{error} ({_get_place(error)})"
+    seconds, memory_taken = time.process_time() - start, get_memory("VmHWM") - before
     sys.stdout.flush()
     sys.stderr.flush()
-    answer.write_text(json.dumps([kind, said, seconds, taken]))
+    answer.write_text(json.dumps([kind, text, seconds, memory_taken]))
 
 
-def _place_of(error: BaseException) -> str:
-    """Name the last of our own lines that an error came through."""
+def _get_place(error: BaseException) -> str:
+    """Return the last of our own lines in an error's traceback."""
     place, trace = "", error.__traceback__
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
@@ -113,8 +113,8 @@ def _place_of(error: BaseException) -> str:
     return place
 
 
-def print_to(path: Path) -> None:
-    """Let all that this process prints go to a file."""
+def redirect_output(path: Path) -> None:
+    """Redirect standard output and error of this process to a file."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(handle, stream)
@@ -125,38 +125,38 @@ def print_to(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def unprinted() -> Iterator[None]:
-    """Let what is printed in a block go nowhere, whoever prints it."""
-    kept = [os.dup(stream) for stream in (1, 2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+def suppress_output() -> Iterator[None]:
+    """Discard all output within a block, also that of libraries in C."""
+    saved = [os.dup(stream) for stream in (1, 2)]
+    null_device = os.open(os.devnull, os.O_WRONLY)
     try:
         for stream in (1, 2):
-            os.dup2(nowhere, stream)
+            os.dup2(null_device, stream)
         yield
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        for stream, handle in zip((1, 2), kept, strict=True):
+        for stream, handle in zip((1, 2), saved, strict=True):
             os.dup2(handle, stream)
-        for handle in (*kept, nowhere):
+        for handle in (*saved, null_device):
             os.close(handle)
 
 
-def in_use(what: str) -> int:
-    """Return a figure of this process's memory in bytes."""
+def get_memory(field: str) -> int:
+    """Return a field of /proc/self/status in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(what):
+        if line.startswith(field):
             return int(line.split()[1]) * 1024
     return 0
 
 
 @contextlib.contextmanager
-def opened_in(folder: Path) -> Iterator[Callable[[], list[str]]]:
-    """Give a function that names the files of a folder that anybody has opened since."""
+def watch_opened_files(folder: Path) -> Iterator[Callable[[], list[str]]]:
+    """Yield a function that returns the names of a folder's files opened since."""
     library = ctypes.CDLL(None, use_errno=True)
     handle = library.inotify_init1(os.O_NONBLOCK)
     try:
-        # IN_OPEN; of a folder, for each file in it.
+        # 0x20 is IN_OPEN; for a folder it reports each file in it.
         if handle < 0 or library.inotify_add_watch(handle, os.fsencode(folder), 0x20) < 0:
             raise OSError(ctypes.get_errno(), "no file can be watched", str(folder))
 
@@ -166,7 +166,7 @@ def opened_in(folder: Path) -> Iterator[Callable[[], list[str]]]:
             except BlockingIOError:
                 return []
             names = []
-            while events:  # of each: four numbers, the last the length of the name behind them
+            while events:  # four integers, the last one the length of the name that follows
                 length = int.from_bytes(events[12:16], sys.byteorder)
                 names.append(events[16 : 16 + length].rstrip(b"\0").decode())
                 events = events[16 + length :]

@@ -1,4 +1,4 @@
-"""Damaged and malicious JSON: a text for a text, from a seed."""
+"""Damaged and malicious JSON, made from an undamaged text and a seed."""
 
 import copy
 import json
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-CODE = {
+CODE_FIELDS = {
     "auto_map": {"AutoModel": "someone/else--model.Theirs", "AutoTokenizer": ["x--y.Z", None]},
     "custom_pipelines": {"x": {"impl": "theirs.Pipeline", "pt": ["AutoModel"]}},
     "custom_pipeline": "theirs",
@@ -30,52 +30,52 @@ _ODD = (None, True, False, "", "0", "a", "\x1b[2J\n", "é" * 9, "a" * 10**6, "${
 _ODD += ("../secret", [], {}, [[]], [None], [1, "a"], {"a": {"b": []}}, [0] * 10**5, ["a"] * 10**5)
 
 
-def _odd(random: np.random.Generator) -> object:
+def _choose_value(random: np.random.Generator) -> object:
     values = _NUMBERS if random.random() < 0.5 else _ODD
     return values[random.integers(len(values))]
 
 
-def _places(value: object) -> list[tuple]:
-    """Return each mapping or list of a tree, with the keys or places in it."""
-    found, left = [], [value]
-    while left:
-        one = left.pop()
-        keys = list(one) if isinstance(one, dict) else range(len(one))
-        found += [(one, key) for key in keys][:50]
-        left += [one[key] for key in keys if isinstance(one[key], dict | list)]
-    return found
+def _find_places(value: object) -> list[tuple]:
+    """Return pairs of each mapping or list of a tree and a key or index in it."""
+    places, queue = [], [value]
+    while queue:
+        container = queue.pop()
+        keys = list(container) if isinstance(container, dict) else range(len(container))
+        places += [(container, key) for key in keys][:50]
+        queue += [container[key] for key in keys if isinstance(container[key], dict | list)]
+    return places
 
 
-def _changed(random: np.random.Generator, content: object) -> None:
+def _change_values(random: np.random.Generator, content: object) -> None:
     """Change one to three values somewhere in a tree."""
     for _ in range(random.integers(1, 4)):
-        places = _places(content)
+        places = _find_places(content)
         if not places:
             return
-        inside, key = places[random.integers(len(places))]
+        values, key = places[random.integers(len(places))]
         way = random.random()
         if way < 0.75:
-            inside[key] = copy.deepcopy(_odd(random))
+            values[key] = copy.deepcopy(_choose_value(random))
         elif way < 0.85:
-            del inside[key]
+            del values[key]
         else:
-            other, there = places[random.integers(len(places))]
-            inside[key] = json.loads(json.dumps(other[there])) if there in other else None
+            other, index = places[random.integers(len(places))]
+            values[key] = json.loads(json.dumps(other[index])) if index in other else None
 
 
-def _with_code(random: np.random.Generator, content: object) -> None:
-    """Put what names code, or another file, somewhere into a tree."""
-    inside = [one for one, _ in _places(content) if isinstance(one, dict)]
-    at = content if random.random() < 0.6 or not inside else inside[random.integers(len(inside))]
-    key = list(CODE)[random.integers(len(CODE))]
+def _add_code(random: np.random.Generator, content: object) -> None:
+    """Add a field that names code, or another file, somewhere in a tree."""
+    dicts = [container for container, _ in _find_places(content) if isinstance(container, dict)]
+    at = content if random.random() < 0.6 or not dicts else dicts[random.integers(len(dicts))]
+    key = list(CODE_FIELDS)[random.integers(len(CODE_FIELDS))]
     if isinstance(at, dict):
-        at[key] = CODE[key]
+        at[key] = CODE_FIELDS[key]
 
 
-def _texts(random: np.random.Generator, text: str) -> bytes:
-    """Return what is no sound JSON, or more than that."""
+def _make_invalid_text(random: np.random.Generator, text: str) -> bytes:
+    """Return invalid, unusual or very large JSON."""
     cut = int(random.integers(len(text)))
-    deep = int(random.choice([500, 900, 5000, 10**6]))
+    depth = int(random.choice([500, 900, 5000, 10**6]))
     raw = text.encode()
     ways = [
         lambda: raw[:cut],
@@ -86,8 +86,8 @@ def _texts(random: np.random.Generator, text: str) -> bytes:
         lambda: b"[]",
         lambda: b"null",
         lambda: raw + raw,
-        lambda: raw.rstrip()[:-1] + b', "last": ' + b"[" * deep + b"]" * deep + b"}",
-        lambda: raw.rstrip()[:-1] + b', "last": ' + b'{"a":' * deep + b"1" + b"}" * deep + b"}",
+        lambda: raw.rstrip()[:-1] + b', "last": ' + b"[" * depth + b"]" * depth + b"}",
+        lambda: raw.rstrip()[:-1] + b', "last": ' + b'{"a":' * depth + b"1" + b"}" * depth + b"}",
         lambda: raw.rstrip()[:-1] + b', "last": ' + b"9" * 5000 + b"}",
         lambda: raw.rstrip()[:-1] + b', "last": [' + b"[]," * 10**7 + b"1]}",
         lambda: raw.rstrip()[:-1] + b', "last": "' + b"a" * 10**8 + b'"}',
@@ -101,11 +101,11 @@ def _texts(random: np.random.Generator, text: str) -> bytes:
 
 
 def hostile_json(random: np.random.Generator, text: str) -> bytes:
-    """Return what a JSON file of a foreign folder may hold instead of a sound text."""
-    ways: list[Callable] = [_changed, _changed, _changed, _with_code]
-    place = int(random.integers(len(ways) + 1))
-    if place == len(ways):
-        return _texts(random, text)
+    """Return the content of a JSON file in an untrusted folder, made from an undamaged one."""
+    ways: list[Callable] = [_change_values, _change_values, _change_values, _add_code]
+    choice = int(random.integers(len(ways) + 1))
+    if choice == len(ways):
+        return _make_invalid_text(random, text)
     content = json.loads(text)
-    ways[place](random, content)
+    ways[choice](random, content)
     return json.dumps(content, ensure_ascii=bool(random.integers(2))).encode(errors="surrogatepass")

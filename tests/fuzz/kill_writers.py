@@ -1,4 +1,4 @@
-"""The commands that write, with what they read: what is killed in `fuzz_kills`."""
+"""The commands that write, with their inputs, which `fuzz_kills` kills."""
 
 import functools
 import shutil
@@ -18,13 +18,13 @@ class Writer:
     """A command that writes.
 
     Attributes:
-        output: The name of what it writes.
-        run: Runs it, in the folder that holds its inputs; its argument is `old` or `new`.
-        way: `whole`: the old one or the new one is there. `resumed`: what a killed run has done
-            stays, and the next one goes on. `new`: it refuses an older one, and its last file
-            is `last`.
+        output: The name of its output.
+        run: Runs it, in the folder of its inputs; its argument is `old` or `new`.
+        way: `whole`: the old or the new output exists. `resumed`: the results of a killed run
+            stay, and the next run continues. `new`: it refuses to replace an output, and writes
+            the file `last` at its end.
         last: See `way`.
-        prepare: Writes inputs that only it has.
+        prepare: Writes inputs of this command alone.
     """
 
     output: str
@@ -35,12 +35,12 @@ class Writer:
 
 
 def _command(*arguments: str) -> Callable[[str], object]:
-    """Return what runs the command line, `{}` in it being the version."""
+    """Return a function that runs the command line, `{}` in it being the version."""
 
     def run(version: str) -> int:
         from pqpp_cli.main import main
 
-        return main([one.format(version) for one in arguments])
+        return main([argument.format(version) for argument in arguments])
 
     return run
 
@@ -52,15 +52,15 @@ def _generate(*words: str) -> Callable[[str], object]:
     )
 
 
-def _take_from_shelf(room: Path) -> None:
-    shutil.copytree(_shelf(), room, dirs_exist_ok=True)
+def _copy_slow_inputs(room: Path) -> None:
+    shutil.copytree(_make_slow_inputs(), room, dirs_exist_ok=True)
 
 
-_shelved = functools.partial(Writer, prepare=_take_from_shelf)
+_with_slow_inputs = functools.partial(Writer, prepare=_copy_slow_inputs)
 
 
 def _assess(version: str) -> None:
-    """Judge images by an assessor of tests; the real ones load networks, which no fork can."""
+    """Assess images by a test's assessor; the real ones load networks, which fails in forks."""
     from support.made_assessor import Redness
 
     from pqpp_feedback.assess.pictures import find_pictures
@@ -99,12 +99,12 @@ WRITERS = {
         _command("predict", "--file", "prompts_{}.csv", "--shard-size", "9", *_FOLDERS),
         "resumed",
     ),
-    "generate": _shelved("written", _generate("--command", _DRAW), "resumed"),
-    "search build": _shelved(
+    "generate": _with_slow_inputs("written", _generate("--command", _DRAW), "resumed"),
+    "search build": _with_slow_inputs(
         "written", _command("search", "build", "e_{}.npy", "--overwrite", *_FOLDERS)
     ),
-    "route fit": _shelved("written", _command("route", "fit", *_ROUTES, *_FOLDERS)),
-    "assess": _shelved("written", _assess, "resumed"),
+    "route fit": _with_slow_inputs("written", _command("route", "fit", *_ROUTES, *_FOLDERS)),
+    "assess": _with_slow_inputs("written", _assess, "resumed"),
     "annotate init": Writer(
         "written",
         _command(
@@ -113,9 +113,9 @@ WRITERS = {
         ),
         "new",
         "written/study.yaml",
-        lambda room: (_take_from_shelf(room), (room / "written").mkdir()),
+        lambda room: (_copy_slow_inputs(room), (room / "written").mkdir()),
     ),
-    "annotate export": _shelved(
+    "annotate export": _with_slow_inputs(
         "written", _command("annotate", "export", "study_{}/study.yaml", *_FOLDERS)
     ),
 }
@@ -138,15 +138,15 @@ def write_inputs(room: Path) -> None:
         (room / f"votes_{version}.csv").write_text(
             "prompt,image,model,annotator,label,source\n" + votes
         )
-        asked = "".join(f"{n},dog{n},dog{n}.png\n" for n in range(3 + seed))
-        (room / f"asked_{version}.csv").write_text("prompt_id,prompt,image\n" + asked)
+        prompts = "".join(f"{n},dog{n},dog{n}.png\n" for n in range(3 + seed))
+        (room / f"asked_{version}.csv").write_text("prompt_id,prompt,image\n" + prompts)
         np.save(room / f"e_{version}.npy", random.normal(size=(30, 8)).astype(np.float32))
     np.save(room / "vectors.npy", np.random.default_rng(2).normal(size=(40, 4)))
 
 
 @functools.cache
-def _shelf() -> Path:
-    """Return a folder of what takes long to make, that all rooms get a copy of."""
+def _make_slow_inputs() -> Path:
+    """Return a folder of inputs that are slow to make, and are copied for each case."""
     from PIL import Image
     from support.made_assessor import write_images
     from support.studies import do_all, small_study
@@ -154,27 +154,27 @@ def _shelf() -> Path:
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.store.people import add_person
 
-    shelf = sound() / "shelf"
-    (shelf / "images").mkdir(parents=True)
+    folder = get_shared_folder() / "shelf"
+    (folder / "images").mkdir(parents=True)
     for number in range(4):
-        Image.new("RGB", (8, 6), (number, 0, 0)).save(shelf / "images" / f"dog{number}.png")
-    write_images(shelf / "judged", 40, ("sdxl",))
+        Image.new("RGB", (8, 6), (number, 0, 0)).save(folder / "images" / f"dog{number}.png")
+    write_images(folder / "judged", 40, ("sdxl",))
     for people, version in enumerate(("old", "new"), 1):
-        folder = shelf / f"study_{version}"
-        folder.mkdir()
-        store = open_store(small_study(folder, "rating", prompts=2))
+        study_folder = folder / f"study_{version}"
+        study_folder.mkdir()
+        store = open_store(small_study(study_folder, "rating", prompts=2))
         for person in range(people):
             do_all(store, add_person(store, f"p{person}").id)
         store.close()
-    return shelf
+    return folder
 
 
 @functools.cache
-def sound() -> Path:
-    """Return a folder for what whole runs have written; it goes with this process."""
-    kept = tempfile.TemporaryDirectory(prefix="pqpp-kill-")
-    _KEPT.append(kept)
-    return Path(kept.name)
+def get_shared_folder() -> Path:
+    """Return a folder for the outputs of undisturbed runs, removed at the end of the process."""
+    temporary = tempfile.TemporaryDirectory(prefix="pqpp-kill-")
+    _TEMPORARY_FOLDERS.append(temporary)
+    return Path(temporary.name)
 
 
-_KEPT: list[tempfile.TemporaryDirectory] = []
+_TEMPORARY_FOLDERS: list[tempfile.TemporaryDirectory] = []

@@ -1,4 +1,4 @@
-"""Cards: facts stand where the template wants them, and none can break out of its place."""
+"""Cards: values are rendered, and escaped so that they cannot change the layout."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from markupsafe import Markup
 from pqpp_hub import card
 from pqpp_hub.card import render_card
 
-NASTY = 'a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e \u2028{{ 1 }} \ud800'
+HOSTILE = 'a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e \u2028{{ 1 }} \ud800'
 TEMPLATE = """\
 ---
 license: {{ value | yaml }}
@@ -33,21 +33,21 @@ tags:
 
 
 @pytest.fixture
-def templates(monkeypatch):
-    def use(**texts):
+def load_templates(monkeypatch):
+    def load(**texts):
         loader = jinja2.DictLoader({f"{name}.md": text for name, text in texts.items()})
         monkeypatch.setattr(card._make_environment(), "loader", loader)
 
-    return use
+    return load
 
 
-def test_values_cannot_change_the_card_layout(templates):
-    templates(one=TEMPLATE)
-    text = render_card("one", value=NASTY, rates={"seed": 0, "rate": 1e-3})
+def test_values_cannot_change_the_card_layout(load_templates):
+    load_templates(one=TEMPLATE)
+    text = render_card("one", value=HOSTILE, rates={"seed": 0, "rate": 1e-3})
     _, front, body = text.split("---\n", 2)
-    said = yaml.safe_load(front)
-    assert said["license"] == said["tags"][0]
-    assert said["license"].startswith('a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e')
+    metadata = yaml.safe_load(front)
+    assert metadata["license"] == metadata["tags"][0]
+    assert metadata["license"].startswith('a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e')
     line = "a \"b\": c --- # d \\| e &lt;f> 'g' \\x1b[31m\\u202e {{ 1 }} \\ud800"
     assert body.splitlines()[0] == f"# {line}"
     assert f"| {line} | `**{line}**` |" in body.splitlines()
@@ -56,20 +56,20 @@ def test_values_cannot_change_the_card_layout(templates):
     assert {"\x1b", "\u202e", "\ud800"}.isdisjoint(text)
 
 
-def test_plain_values_and_finished_markdown(templates):
-    templates(one="---\na: {{ a | yaml }}\nb: {{ b | yaml }}\n---\n{{ c }} {{ d }}\n")
+def test_renders_plain_values_and_markup(load_templates):
+    load_templates(one="---\na: {{ a | yaml }}\nb: {{ b | yaml }}\n---\n{{ c }} {{ d }}\n")
     text = render_card("one", a=[1, "two"], b=None, c=Markup("| x |"), d="| y |")
     front, body = text.split("---\n")[1:]
     assert yaml.safe_load(front) == {"a": [1, "two"], "b": None}
     assert body == "| x | \\| y \\|\n"
 
 
-def test_every_value_of_a_front_matter_is_written_as_yaml():
+def test_front_matter_values_use_yaml_filter():
     root = Path(__file__).parents[2] / "hub_cards"
     texts = [path.read_text() for path in root.rglob("*.md")]
     fronts = [text.split("---\n")[1] for text in texts if "---\n" in text]
-    fronts.append((root / "feedback/_results.md").read_text())  # which a front matter includes
+    fronts.append((root / "feedback/_results.md").read_text())  # included in a front matter
     lines = [line for front in fronts for line in front.splitlines() if "{{" in line]
     assert len(lines) > 40
-    whole = re.compile(r" *(- )?([\w-]+: )?\{\{ [^{}]*(\{[^{}]*\})?[^{}]* \| yaml \}\}")
-    assert [line for line in lines if not whole.fullmatch(line)] == []
+    pattern = re.compile(r" *(- )?([\w-]+: )?\{\{ [^{}]*(\{[^{}]*\})?[^{}]* \| yaml \}\}")
+    assert [line for line in lines if not pattern.fullmatch(line)] == []

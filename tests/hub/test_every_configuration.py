@@ -1,4 +1,4 @@
-"""Every configuration: loads in every way, is exported, pushed, and comes back as it was."""
+"""Every configuration: loaded in all modes, exported, pushed, and pulled without changes."""
 
 import json
 import runpy
@@ -13,14 +13,14 @@ from support.relevance import write_relevance
 from pqpp_datasets.benchmarks import BENCHMARKS
 
 
-def write_of_its_test(config):
-    """Return `write` of a benchmark's own test, as CONTRIBUTING has it."""
+def get_test_writer(config):
+    """Return `write` of a benchmark's test, which CONTRIBUTING.md describes."""
     path = Path(__file__).parents[1] / f"datasets/test_{BENCHMARKS[config].family}.py"
     return runpy.run_path(str(path))["write"]
 
 
-# What writes the small files of each, and where the real ones are below the folder of real data.
-WRITTEN = {
+# Functions that write small synthetic files, and the folders of the published data.
+KNOWN_WRITERS = {
     "pqpp": write_v1_1,
     "pqpp-v1.0": write_v1_0,
     "pqpp-relevance": write_relevance,
@@ -34,7 +34,7 @@ WRITTEN = {
     "sample": lambda folder: None,
     **WRITERS,
 }
-MADE = {config: WRITTEN.get(config) or write_of_its_test(config) for config in BENCHMARKS}
+SYNTHETIC = {name: KNOWN_WRITERS.get(name) or get_test_writer(name) for name in BENCHMARKS}
 REAL = {
     "pqpp": "pqpp/v1.1",
     "pqpp-v1.0": "pqpp/v1.0",
@@ -46,21 +46,21 @@ REAL = {
     "gimbrr-automated": "gimbrr",
     **{name: name for name in WRITERS},
 }
-DIGEST = """
+DIGEST_CODE = """
 import hashlib, json
 from datasets import Image, load_dataset
 def digest(splits):
-    found = {}
+    digests = {}
     for name, rows in splits.items():
         features = dict(rows.features)
         for column, feature in features.items():
             if isinstance(feature, Image):
                 rows = rows.cast_column(column, Image(decode=False))
         text = json.dumps([list(rows), str(features)], default=bytes.hex, sort_keys=True)
-        found[name] = hashlib.sha256(text.encode()).hexdigest()
-    return found
+        digests[name] = hashlib.sha256(text.encode()).hexdigest()
+    return digests
 """
-OURS = """
+LOAD_CODE = """
 import datasets, os
 from pqpp_datasets.benchmarks import BENCHMARKS
 def load(cache, **more):
@@ -72,50 +72,49 @@ def files():
 written = files()
 benchmark = BENCHMARKS[{config!r}]
 reader = benchmark.read
-object.__setattr__(benchmark, "read", None)  # who reads the files again fails
+object.__setattr__(benchmark, "read", None)  # reading the files again fails
 result["cached"] = digest(load("{owner}-one"))
 result["untouched"] = bool(written) and files() == written
 object.__setattr__(benchmark, "read", reader)
 result["two processes"] = digest(load("{owner}-two", num_proc=2))
 result["streamed"] = digest(load("{owner}-three", streaming=True))
 """
-PULLED = """
+PULL_CODE = """
 result = digest(load_dataset("{owner}/bench", {config!r}, {more}))
 """
 
 
 @pytest.mark.daily
-@pytest.mark.parametrize("config", MADE)
-def test_made_up(shared, stranger, tmp_path, config):
-    check(shared, stranger, config, MADE[config](tmp_path / "data"))
+@pytest.mark.parametrize("config", SYNTHETIC)
+def test_synthetic_data(shared, plain_worker, tmp_path, config):
+    check_configuration(shared, plain_worker, config, SYNTHETIC[config](tmp_path / "data"))
 
 
 @pytest.mark.realdata
 @pytest.mark.slow
 @pytest.mark.parametrize("config", REAL)
-def test_real(shared, stranger, real_data, config):
-    check(shared, stranger, config, real_data / REAL[config])
+def test_published_data(shared, plain_worker, real_data, config):
+    check_configuration(shared, plain_worker, config, real_data / REAL[config])
 
 
-def check(shared, stranger, config: str, data: Path | None):
+def check_configuration(shared, plain_worker, config: str, data: Path | None):
     data = data and str(data)
-    found = done(
-        shared.user.run(DIGEST + OURS.format(config=config, data=data, owner=shared.owner))
-    )
-    assert found.pop("untouched")
-    cold = found.pop("cold")
-    assert cold and set(found) == {"cached", "two processes", "streamed"}
-    for way, digests in found.items():
-        assert digests == cold, way
+    code = DIGEST_CODE + LOAD_CODE.format(config=config, data=data, owner=shared.owner)
+    results = get_value(shared.user.run(code))
+    assert results.pop("untouched")
+    cold = results.pop("cold")
+    assert cold and set(results) == {"cached", "two processes", "streamed"}
+    for mode, digests in results.items():
+        assert digests == cold, mode
     out, target = f"{shared.owner}-out", f"{shared.owner}/bench"
     options = ["--data-dir", data] if data else []
-    assert done(shared.user.pqpp("datasets", "export", config, "--output", out, *options)) == 0
-    assert done(shared.user.pqpp("datasets", "push", out, target)) == 0
+    assert get_value(shared.user.pqpp("datasets", "export", config, "--output", out, *options)) == 0
+    assert get_value(shared.user.pqpp("datasets", "push", out, target)) == 0
     for more in ("", "streaming=True"):
-        code = DIGEST + PULLED.format(owner=shared.owner, config=config, more=more)
-        assert done(stranger.run(code)) == cold, json.dumps([more, cold])
+        code = DIGEST_CODE + PULL_CODE.format(owner=shared.owner, config=config, more=more)
+        assert get_value(plain_worker.run(code)) == cold, json.dumps([more, cold])
 
 
-def done(outcome):
+def get_value(outcome):
     assert outcome.error is None, outcome.error
     return outcome.value

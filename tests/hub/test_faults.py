@@ -1,8 +1,7 @@
-"""Every push of a dataset and a model, and every pull of a model, with all that can go wrong.
+"""Pushes and pulls through a faulty Hub.
 
-Whatever happens, a repository holds the files of before or those of the push, never a mixture; a
-pull gives what was pushed or an error, never something else; repeated on a healthy Hub both go
-well; and no token is ever said.
+After a push, a repository has its old files or all the new ones. A pull returns the pushed model or
+fails. Both succeed when they are repeated on a healthy Hub, and no token is printed.
 """
 
 import hashlib
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 from support.local_hub import DEFAULT_ACCOUNTS
 
-MAKE = """
+SAVE_CODE = """
 from pqpp_datasets.export.export import export
 from pqpp_models import Predictor
 export(["sample"], "bench")
@@ -26,7 +25,7 @@ for name, content in served.items():
     content = content if isinstance(content, bytes) else content.read_bytes()
     Path("endpoint", name).write_bytes(content)
 """
-BEFORE = """
+CREATE_CODE = """
 from huggingface_hub import CommitOperationAdd, HfApi
 api, repository = HfApi(), "{repository}"
 api.create_repo(repository, repo_type="{kind}", space_sdk="gradio")
@@ -37,17 +36,17 @@ api.create_commit(repository, files, commit_message="before", repo_type="{kind}"
 
 
 @dataclass(frozen=True)
-class Thing:
-    """What is pushed and pulled.
+class Upload:
+    """A dataset or model to push and pull.
 
     Attributes:
-        kind: What it is on the Hub.
-        name: Of its repository.
+        kind: The repository's type.
+        name: The repository's name.
         push: The words of the command before the repository.
-        files: What the repository then holds: its paths there to places here.
+        files: The local path of each pushed file, by its path in the repository.
         older: A file of an older push, which the next one removes.
-        listed: The path of the list of what was pushed, where there is one.
-        pull: Code that gets it from `repository` with the options `how`.
+        pull: Code that loads it from `repository`.
+        listed: The path of the list of pushed files, if there is one.
     """
 
     kind: str
@@ -61,7 +60,7 @@ class Thing:
 
 SPLITS = ("train", "validation", "test")
 PARQUET = [f"data/sample/{split}-00000-of-00001.parquet" for split in SPLITS]
-DATASET = Thing(
+DATASET = Upload(
     "dataset",
     "bench",
     ("datasets", "push", "bench"),
@@ -70,9 +69,9 @@ DATASET = Thing(
     "",
     ".pqpp-export",
 )
-THINGS = {
+UPLOADS = {
     "dataset": DATASET,
-    "model": Thing(
+    "model": Upload(
         "model",
         "predictor",
         ("models", "push", "model"),
@@ -93,57 +92,58 @@ COMMIT, UPLOAD = "POST .*/commit/", "PUT /_lfs/"
 ALWAYS = {"times": None}
 PUSH_FAULTS = {
     "503 when files are listed": ("blobs=true", dict(kind="status", status=503, **ALWAYS), "(503)"),
-    "an answer that is no JSON": ("blobs=true", dict(kind="cut"), "try again|cannot be reached"),
+    "an invalid JSON response": ("blobs=true", dict(kind="cut"), "try again|cannot be reached"),
     "500 at the commit": (COMMIT, dict(kind="status", **ALWAYS), "an error (500)"),
     "a commit cut in the middle": (COMMIT, dict(kind="cut_request", **ALWAYS), "be reached"),
-    "a commit whose answer is lost": (COMMIT, dict(kind="lost", **ALWAYS), "be reached"),
+    "a commit whose response is lost": (COMMIT, dict(kind="lost", **ALWAYS), "be reached"),
     "a token that expires at the commit": (COMMIT, dict(kind="expired", **ALWAYS), "has expired"),
     "a token that has expired": ("", dict(kind="expired", **ALWAYS), "has expired"),
     "403 at the commit": (COMMIT, dict(kind="status", status=403, **ALWAYS), "write permission"),
     "500 at an upload": (UPLOAD, dict(kind="status", **ALWAYS), "an error (500)"),
     "429 once at an upload": (UPLOAD, dict(kind="status", status=429, retry_after=1), None),
     "an upload cut once": (UPLOAD, dict(kind="cut_request"), None),
-    "an upload that arrives altered": (UPLOAD, dict(kind="altered", **ALWAYS), "(400)"),
+    "an altered upload": (UPLOAD, dict(kind="altered", **ALWAYS), "(400)"),
     "a slow server": ("", dict(kind="slow", seconds=0.05, **ALWAYS), None),
 }
 
 
 @pytest.fixture(scope="session")
-def _made(_running):
-    made = _running.user.run(MAKE)
-    assert made.error is None, made.error
+def _saved(_session):
+    outcome = _session.user.run(SAVE_CODE)
+    assert outcome.error is None, outcome.error
 
 
 @pytest.fixture(params=[pytest.param("dataset", marks=pytest.mark.daily), "model"])
-def thing(request, shared, _made):
-    return THINGS[request.param]
+def upload(request, shared, _saved):
+    return UPLOADS[request.param]
 
 
-def contents(shared, thing) -> dict[str, str] | None:
-    """Return the sha256 of every file of the repository, None where there is none."""
-    repository = shared.hub.hub.store.repositories.get((thing.kind, f"{shared.owner}/{thing.name}"))
+def read_hashes(shared, upload) -> dict[str, str] | None:
+    """Return the SHA-256 of every file in the repository; None if it does not exist."""
+    name = f"{shared.owner}/{upload.name}"
+    repository = shared.hub.hub.store.repositories.get((upload.kind, name))
     if repository is None:
         return None
     files = repository.commits[repository.branches["main"]].files
     return {path: entry.sha256 for path, entry in files.items() if path != ".gitattributes"}
 
 
-def expected(shared, thing, *others: str) -> dict[str, str]:
-    """Return what `contents` must be after a push into a repository that held other files."""
+def get_expected_hashes(shared, upload, *others: str) -> dict[str, str]:
+    """Return the hashes after a push to a repository that also has the files `others`."""
     digests = {
-        path: hashlib.sha256((shared.place / file).read_bytes()).hexdigest()
-        for path, file in thing.files.items()
+        path: hashlib.sha256((shared.folder / file).read_bytes()).hexdigest()
+        for path, file in upload.files.items()
     }
-    if thing.listed:
-        text = "".join(f"{path}\n" for path in sorted(thing.files))
-        digests[thing.listed] = hashlib.sha256(text.encode()).hexdigest()
-    return digests | {path: contents(shared, thing)[path] for path in others}
+    if upload.listed:
+        text = "".join(f"{path}\n" for path in sorted(upload.files))
+        digests[upload.listed] = hashlib.sha256(text.encode()).hexdigest()
+    return digests | {path: read_hashes(shared, upload)[path] for path in others}
 
 
-def push(shared, thing, *options: str):
-    outcome = shared.user.pqpp(*thing.push, f"{shared.owner}/{thing.name}", *options)
+def push(shared, upload, *options: str):
+    outcome = shared.user.pqpp(*upload.push, f"{shared.owner}/{upload.name}", *options)
     assert outcome.error is None, outcome.error
-    says_no_token(outcome)
+    assert_no_token(outcome)
     if outcome.value:
         assert outcome.value == 2 and not outcome.stdout
         (line,) = outcome.stderr.splitlines()
@@ -151,85 +151,85 @@ def push(shared, thing, *options: str):
     return outcome
 
 
-def pull(shared, thing):
-    code = f"repository = '{shared.owner}/{thing.name}'\n{thing.pull}"
+def pull(shared, upload):
+    code = f"repository = '{shared.owner}/{upload.name}'\n{upload.pull}"
     outcome = shared.user.run(code)
-    says_no_token(outcome)
+    assert_no_token(outcome)
     return outcome
 
 
-def says_no_token(outcome):
+def assert_no_token(outcome):
     for secret in DEFAULT_ACCOUNTS:
         assert secret not in outcome.said
 
 
-def hit(shared, on: str) -> bool:
-    return any(re.search(on, one) for one in shared.hub.requests)
+def was_requested(shared, pattern: str) -> bool:
+    return any(re.search(pattern, one) for one in shared.hub.requests)
 
 
 @pytest.mark.parametrize("fault", PUSH_FAULTS)
-def test_push(shared, thing, fault):
-    on, details, said = PUSH_FAULTS[fault]
-    paths = [next(iter(thing.files)), "notes.txt", *([thing.older] if thing.older else [])]
-    repository = f"{shared.owner}/{thing.name}"
-    listed = {thing.listed: f"{thing.older}\n"} if thing.listed else {}
-    about = {"repository": repository, "kind": thing.kind, "paths": paths, "listed": listed}
-    made = shared.user.run(BEFORE.format(**about))
-    assert made.error is None, made.error
-    before = contents(shared, thing)
+def test_push_is_atomic(shared, upload, fault):
+    pattern, details, message = PUSH_FAULTS[fault]
+    paths = [next(iter(upload.files)), "notes.txt", *([upload.older] if upload.older else [])]
+    repository = f"{shared.owner}/{upload.name}"
+    listed = {upload.listed: f"{upload.older}\n"} if upload.listed else {}
+    values = {"repository": repository, "kind": upload.kind, "paths": paths, "listed": listed}
+    outcome = shared.user.run(CREATE_CODE.format(**values))
+    assert outcome.error is None, outcome.error
+    before = read_hashes(shared, upload)
     shared.hub.requests.clear()
-    shared.hub.faults.add(on=on, **details)
-    outcome = push(shared, thing)
-    after = expected(shared, thing, "notes.txt")
-    if said is None or not hit(shared, on):
-        assert outcome.value == 0 and contents(shared, thing) == after
+    shared.hub.faults.add(on=pattern, **details)
+    outcome = push(shared, upload)
+    after = get_expected_hashes(shared, upload, "notes.txt")
+    if message is None or not was_requested(shared, pattern):
+        assert outcome.value == 0 and read_hashes(shared, upload) == after
     else:
         assert outcome.value == 2
-        assert any(part in outcome.stderr for part in said.split("|")), outcome.stderr
-        found = contents(shared, thing)
-        assert found == (after if details["kind"] == "lost" else before)
+        assert any(part in outcome.stderr for part in message.split("|")), outcome.stderr
+        files = read_hashes(shared, upload)
+        assert files == (after if details["kind"] == "lost" else before)
     shared.hub.faults.clear()
-    assert push(shared, thing).value == 0
-    assert contents(shared, thing) == after
-    assert "nothing to do" in push(shared, thing).stdout
+    assert push(shared, upload).value == 0
+    assert read_hashes(shared, upload) == after
+    assert "nothing to do" in push(shared, upload).stdout
 
 
 FILES = "(GET|HEAD) .*/resolve/"
-CONTENT = r"GET .*/resolve/.*\.safetensors"
-HEALS, FAILS = "heals", "fails"
-TOO_SLOW = "a server that is too slow"
-PATIENCE = """
+WEIGHTS = r"GET .*/resolve/.*\.safetensors"
+SUCCEEDS, FAILS = "succeeds", "fails"
+TIMEOUT = "a server that is too slow"
+TIMEOUT_CODE = """
 from huggingface_hub import constants
 constants.HF_HUB_DOWNLOAD_TIMEOUT = constants.HF_HUB_ETAG_TIMEOUT = {}
 """
-# What comes of each; None: either is right, as long as nothing else than what was pushed comes out.
+# The expected outcome of each fault; None if a pull may succeed or fail.
 PULL_FAULTS = {
     "500 at every file": (FILES, dict(kind="status", **ALWAYS), FAILS),
-    "a body cut in the middle": (CONTENT, dict(kind="cut", **ALWAYS), FAILS),
-    "a body cut once": (CONTENT, dict(kind="cut"), None),
+    "a body cut in the middle": (WEIGHTS, dict(kind="cut", **ALWAYS), FAILS),
+    "a body cut once": (WEIGHTS, dict(kind="cut"), None),
     "a connection that drops": (FILES, dict(kind="drop", **ALWAYS), FAILS),
     "a token that has expired": ("", dict(kind="expired", **ALWAYS), FAILS),
     "403": (FILES, dict(kind="status", status=403, **ALWAYS), FAILS),
-    "a slow server": ("", dict(kind="slow", seconds=0.05, **ALWAYS), HEALS),
-    TOO_SLOW: (FILES, dict(kind="slow", seconds=0.7, **ALWAYS), None),
+    "a slow server": ("", dict(kind="slow", seconds=0.05, **ALWAYS), SUCCEEDS),
+    TIMEOUT: (FILES, dict(kind="slow", seconds=0.7, **ALWAYS), None),
 }
 
 
 @pytest.mark.parametrize("fault", PULL_FAULTS)
-def test_pull(shared, _made, fault):
-    thing, (on, details, comes) = THINGS["model"], PULL_FAULTS[fault]
-    assert push(shared, thing).value == 0
-    shared.hub.faults.add(on=on, **details)
-    shared.user.run(PATIENCE.format(0.4 if fault == TOO_SLOW else 60))
-    first = pull(shared, thing)
-    shared.user.run(PATIENCE.format(60))
-    assert hit(shared, on)
+def test_pull_is_complete_or_fails(shared, _saved, fault):
+    upload, (pattern, details, expectation) = UPLOADS["model"], PULL_FAULTS[fault]
+    assert push(shared, upload).value == 0
+    shared.hub.faults.add(on=pattern, **details)
+    shared.user.run(TIMEOUT_CODE.format(0.4 if fault == TIMEOUT else 60))
+    first = pull(shared, upload)
+    shared.user.run(TIMEOUT_CODE.format(60))
+    assert was_requested(shared, pattern)
     shared.hub.faults.clear()
-    second = pull(shared, thing)
+    second = pull(shared, upload)
     assert second.error is None and second.value, (first.error, second.error)
-    if comes == FAILS:
+    if expectation == FAILS:
         assert first.error is not None
-    if comes == HEALS or first.error is None:
+    if expectation == SUCCEEDS or first.error is None:
         assert first.error is None and first.value == second.value
     else:  # one typed line
         assert "pqpp_backbones.errors.ModelError: the Hub repository" in first.error

@@ -1,4 +1,4 @@
-"""Without a network nobody waits: one line within seconds, and what is cached is used."""
+"""Downloads without a network: fast failure, no retries, and errors that name the fix."""
 
 import json
 import socket
@@ -11,26 +11,26 @@ from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
 from pqpp_hub import pull
 
-NOBODY = "http://127.0.0.1:9"
+CLOSED_PORT = "http://127.0.0.1:9"
 
 
 @pytest.fixture
-def looked_up_for_ever(monkeypatch):
-    """The look-up of a name does not end before the test does; whether somebody waited for it."""
-    over, ends = threading.Event(), []
+def endless_lookup(monkeypatch):
+    """Make name lookups last longer than the test; the list is empty if nothing waited for them."""
+    finished, waits = threading.Event(), []
 
     def look_up(*_, **__):
-        ends.append(over.wait(60))
+        waits.append(finished.wait(60))
         raise OSError
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    yield ends
-    over.set()
+    yield waits
+    finished.set()
 
 
 @pytest.fixture
-def slept(monkeypatch):
-    """The seconds that were waited between tries."""
+def sleeps(monkeypatch):
+    """Record the delays between retries."""
     seconds = []
     monkeypatch.setattr(time, "sleep", seconds.append)
     return seconds
@@ -38,10 +38,10 @@ def slept(monkeypatch):
 
 @pytest.fixture
 def unreachable(monkeypatch):
-    """The Hub at an address where nobody answers."""
+    """Set the Hub's address to a closed port."""
     from huggingface_hub import constants
 
-    monkeypatch.setattr(constants, "ENDPOINT", NOBODY)
+    monkeypatch.setattr(constants, "ENDPOINT", CLOSED_PORT)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
 
@@ -50,12 +50,12 @@ def test_reachable_host(monkeypatch):
     monkeypatch.setattr(pull, "REACHED_SECONDS", 60.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert pull.is_reachable(f"http://127.0.0.1:{server.getsockname()[1]}/x")
-    assert not pull.is_reachable(NOBODY)
+    assert not pull.is_reachable(CLOSED_PORT)
 
 
-def test_slow_name_lookup_times_out(looked_up_for_ever):
+def test_slow_name_lookup_times_out(endless_lookup):
     assert not pull.is_reachable("https://example.invalid")
-    assert looked_up_for_ever == []
+    assert endless_lookup == []
 
 
 def test_offline_mode_makes_no_request(monkeypatch):
@@ -72,14 +72,14 @@ def test_offline_mode_makes_no_request(monkeypatch):
         ("predict", "a cat", "--predictor", "nobody/nothing"),
     ],
 )
-def test_unknown_host_is_not_retried(unreachable, slept, words, capsys):
+def test_unknown_host_is_not_retried(unreachable, sleeps, words, capsys):
     assert main(words) == 2
-    assert slept == []
+    assert sleeps == []
     (line,) = capsys.readouterr().err.splitlines()
     assert "nobody/nothing" in line and "is not cached and the Hub cannot be reached" in line
 
 
-def test_download_error_names_the_local_folder(monkeypatch, tmp_path, cache, looked_up_for_ever):
+def test_download_error_names_the_local_folder(monkeypatch, tmp_path, cache, endless_lookup):
     from datasets import load_dataset
 
     monkeypatch.delenv("PQPP_DATA_DIR", raising=False)
@@ -87,20 +87,20 @@ def test_download_error_names_the_local_folder(monkeypatch, tmp_path, cache, loo
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
     with pytest.raises(PqppError) as caught:
         load_dataset("pqpp", "pqpp-v1.0", split="validation")
-    assert looked_up_for_ever == []
-    said = str(caught.value)
-    assert said.startswith("pqpp/v1.0/dataset/") and "no connection to raw.github" in said
-    assert "PQPP_DATA_DIR" in said and "data_dir=" in said and "\n" not in said
+    assert endless_lookup == []
+    message = str(caught.value)
+    assert message.startswith("pqpp/v1.0/dataset/") and "no connection to raw.github" in message
+    assert "PQPP_DATA_DIR" in message and "data_dir=" in message and "\n" not in message
 
 
 def test_repository_is_checked_before_the_model(shared, tmp_path):
-    """What a folder is asked, a name on the Hub is asked too, of what was fetched."""
+    """Downloaded repositories are checked like local folders."""
     pytest.importorskip("torch", reason="encoders need torch")
     from support.tiny_models import save_text_encoder
 
     folder = save_text_encoder(tmp_path / "encoder")
     owner = shared.owner
-    ask = (
+    code = (
         "from huggingface_hub import HfApi\n"
         "from pqpp_backbones.encoder.pretrained import load_text_encoder\n"
         "from pqpp_backbones.pretrained import load_tokenizer\n"
@@ -113,17 +113,17 @@ def test_repository_is_checked_before_the_model(shared, tmp_path):
         "    result = [type(error).__name__, str(error)]\n"
     )
 
-    def asked(name, **fields):
+    def load(name, **fields):
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | fields))
-        done = shared.user.run(ask.format(f"{owner}/{name}", str(folder)))
+        outcome = shared.user.run(code.format(f"{owner}/{name}", str(folder)))
         (folder / "config.json").write_text(json.dumps(config))
-        assert done.error is None, done.error
-        return done.value
+        assert outcome.error is None, outcome.error
+        return outcome.value
 
-    assert asked("sound") == ["2", "57"]
-    kind, said = asked("layers", num_hidden_layers=10**7)
-    assert kind == "ModelError" and "'num_hidden_layers' is 1e+07, but the weights have" in said
-    kind, said = asked("code", auto_map={"AutoModel": "me--x.X"})
-    assert kind == "ModelError" and "needs custom code" in said
-    assert "\n" not in said
+    assert load("sound") == ["2", "57"]
+    kind, message = load("layers", num_hidden_layers=10**7)
+    assert kind == "ModelError" and "'num_hidden_layers' is 1e+07, but the weights have" in message
+    kind, message = load("code", auto_map={"AutoModel": "me--x.X"})
+    assert kind == "ModelError" and "needs custom code" in message
+    assert "\n" not in message

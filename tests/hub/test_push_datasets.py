@@ -1,4 +1,4 @@
-"""Datasets pushed to a Hub on loopback and pulled from it, each time by a process of its own."""
+"""Pushes of datasets to a Hub on loopback, and pulls by another process."""
 
 import pytest
 from support.benchmark_folders import write_conqa
@@ -14,9 +14,9 @@ def folder(tmp_path, cache):
 
 
 @pytest.fixture
-def push(printed):
+def push(run_python):
     def run(folder, options="", token="hf_tester"):
-        return printed(
+        return run_python(
             "import dataclasses, json\n"
             "from pqpp_datasets.export.parquet_folder import push_folder\n"
             f"try: print(json.dumps(dataclasses.asdict(push_folder({str(folder)!r}, "
@@ -29,9 +29,9 @@ def push(printed):
 
 
 @pytest.fixture
-def pull(stranger, tmp_path):
+def pull(plain_worker, tmp_path):
     def run(arguments):
-        outcome = stranger.run(
+        outcome = plain_worker.run(
             "from datasets import load_dataset\n"
             f"rows = load_dataset('tester/bench', {arguments}, cache_dir='{tmp_path}/cache')\n"
             "result = [rows.num_rows, list(rows)[0]]",
@@ -43,7 +43,7 @@ def pull(stranger, tmp_path):
     return run
 
 
-def test_pushed_and_pulled(folder, push, pull, cache):
+def test_pulled_rows_equal_exported_ones(folder, push, pull, cache):
     from datasets import load_dataset
 
     report = push(folder)
@@ -52,8 +52,8 @@ def test_pushed_and_pulled(folder, push, pull, cache):
     assert pull("split='validation'") == [80, expected[0]]
 
 
-def without(folder, name):
-    """Make a folder as an export would that has a file less."""
+def remove_exported(folder, name):
+    """Remove a file from a folder and from its list of exported files."""
     (folder / name).unlink()
     mark = folder / MARK
     mark.write_text("".join(f"{n}\n" for n in mark.read_text().splitlines() if n != name))
@@ -72,14 +72,14 @@ def test_modified_folder_is_not_pushed(folder, push, shared):
     kind, text = push(folder)
     assert kind == "BenchmarkError" and "test-00001-of-00002.parquet was added" in text
     shard.with_name("test-00001-of-00002.parquet").unlink()
-    (folder / "NOTES.md").write_text("mine")  # stays here and does no harm
+    (folder / "NOTES.md").write_text("mine")  # is not pushed
     assert push(folder)["commit"] is None
     repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
     files = repository.commits[repository.branches["main"]].files
     assert "data/sample/test-00000-of-00001.parquet" in files and "NOTES.md" not in files
 
 
-def test_changed_and_removed_files(folder, push, tmp_path):
+def test_reports_changed_and_removed_files(folder, push, tmp_path):
     push(folder)
     data = write_conqa(tmp_path / "conqa")
     export(["conqa"], folder, str(data), overwrite=True)
@@ -90,20 +90,20 @@ def test_changed_and_removed_files(folder, push, tmp_path):
     assert [path.split("/")[1] for path in data] == ["sample"] * 3 and tasks == "eval.yaml"
 
 
-OWN = ("data/train-00000-of-00001.parquet", "data/mine/train-00000-of-00001.parquet", "report.html")
+FOREIGN = ("data/train-00000-of-00001.parquet", "data/mine/train-00000-of-00001.parquet", "a.html")
 
 
 @pytest.mark.parametrize("listed", [None, "", "/etc/passwd\n../x\nREADME.md\n\x00\xff\n"])
 def test_foreign_files_in_the_repository_are_kept(folder, push, shared, listed):
     code = "from huggingface_hub import CommitOperationAdd, HfApi\napi = HfApi()\n"
     code += "api.create_repo('tester/bench', repo_type='dataset')\n"
-    texts = {**dict.fromkeys(OWN, "mine"), **({} if listed is None else {MARK: listed})}
+    texts = {**dict.fromkeys(FOREIGN, "mine"), **({} if listed is None else {MARK: listed})}
     code += f"files = [CommitOperationAdd(k, v.encode('latin-1')) for k, v in {texts!r}.items()]\n"
     code += "api.create_commit('tester/bench', files, commit_message='x', repo_type='dataset')"
     assert shared.user.run(code).error is None
     assert push(folder)["removed"] == []
-    # Nor does the next push, which finds a list of ours, with fewer files.
-    without(folder, "eval.yaml")
+    # The next push, which finds pqpp's list of files, keeps them too.
+    remove_exported(folder, "eval.yaml")
     assert push(folder)["removed"] == ["eval.yaml"]
     repository = shared.hub.hub.store.repositories["dataset", "tester/bench"]
-    assert set(OWN) <= set(repository.commits[repository.branches["main"]].files)
+    assert set(FOREIGN) <= set(repository.commits[repository.branches["main"]].files)

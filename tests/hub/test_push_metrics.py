@@ -1,4 +1,4 @@
-"""Metrics pushed to a Hub on loopback as Spaces, and loaded from it by evaluate."""
+"""Pushes of metrics to a Hub on loopback as Spaces, and loading them with evaluate."""
 
 import pytest
 from support.local_hub import DEFAULT_ACCOUNTS
@@ -6,7 +6,7 @@ from support.local_hub import DEFAULT_ACCOUNTS
 from pqpp_metrics.registration import list_metrics
 
 FILES = ["ndcg.py", "README.md", "app.py", "requirements.txt"]
-COMPUTE = """
+COMPUTE_CODE = """
 import evaluate
 metric = evaluate.load({name!r}, **{how})
 result = metric.compute(predictions=[[0.9, 0.8, 0.7]], references=[[0, 2, 1]])["ndcg"]
@@ -24,7 +24,7 @@ def push(shared):
     return run
 
 
-def spaces(shared) -> dict[str, object]:
+def list_spaces(shared) -> dict[str, object]:
     return {
         name: repository
         for (kind, name), repository in shared.hub.hub.store.repositories.items()
@@ -32,37 +32,37 @@ def spaces(shared) -> dict[str, object]:
     }
 
 
-def test_space_as_evaluate_and_gradio_want_it(shared, push, printed):
+def test_pushed_space_works_in_evaluate_and_gradio(shared, push, run_python):
     assert push("ndcg", shared.owner, "--private").value == 0
     name = f"{shared.owner}/ndcg"
-    (space,) = spaces(shared).values()
+    (space,) = list_spaces(shared).values()
     assert space.private and space.sdk == "gradio" and len(space.commits) == 2
-    code = COMPUTE.format(name=name, how="{}")
+    code = COMPUTE_CODE.format(name=name, how="{}")
     assert "Couldn't find" in shared.user.run(code, token="hf_other").error
     assert shared.user.run(code).value == pytest.approx(0.6696718)
-    page = printed(
+    page = run_python(
         "import json, pathlib\n"
         "from huggingface_hub import snapshot_download\n"
         f"folder = pathlib.Path(snapshot_download({name!r}, repo_type='space'))\n"
         "from pqpp_metrics import app\n"
-        "shown = []\n"
-        "app.space.serve_page = shown.append\n"
+        "pages = []\n"
+        "app.space.serve_page = pages.append\n"
         "exec((folder / 'app.py').read_text())\n"
-        "(click,) = [one for one in shown[0].fns.values() if one.api_name == 'compute']\n"
+        "(click,) = [one for one in pages[0].fns.values() if one.api_name == 'compute']\n"
         "print(json.dumps(click.fn(*(box.value for box in click.inputs))))"
     )
     page, _ = page
     assert page["ndcg"] == pytest.approx(0.6696718)
 
 
-def test_several_and_all(shared, push):
+def test_pushes_several_or_all_metrics(shared, push):
     assert push("ndcg", "hbpp", shared.owner).value == 0
-    assert set(spaces(shared)) == {f"{shared.owner}/ndcg", f"{shared.owner}/hbpp"}
+    assert set(list_spaces(shared)) == {f"{shared.owner}/ndcg", f"{shared.owner}/hbpp"}
     assert push("all", shared.owner, "--dry-run").stdout.count("would create") == (
         len(list_metrics()) - 2
     )
     assert push("all", shared.owner).value == 0
-    assert set(spaces(shared)) == {f"{shared.owner}/{name}" for name in list_metrics()}
-    for name, space in spaces(shared).items():
+    assert set(list_spaces(shared)) == {f"{shared.owner}/{name}" for name in list_metrics()}
+    for name, space in list_spaces(shared).items():
         files = space.commits[space.branches["main"]].files
         assert {f"{name.split('/')[1]}.py", *FILES[1:]} <= set(files) and len(files) == 5

@@ -1,4 +1,4 @@
-"""RAHF models pushed to a Hub on loopback and pulled from it; what is said when that fails."""
+"""Errors in loading RAHF models and encoders from a Hub on loopback."""
 
 import pytest
 
@@ -9,9 +9,9 @@ from support import local_hub
 
 from pqpp_backbones.pretrained import explain_failure
 
-SAY = """
+CALL_CODE = """
 from pqpp_files.errors import PqppError
-def said(function, *arguments, **details):
+def call(function, *arguments, **details):
     try:
         return function(*arguments, **details)
     except PqppError as error:
@@ -30,24 +30,24 @@ LOADERS = {
 
 @pytest.fixture
 def run(shared, tmp_path):
-    """Run Python whose `result` comes back; no token is ever said."""
+    """Return a function that runs Python and returns its `result`; no token is printed."""
 
-    def work(code, token="hf_tester"):
+    def run_code(code, token="hf_tester"):
         tests = str(local_hub.__file__).rsplit("/support/", 1)[0]
-        before = f"import sys\nsys.path.insert(0, {tests!r})\n"
-        outcome = shared.user.run(before + SAY + code, token, tmp_path)
+        setup = f"import sys\nsys.path.insert(0, {tests!r})\n"
+        outcome = shared.user.run(setup + CALL_CODE + code, token, tmp_path)
         assert outcome.error is None, outcome.error
         for secret in (*local_hub.DEFAULT_ACCOUNTS, "hf_secret"):
-            # The log at its most talkative holds what is sent; nobody else may.
+            # The debug log, which contains requests, is not checked.
             assert secret not in f"{outcome.value}{outcome.stdout}{outcome.stderr}"
         return outcome.value
 
-    return work
+    return run_code
 
 
 @pytest.mark.parametrize("token", ["hf_secret\n", "hf_secret\u00e9", "hf_secret\r\nX: y"])
 def test_malformed_token_is_never_printed(run, shared, token):
-    load = f"result = said(load, '{shared.owner}/none', token={token!r})"
+    load = f"result = call(load, '{shared.owner}/none', token={token!r})"
     kind, text = run(f"{LOADERS['RAHF']}\n{load}")
     assert kind == "ModelError" and "access token, which is malformed" in text
 
@@ -65,7 +65,7 @@ def test_malformed_token_is_never_printed(run, shared, token):
     ],
 )
 def test_load_errors_give_the_hubs_reason(run, shared, loader, token, reason):
-    load = f"result = said(load, '{shared.owner}/none')"
+    load = f"result = call(load, '{shared.owner}/none')"
     kind, text = run(f"{LOADERS[loader]}\n{load}", token)
     assert kind == "ModelError" and "\n" not in text
     assert reason in text and "valid model identifier" not in text
@@ -74,5 +74,5 @@ def test_load_errors_give_the_hubs_reason(run, shared, loader, token, reason):
 def test_client_messages_are_shown_only_for_folders(tmp_path):
     error = ValueError("no vision_config in\nhf_secret")
     assert explain_failure(error, str(tmp_path)) == "no vision_config in hf_secret"
-    said = explain_failure(error, str(tmp_path), "a/b")
-    assert said == "a/b is incomplete, or a model of another type: ValueError"
+    message = explain_failure(error, str(tmp_path), "a/b")
+    assert message == "a/b is incomplete, or a model of another type: ValueError"

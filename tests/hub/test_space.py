@@ -1,4 +1,4 @@
-"""What the pages of Spaces share: refusals in words, no secrets in logs, pinned versions."""
+"""Pages of Spaces: errors without users' input, and pinned requirements."""
 
 import logging
 import re
@@ -13,8 +13,8 @@ def test_page_errors_do_not_contain_the_input(caplog):
         raise KeyError(text)
 
     with caplog.at_level(logging.DEBUG):
-        nothing, said = space.add_message(fail)("a secret prompt")
-    assert nothing is None and "Something went wrong" in said and "secret" not in said
+        value, message = space.add_message(fail)("a secret prompt")
+    assert value is None and "Something went wrong" in message and "secret" not in message
     assert "KeyError in " in caplog.text and "secret" not in caplog.text
     assert all(record.exc_info is None for record in caplog.records)
 

@@ -1,8 +1,8 @@
 """One example of inputs for every metric, with an oracle: what the result must be.
 
-An oracle is a function that takes the inputs and gives the main value, or a dict of values of the
-result, by an outside library, by the slow and obvious computations of `oracles`, or worked by hand
-in its comment. It never calls the metric: this file does not even import the package.
+An oracle is a function that takes the inputs and returns the main value, or a dict of values of
+the result, by an outside library, by the slow computations of `oracles`, or by hand in its
+comment. It never calls the metric: this file does not import the package.
 """
 
 import math
@@ -30,16 +30,16 @@ class Case:
 rng = np.random.default_rng(2024)
 
 
-def numbers(*shape):
+def normals(*shape):
     return rng.standard_normal(shape).round(1).tolist()
 
 
-def whole(low, high, *shape):
+def integers(low, high, *shape):
     return rng.integers(low, high, shape).tolist()
 
 
-PAIRS = {"predictions": numbers(31), "references": numbers(31)}
-RANKINGS = {"predictions": numbers(13, 12), "references": whole(0, 3, 13, 12)}
+PAIRS = {"predictions": normals(31), "references": normals(31)}
+RANKINGS = {"predictions": normals(13, 12), "references": integers(0, 3, 13, 12)}
 MAPS = {
     "predictions": rng.random((6, 8, 9)).round(3).tolist(),
     "references": (10 * rng.random((6, 8, 9)) * (rng.random((6, 1, 1)) < 0.7)).round().tolist(),
@@ -48,13 +48,13 @@ VOTES = {
     "labels": rng.choice([2.0, 1.0, 0.0, -1.0], (24, 3)).tolist(),
     "prompt_ids": [f"prompt-{i % 7}" for i in range(24)],
 }
-TWO = {"predictions": numbers(25), "other_predictions": numbers(25), "references": numbers(25)}
-TWO = {name: 2 * column for name, column in TWO.items()}  # enough for a bootstrap
-SEEDS = {"predictions": numbers(20, 3), "other_predictions": numbers(20, 2)}
-SEEDS |= {"references": numbers(20)}
-PREFERENCES = {"predictions": whole(0, 4, 20, 2), "references": whole(-1, 2, 20)}
-VECTORS = {"predictions": numbers(7, 3), "references": numbers(7, 3)}
-GROUPS = {"x": [numbers(5), numbers(8)], "y": [numbers(6), numbers(4)]}
+TWO = {"predictions": normals(25), "other_predictions": normals(25), "references": normals(25)}
+TWO = {name: 2 * column for name, column in TWO.items()}  # a bootstrap needs so many
+SEEDS = {"predictions": normals(20, 3), "other_predictions": normals(20, 2)}
+SEEDS |= {"references": normals(20)}
+PREFERENCES = {"predictions": integers(0, 4, 20, 2), "references": integers(-1, 2, 20)}
+VECTORS = {"predictions": normals(7, 3), "references": normals(7, 3)}
+GROUPS = {"x": [normals(5), normals(8)], "y": [normals(6), normals(4)]}
 SUB_SCORES = {"scores": rng.random((5, 6)).round(2).tolist()}
 FEEDBACK = {
     "scores": [[[4.0, 2.0], [5.0, 3.0], [3.0, 2.5]], [[1.0, 1.0], [2.0, 1.5]]],
@@ -81,12 +81,12 @@ KEYWORDS = {
 }
 
 
-def by_scipy(function, key):
+def scipy_oracle(function, key):
     """A correlation and its p-value by scipy."""
 
     def oracle(predictions, references):
-        found = function(predictions, references)
-        return {key: found.statistic, "p_value": found.pvalue}
+        result = function(predictions, references)
+        return {key: result.statistic, "p_value": result.pvalue}
 
     return oracle
 
@@ -95,13 +95,12 @@ def difference(function):
     """The difference of two predictors in a measure of pairs."""
 
     def oracle(predictions, other_predictions, references):
-        one, other = function(predictions, references), function(other_predictions, references)
-        return one - other
+        return function(predictions, references) - function(other_predictions, references)
 
     return oracle
 
 
-def over_seeds(function):
+def seed_difference(function):
     """The difference of two predictors in the mean over seeds of a measure of pairs."""
 
     def oracle(predictions, other_predictions, references):
@@ -112,7 +111,7 @@ def over_seeds(function):
     return oracle
 
 
-def of_queries(measure, ties="expected"):
+def query_mean(measure, ties="expected"):
     """The mean over queries of a measure of the ranked relevance, over all orders of ties."""
 
     def oracle(predictions, references):
@@ -121,7 +120,7 @@ def of_queries(measure, ties="expected"):
     return oracle
 
 
-def of_maps(measure):
+def map_mean(measure):
     """The mean over maps of a measure of a predicted and a true map, NaN left out."""
 
     def oracle(predictions, references):
@@ -180,12 +179,12 @@ def wilson(matches, groups):
     rows = {}
     for match, (task, model) in zip(matches, groups, strict=True):
         rows.setdefault((task, model), []).append(match)
-    found = []
-    for (task, model), own in rows.items():
-        row = {"task": task, "model": model, "match_rate": np.mean(own), "n": len(own)}
-        ends = proportion_confint(sum(own), len(own), method="wilson")
-        found.append(row | dict(zip(("ci_low", "ci_high"), ends, strict=True)))
-    return {"match_rate": np.mean(matches), "ci_low": low, "ci_high": high, "groups": found}
+    table = []
+    for (task, model), part in rows.items():
+        row = {"task": task, "model": model, "match_rate": np.mean(part), "n": len(part)}
+        ends = proportion_confint(sum(part), len(part), method="wilson")
+        table.append(row | dict(zip(("ci_low", "ci_high"), ends, strict=True)))
+    return {"match_rate": np.mean(matches), "ci_low": low, "ci_high": high, "groups": table}
 
 
 def keywords(predictions, references):
@@ -200,7 +199,7 @@ def keywords(predictions, references):
 
 def mann_whitney(x, y):
     groups = list(zip(x, y, strict=True))
-    pairs = [[(a > b) + (a == b) / 2 for a in one for b in other] for one, other in groups]
+    pairs = [[(a > b) + (a == b) / 2 for a in first for b in second] for first, second in groups]
     tests = [scipy.stats.mannwhitneyu(*group, alternative="less") for group in groups]
     return {"mann_whitney": np.mean(list(map(sum, pairs))), "p_value": [t.pvalue for t in tests]}
 
@@ -212,7 +211,7 @@ def prompt_performance(labels, prompt_ids):
     return np.mean([np.mean(images) for images in by_prompt.values()])
 
 
-def light(predictions, references):
+def light_direction(predictions, references):
     from scipy.spatial.distance import cosine
 
     pairs = zip(predictions, references, strict=True)
@@ -220,29 +219,29 @@ def light(predictions, references):
     return np.mean([max(0.0, 1 - angle / 90) for angle in degrees])
 
 
-def preferred(predictions, references):
-    counted = [
+def pairwise_accuracy(predictions, references):
+    successes = [
         (first > second) - (first < second) == preference or (first == second) / 2
         for (first, second), preference in zip(predictions, references, strict=True)
         if preference
     ]
-    return np.mean(counted)
+    return np.mean(successes)
 
 
 def by_hand(value):
-    """A value or values that a comment beside it derives from the inputs."""
+    """An oracle that returns a value, or values, which a comment derives from the inputs."""
     return lambda **inputs: value
 
 
 CASES = {
-    "auc_judd": Case("maps", MAPS, of_maps(oracles.auc_judd)),
+    "auc_judd": Case("maps", MAPS, map_mean(oracles.auc_judd)),
     "average_precision": Case(
-        "rankings", RANKINGS, of_queries(lambda r: oracles.average_precision(r, 7)), {"k": 7}
+        "rankings", RANKINGS, query_mean(lambda r: oracles.average_precision(r, 7)), {"k": 7}
     ),
     "cc": Case(
         "maps",
         MAPS,
-        of_maps(
+        map_mean(
             lambda p, q: scipy.stats.pearsonr(p.ravel(), q.ravel())[0] if q.any() else math.nan
         ),
     ),
@@ -264,8 +263,8 @@ CASES = {
     "gwet_ac1": Case(  # by irrCAC 0.4.4
         "numeric ratings", NUMERIC_RATINGS, by_hand(0.515151515152)
     ),
-    "heatmap_mse": Case("maps", MAPS, of_maps(lambda p, q: ((p - q) ** 2).mean())),
-    "hit_rate_at_k": Case("rankings", RANKINGS, of_queries(lambda r: oracles.hit(r, 2)), {"k": 2}),
+    "heatmap_mse": Case("maps", MAPS, map_mean(lambda p, q: ((p - q) ** 2).mean())),
+    "hit_rate_at_k": Case("rankings", RANKINGS, query_mean(lambda r: oracles.hit(r, 2)), {"k": 2}),
     "holm": Case("p values", {"p_values": [0.01, 0.04, 0.03, 0.5]}, holm, {"alpha": 0.1}),
     # Image 1: both facts have a yes by majority and a no: .4 + .6. Image 2: the first fact has no
     # yes, the second no clear no, the third counts: .5 * 0 + .5 * .75.
@@ -275,13 +274,13 @@ CASES = {
         {"ratings": [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8]]},
         by_hand(0.34328358208955223),
     ),
-    "kendall_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.kendalltau, "kendall_qpp")),
+    "kendall_qpp": Case("pairs", PAIRS, scipy_oracle(scipy.stats.kendalltau, "kendall_qpp")),
     "keyword_f1": Case("keywords", KEYWORDS, keywords),
-    "kld": Case("maps", MAPS, of_maps(oracles.kld_of_richhf), {"convention": "richhf"}),
+    "kld": Case("maps", MAPS, map_mean(oracles.richhf_kld), {"convention": "richhf"}),
     "krippendorff_alpha": Case(
         "numeric ratings", NUMERIC_RATINGS, krippendorff_ordinal, {"level": "ordinal"}
     ),
-    "light_direction": Case("vectors", VECTORS, light),
+    "light_direction": Case("vectors", VECTORS, light_direction),
     "mann_whitney": Case("two groups", GROUPS, mann_whitney),
     "match_rate": Case(
         "matches",
@@ -293,7 +292,7 @@ CASES = {
     "nss": Case(
         "maps",
         MAPS,
-        of_maps(
+        map_mean(
             lambda p, q: (
                 np.average(scipy.stats.zscore(p, axis=None), weights=q) if q.any() else math.nan
             )
@@ -305,29 +304,31 @@ CASES = {
         difference(oracles.smare),
         {"permutations": 200, "statistic": "smare"},
     ),
-    "paired_seeds": Case("seeds", SEEDS, over_seeds(kendall)),
-    "pairwise_accuracy": Case("preferences", PREFERENCES, preferred, {"score_ties": "half"}),
-    "pearson_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.pearsonr, "pearson_qpp")),
+    "paired_seeds": Case("seeds", SEEDS, seed_difference(kendall)),
+    "pairwise_accuracy": Case(
+        "preferences", PREFERENCES, pairwise_accuracy, {"score_ties": "half"}
+    ),
+    "pearson_qpp": Case("pairs", PAIRS, scipy_oracle(scipy.stats.pearsonr, "pearson_qpp")),
     # Image 1: C is .5 / (1 + e) and .25 / (2 + e), e = 1e-6, confidences 1 * .5 and .9 * .9: the
     # lower is .2025 / (2 + e). Image 2: C is .4 / (.3 + e), confidences .8 * .7.
     "penetration": Case(
         "overlaps", OVERLAPS, by_hand((0.2025 / 2.000001 + 0.4 * 0.56 / 0.300001) / 2)
     ),
     "precision_at_k": Case(
-        "rankings", RANKINGS, of_queries(lambda r: oracles.precision(r, 3)), {"k": 3}
+        "rankings", RANKINGS, query_mean(lambda r: oracles.precision(r, 3)), {"k": 3}
     ),
     "qpp_report": Case("pairs", PAIRS, kendall),
-    "r_precision": Case("rankings", RANKINGS, of_queries(oracles.r_precision)),
+    "r_precision": Case("rankings", RANKINGS, query_mean(oracles.r_precision)),
     "recall_at_k": Case(
         "rankings",
         RANKINGS,
-        of_queries(lambda r: oracles.recall(r, 5), "pessimistic"),
+        query_mean(lambda r: oracles.recall(r, 5), "pessimistic"),
         {"k": 5, "ties": "pessimistic"},
     ),
     "reciprocal_rank": Case(
         "rankings",
         RANKINGS,
-        of_queries(lambda r: oracles.reciprocal_rank(r, 4), "optimistic"),
+        query_mean(lambda r: oracles.reciprocal_rank(r, 4), "optimistic"),
         {"k": 4, "ties": "optimistic"},
     ),
     # Means of the columns: 12 / 3 and 7.5 / 3, 3 / 2 and 2.5 / 2. Labels: two of three say 0, 1,
@@ -344,7 +345,7 @@ CASES = {
         ),
         {"height": 40, "width": 30},
     ),
-    "richhf_heatmap": Case("maps", MAPS, of_maps(lambda p, q: ((p - q) ** 2).mean())),
+    "richhf_heatmap": Case("maps", MAPS, map_mean(lambda p, q: ((p - q) ** 2).mean())),
     "rmse_qpp": Case("pairs", PAIRS, rmse),
     # A negative consistency counts as 0.
     "scene_composition": Case(
@@ -355,10 +356,10 @@ CASES = {
     "sim": Case(
         "maps",
         MAPS,
-        of_maps(lambda p, q: np.minimum(p / p.sum(), q / q.sum()).sum() if q.any() else math.nan),
+        map_mean(lambda p, q: np.minimum(p / p.sum(), q / q.sum()).sum() if q.any() else math.nan),
     ),
     "smare": Case("pairs", PAIRS, oracles.smare),
-    "spearman_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.spearmanr, "spearman_qpp")),
+    "spearman_qpp": Case("pairs", PAIRS, scipy_oracle(scipy.stats.spearmanr, "spearman_qpp")),
     # The first text is right. The second has 1 of 8 letters replaced, and of the tokens sall, now
     # and sale one is shared by both: (7/8 + 1/3) / 2.
     "text_rendering": Case(

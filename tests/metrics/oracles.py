@@ -6,8 +6,8 @@ import numpy as np
 import scipy.stats
 
 
-def orders(scores):
-    """Every order of the documents of one query that its scores allow, best first."""
+def iterate_orders(scores):
+    """Yield every order of the documents of one query that its scores allow, best first."""
     groups = {}
     for document, score in enumerate(scores):
         groups.setdefault(float(score), []).append(document)
@@ -27,8 +27,8 @@ def over_orders(measure, scores, relevance, ties):
             stable = np.argsort(-row_scores, kind="stable")
             values.append(measure(row_relevance[stable]))
         else:
-            every = [measure(row_relevance[order]) for order in orders(row_scores)]
-            values.append(pick[ties](every))
+            order_values = [measure(row_relevance[order]) for order in iterate_orders(row_scores)]
+            values.append(pick[ties](order_values))
     return np.asarray(values, dtype=float)
 
 
@@ -69,13 +69,13 @@ def ndcg(ranked, k=None, exponential=False):
 def average_precision(ranked, k=None):
     hits = [rank for rank, grade in enumerate(ranked) if grade > 0]
     precisions = [
-        (number + 1) / (rank + 1) for number, rank in enumerate(hits) if k is None or rank < k
+        (index + 1) / (rank + 1) for index, rank in enumerate(hits) if k is None or rank < k
     ]
     return sum(precisions) / len(hits) if hits else 0.0
 
 
 def image_relevance(votes, ties):
-    """One image's relevance, straight from the paper's words."""
+    """One image's relevance as the paper defines it."""
     votes = [vote for vote in votes if not np.isnan(vote)]
     relevant = [vote for vote in votes if vote in (1, 2)]
     unacceptable = [vote for vote in votes if vote in (0, -1)]
@@ -107,8 +107,8 @@ def auc_judd(prediction, truth):
     return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in itertools.pairwise(points))
 
 
-def kld_of_richhf(prediction, truth):
-    """As the first author's code has it, 1e-8 in every divisor and in the logarithm."""
+def richhf_kld(prediction, truth):
+    """The formula of the first author's code: 1e-8 in every divisor and in the logarithm."""
     if not truth.any():
         return np.nan
     p, q = prediction / (prediction.sum() + 1e-8), truth / (truth.sum() + 1e-8)

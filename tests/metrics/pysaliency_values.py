@@ -1,4 +1,4 @@
-"""What pysaliency gives for seeded maps; the tests compare with the table, and need no pysaliency.
+"""Values of pysaliency for seeded maps; the tests compare with the table, without pysaliency.
 
 pysaliency 0.2.22 needs setuptools < 80, numpy < 2.4 and torch, and is built from source, so it is
 no part of the test environment. Where it is installed, `python tests/metrics/pysaliency_values.py`
@@ -14,7 +14,7 @@ TABLE = Path(__file__).with_suffix(".json")
 _SIZES = ((12, 16), (9, 20), (15, 11))
 
 
-def some_maps():
+def make_maps():
     """Return by kind of prediction: predictions, true maps and fixated points of three images.
 
     The points are (row, column), some of them repeated.
@@ -33,18 +33,18 @@ def some_maps():
     }
     truths = [rng.integers(0, 200, size) * (rng.random(size) < 0.7) / 100 for size in _SIZES]
     points = [
-        np.concatenate([some, some[:7], some[:3]])
-        for some in (rng.integers(0, size, (25, 2)) for size in _SIZES)
+        np.concatenate([drawn, drawn[:7], drawn[:3]])
+        for drawn in (rng.integers(0, size, (25, 2)) for size in _SIZES)
     ]
     return {kind: ([make(size) for size in _SIZES], truths, points) for kind, make in kinds.items()}
 
 
-def _by_pysaliency(predictions, truths, points):
-    """Return the values of each metric, one an image, in the words of its code."""
+def _compute_by_pysaliency(predictions, truths, points):
+    """Return the values of each metric, one an image, by pysaliency's name of the metric."""
     import pysaliency
 
-    class Given(pysaliency.SaliencyMapModel):
-        """Maps by the first pixel of the stimulus, which is the image's number."""
+    class FixedMaps(pysaliency.SaliencyMapModel):
+        """A model with given maps; the first pixel of a stimulus is the image's number."""
 
         def __init__(self, maps):
             super().__init__(caching=False)
@@ -54,15 +54,15 @@ def _by_pysaliency(predictions, truths, points):
             return self.maps[int(stimulus[0, 0, 0])].copy()
 
     stimuli = pysaliency.Stimuli(
-        [np.full((*one.shape, 3), number, np.uint8) for number, one in enumerate(predictions)]
+        [np.full((*image.shape, 3), number, np.uint8) for number, image in enumerate(predictions)]
     )
     rows, columns = np.concatenate(points).T
-    numbers = np.repeat(np.arange(len(points)), [len(some) for some in points])
+    numbers = np.repeat(np.arange(len(points)), [len(row) for row in points])
     fixations = pysaliency.Fixations.create_without_history(columns, rows, numbers)
-    model, truth = Given(predictions), Given(truths)
-    one_by_one = range(len(predictions))
+    model, truth = FixedMaps(predictions), FixedMaps(truths)
+    images = range(len(predictions))
     return {
-        "NSS": [model.NSS(stimuli, fixations[numbers == n], average="image") for n in one_by_one],
+        "NSS": [model.NSS(stimuli, fixations[numbers == n], average="image") for n in images],
         "CC": model.CCs(stimuli, truth),
         "SIM": model.SIMs(stimuli, truth),
         "KLDiv": model.KLDivs(stimuli, truth),
@@ -71,7 +71,7 @@ def _by_pysaliency(predictions, truths, points):
             for p, q in zip(predictions, truths, strict=True)
         ],
         "AUC_Judd": [
-            model.AUC_Judd(stimuli, fixations[numbers == n], jitter=False) for n in one_by_one
+            model.AUC_Judd(stimuli, fixations[numbers == n], jitter=False) for n in images
         ],
     }
 
@@ -79,8 +79,8 @@ def _by_pysaliency(predictions, truths, points):
 def _write():
     """Compute the table and write it."""
     values = {
-        kind: {name: list(map(float, row)) for name, row in _by_pysaliency(*maps).items()}
-        for kind, maps in some_maps().items()
+        kind: {name: list(map(float, row)) for name, row in _compute_by_pysaliency(*maps).items()}
+        for kind, maps in make_maps().items()
     }
     text = json.dumps({"pysaliency": "0.2.22", "values": values}, indent=1)
     TABLE.write_text(text + "\n", encoding="utf-8")

@@ -19,13 +19,13 @@ from pqpp_metrics.functional import (
 )
 
 
-def labels(max_raters=11, categories=4):
+def draw_ratings(max_raters=11, categories=4):
     shape = st.tuples(st.integers(2, 12), st.integers(2, max_raters))
     return shape.flatmap(lambda s: hnp.arrays(np.int64, s, elements=st.integers(0, categories - 1)))
 
 
-@given(labels())
-def test_fleiss_is_statsmodels(ratings):
+@given(draw_ratings())
+def test_fleiss_kappa_equals_statsmodels(ratings):
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
 
     if ratings.min() == ratings.max():
@@ -41,8 +41,8 @@ def test_fleiss_is_statsmodels(ratings):
 
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
-@given(labels(max_raters=2))
-def test_cohen_is_sklearn(weights, ratings):
+@given(draw_ratings(max_raters=2))
+def test_cohen_kappa_equals_sklearn(weights, ratings):
     from sklearn.metrics import cohen_kappa_score
 
     left, right = ratings.T[:2]
@@ -55,19 +55,19 @@ def test_cohen_is_sklearn(weights, ratings):
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-@given(labels(max_raters=5), st.data())
-def test_krippendorff_is_the_package(level, ratings, data):
+@given(draw_ratings(max_raters=5), st.data())
+def test_krippendorff_alpha_equals_the_package(level, ratings, data):
     krippendorff = pytest.importorskip("krippendorff")
     missing = data.draw(hnp.arrays(bool, ratings.shape))
     ratings = np.where(missing, np.nan, ratings.astype(float))
     pairable = ratings[(~np.isnan(ratings)).sum(axis=1) >= 2]
-    present = pairable[~np.isnan(pairable)]
-    if not present.size:
+    ratings_present = pairable[~np.isnan(pairable)]
+    if not ratings_present.size:
         with pytest.raises(MetricInputError, match="two ratings"):
             krippendorff_alpha(ratings, level=level)
         return
     value = krippendorff_alpha(ratings, level=level).statistic
-    if present.min() == present.max():
+    if ratings_present.min() == ratings_present.max():
         assert value == 1
         return
     with warnings.catch_warnings():
@@ -89,21 +89,21 @@ DRAWN += [[-0.24, -0.51, -1.0], [1.08, 2.54, -1.23], [2.75, 3.33, 1.75], [1.15, 
         (DRAWN, [0.55197959, 0.14262258, 0.86887776], [0.78705841, 0.33290748, 0.95210593]),
     ],
 )
-def test_icc_is_pingouins(ratings, single, average):
-    found = icc(ratings)
-    assert [*found.values()][:3] == pytest.approx(single, abs=1e-6)
-    assert [*found.values()][4:] == pytest.approx(average, abs=1e-6)
-    assert [found.statistic, *found.interval(0.95)] == pytest.approx(single, abs=1e-6)
-    assert found.interval(0.8) == icc(ratings, confidence=0.8).interval()
+def test_icc_equals_pingouin(ratings, single, average):
+    result = icc(ratings)
+    assert [*result.values()][:3] == pytest.approx(single, abs=1e-6)
+    assert [*result.values()][4:] == pytest.approx(average, abs=1e-6)
+    assert [result.statistic, *result.interval(0.95)] == pytest.approx(single, abs=1e-6)
+    assert result.interval(0.8) == icc(ratings, confidence=0.8).interval()
     shifted = icc(1000 * np.array(ratings)[::-1, ::-1] - 5e4)
     figures = [shifted[name] for name in shifted if name != "n"]
     assert figures == pytest.approx([*single, *average], abs=1e-6)
 
 
-def test_icc_without_disagreement_and_without_difference():
+def test_icc_without_disagreement_or_variance():
     assert set(icc([[1, 1], [2, 2], [4, 4]]).values()) == {1.0, 3}
-    found = icc([[1, 1], [1, 1]])
-    assert np.isnan([found[name] for name in found if name != "n"]).all()
+    result = icc([[1, 1], [1, 1]])
+    assert np.isnan([result[name] for name in result if name != "n"]).all()
     with pytest.raises(MetricInputError, match="2 items and 2 raters"):
         icc([[1, 2, 3]])
 
@@ -114,33 +114,33 @@ GWET += [[4, 4, 4, 4], [1, 1, 2, 1], [2, 2, 2, 2], [math.nan, 5, 5, 5]]
 GWET += [[math.nan, math.nan, 1, 1], [math.nan, math.nan, 3, math.nan]]
 
 
-def test_ac1_is_irrcacs():
+def test_gwet_ac1_equals_irrcac():
     expected = {"gwet_ac1": 0.775444068127, "ci_low": 0.460813348132, "ci_high": 1.0, "n": 12}
     assert gwet_ac1(GWET) == pytest.approx(expected, abs=1e-6)
     assert krippendorff_alpha(GWET).statistic == pytest.approx(0.743421052632, abs=1e-6)
     # Of 100 items 95 are called 1 by both, and 5 by one of two: kappa is below 0.
-    rare = [[1, 1]] * 95 + [[1, 0]] * 3 + [[0, 1]] * 2
+    rare_ratings = [[1, 1]] * 95 + [[1, 0]] * 3 + [[0, 1]] * 2
     expected = {
         "gwet_ac1": 0.947437582129,
         "ci_low": 0.89946580406,
         "ci_high": 0.995409360198,
         "n": 100,
     }
-    assert gwet_ac1(rare) == pytest.approx(expected, abs=1e-6)
-    assert cohen_kappa(*zip(*rare, strict=True)).statistic < 0
+    assert gwet_ac1(rare_ratings) == pytest.approx(expected, abs=1e-6)
+    assert cohen_kappa(*zip(*rare_ratings, strict=True)).statistic < 0
     assert gwet_ac1([[1, 1], [1, 1]])["gwet_ac1"] == 1
     assert gwet_ac1(np.arange(200_000).reshape(-1, 2)).statistic == pytest.approx(-1 / 199_999)
 
 
-def test_labels_of_text_are_those_of_numbers():
-    names = [["?abcde"[int(one)] if one == one else None for one in row] for row in GWET]
+def test_text_labels_equal_number_labels():
+    names = [["?abcde"[int(n)] if n == n else None for n in row] for row in GWET]
     assert krippendorff_alpha(names).statistic == krippendorff_alpha(GWET).statistic
     assert gwet_ac1(names) == gwet_ac1(GWET)
     with pytest.raises(MetricInputError, match="level ordinal; got text"):
         krippendorff_alpha(names, level="ordinal")
 
 
-def test_tables_that_are_no_ratings_are_told():
+def test_tables_of_counts_or_transposed_ratings_warn():
     with pytest.warns(UserWarning, match="sums to 3"):
         fleiss_kappa([[3, 0], [1, 2], [2, 1]])
     with pytest.warns(UserWarning, match="transpose"):
@@ -148,32 +148,32 @@ def test_tables_that_are_no_ratings_are_told():
 
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
-def test_the_interval_of_cohen_is_by_sklearns_weighted_items(weights):
+def test_cohen_interval_equals_reweighting_items_in_sklearn(weights):
     from sklearn.metrics import cohen_kappa_score
 
     random = np.random.default_rng(0)
     left, right = random.integers(0, 4, (2, 60))
     right = np.where(random.random(60) < 0.5, left, right)
 
-    def weighted(weight):
+    def kappa(weight):
         return cohen_kappa_score(left, right, weights=weights, sample_weight=weight)
 
-    value = weighted(np.ones(60))
-    moved = [60e6 * (weighted(1 + 1e-6 * (np.arange(60) == item)) - value) for item in range(60)]
-    found = cohen_kappa(left, right, weights=weights)
-    half = students_t_interval(np.array(moved) / (1 - value**2), 0.9)
-    ends = np.tanh(np.arctanh(value) + np.array([-half, half]))
-    assert found.interval(0.9) == pytest.approx(ends, abs=1e-5)
-    assert (found["ci_low"], found["ci_high"]) == found.interval(0.95)
+    value = kappa(np.ones(60))
+    slopes = [60e6 * (kappa(1 + 1e-6 * (np.arange(60) == item)) - value) for item in range(60)]
+    result = cohen_kappa(left, right, weights=weights)
+    half_width = students_t_interval(np.array(slopes) / (1 - value**2), 0.9)
+    ends = np.tanh(np.arctanh(value) + np.array([-half_width, half_width]))
+    assert result.interval(0.9) == pytest.approx(ends, abs=1e-5)
+    assert (result["ci_low"], result["ci_high"]) == result.interval(0.95)
 
 
 @pytest.mark.parametrize("level", ["fleiss", "nominal", "ordinal", "interval"])
-def test_the_interval_over_items_is_by_the_packages_of_one_item_more(level):
+def test_interval_over_items_equals_adding_an_item_in_the_packages(level):
     random = np.random.default_rng(0)
     ratings = random.integers(0, 3, (20, 1)) + random.integers(0, 2, (20, 3))
-    many = np.tile(ratings, (100, 1))
+    repeated = np.tile(ratings, (100, 1))
 
-    def whole(table):
+    def compute(table):
         if level == "fleiss":
             counts = inter_rater.aggregate_raters(table)[0]
             return inter_rater.fleiss_kappa(counts)
@@ -181,16 +181,16 @@ def test_the_interval_over_items_is_by_the_packages_of_one_item_more(level):
 
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
     krippendorff = pytest.importorskip("krippendorff")
-    value = whole(many)
-    moved = np.array([2001 * (whole(np.vstack([many, row])) - value) for row in ratings])
-    half = students_t_interval(moved / (1 - value**2), 0.95)
-    own = fleiss_kappa(ratings) if level == "fleiss" else krippendorff_alpha(ratings, level)
-    ends = np.tanh(np.arctanh(own.statistic) + np.array([-half, half]))
-    assert own.interval() == pytest.approx(ends, abs=0.01)
+    value = compute(repeated)
+    influences = np.array([2001 * (compute(np.vstack([repeated, row])) - value) for row in ratings])
+    half_width = students_t_interval(influences / (1 - value**2), 0.95)
+    result = fleiss_kappa(ratings) if level == "fleiss" else krippendorff_alpha(ratings, level)
+    ends = np.tanh(np.arctanh(result.statistic) + np.array([-half_width, half_width]))
+    assert result.interval() == pytest.approx(ends, abs=0.01)
     assert "ci_low" not in fleiss_kappa(ratings, interval="none")
 
 
-def test_pairs_by_hand():
+def test_pairwise_accuracy_by_hand():
     from statsmodels.stats.proportion import proportion_confint
 
     scores = [[2, 1], [1, 2], [3, 3], [0, 5], [1, 0]]

@@ -1,4 +1,4 @@
-"""The page of a metric in a real browser: it computes its example, and is no barrier."""
+"""The page of a metric in a real browser: it computes its example and is accessible."""
 
 import pytest
 from support.served_page import barriers, serving_page
@@ -9,21 +9,21 @@ from pqpp_metrics.app import make_metric_page
 from pqpp_hub.space import serve_page
 serve_page(make_metric_page("ndcg"), port=0)
 """
-GRADIOS = ('aria-prohibited-attr: <div aria-label="Empty value"',)
-"""gradio's JSON, while it shows nothing, labels an element without a role: not ours to mend."""
+GRADIO_FINDINGS = ('aria-prohibited-attr: <div aria-label="Empty value"',)
+"""Of gradio's own JSON view: while empty, it labels an element without a role."""
 
 
 @pytest.mark.daily
-def test_it_is_no_barrier_and_asks_nobody(visitor, tmp_path):
+def test_page_has_no_barriers_and_sends_no_requests(visitor, tmp_path):
     pytest.importorskip("gradio")
     with serving_page(SERVE, tmp_path) as served:
         page = visitor().open(served.url)
         compute = page.get_by_role("button", name="Compute")
         compute.wait_for()
-        empty = [one for one in barriers(page) if not any(own in one for own in GRADIOS)]
-        assert not empty, "\n".join(empty)
+        before = [b for b in barriers(page) if not any(known in b for known in GRADIO_FINDINGS)]
+        assert not before, "\n".join(before)
         compute.click()
         page.wait_for_selector("#status [role=status]")
-        found = barriers(page)
-        assert not found, "\n".join(found)
+        after = barriers(page)
+        assert not after, "\n".join(after)
         assert served.asked_outside == []

@@ -1,4 +1,4 @@
-"""Every module in every way that evaluate can be asked: at once, in batches, combined, spread."""
+"""Every module in each way that evaluate computes: at once, in batches, in several processes."""
 
 import itertools
 import json
@@ -19,13 +19,13 @@ from pqpp_metrics.registration import load_metric
 NAMES = registration.list_metrics()
 
 
-def same(left, right):
+def identical(left, right):
     """Equal to the last bit, NaN equal to NaN."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
-def shards(inputs, parts):
-    """The inputs cut into contiguous parts."""
+def cut_inputs(inputs, parts):
+    """Cut the inputs into contiguous parts."""
     length = len(next(iter(inputs.values())))
     bounds = [length * part // parts for part in range(parts + 1)]
     return [
@@ -34,10 +34,10 @@ def shards(inputs, parts):
     ]
 
 
-def expected(case):
-    """What the oracle says, by key of the result; the main value has its module's name."""
-    found = case.oracle(**case.inputs)
-    return found if isinstance(found, dict) else {None: found}
+def compute_expected(case):
+    """The oracle's values by key of the result; None stands for the main value."""
+    values = case.oracle(**case.inputs)
+    return values if isinstance(values, dict) else {None: values}
 
 
 def agrees(left, right):
@@ -50,31 +50,31 @@ def agrees(left, right):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_oracle_confirms_the_module(name):
+def test_module_agrees_with_its_oracle(name):
     case = CASES[name]
     metric = evaluate.load(f"pqpp/{name}")
     assert metric.name == name
     result = metric.compute(**case.inputs, **case.options)
     assert isinstance(result[name], float)
     assert math.isfinite(result[name])
-    for key, value in expected(case).items():
+    for key, value in compute_expected(case).items():
         assert agrees(result[key or name], value), key
-    assert same(load_metric(name).score(case.inputs, case.options), result)  # without evaluate
+    assert identical(load_metric(name).score(case.inputs, case.options), result)  # without evaluate
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_batches_single_items_and_memory_give_the_same(name):
     case = CASES[name]
-    whole = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
+    at_once = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
     batched = evaluate.load(f"pqpp/{name}", keep_in_memory=True)
-    for part in shards(case.inputs, min(3, len(next(iter(case.inputs.values()))))):
+    for part in cut_inputs(case.inputs, min(3, len(next(iter(case.inputs.values()))))):
         batched.add_batch(**part)
-    assert same(batched.compute(**case.options), whole)
+    assert identical(batched.compute(**case.options), at_once)
     single = evaluate.load(f"pqpp/{name}")
     singular = {"predictions": "prediction", "references": "reference"}
-    for part in shards(case.inputs, len(next(iter(case.inputs.values())))):
+    for part in cut_inputs(case.inputs, len(next(iter(case.inputs.values())))):
         single.add(**{singular.get(key, key): column[0] for key, column in part.items()})
-    assert same(single.compute(**case.options), whole)
+    assert identical(single.compute(**case.options), at_once)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -83,19 +83,19 @@ def test_numpy_arrays_give_the_same(name):
     try:
         arrays = {key: np.asarray(column) for key, column in case.inputs.items()}
     except ValueError:
-        pytest.skip("the inputs are no rectangular arrays")
+        pytest.skip("the inputs are not rectangular arrays")
     if any(array.dtype == object for array in arrays.values()):
-        pytest.skip("the inputs hold missing values")
+        pytest.skip("the inputs have missing values")
     metric = evaluate.load(f"pqpp/{name}")
-    whole = metric.compute(**case.inputs, **case.options)
-    assert same(metric.compute(**arrays, **case.options), whole)
+    at_once = metric.compute(**case.inputs, **case.options)
+    assert identical(metric.compute(**arrays, **case.options), at_once)
 
 
 WORKER = """
 import json, sys
 import pqpp_metrics, evaluate
 from metrics.module_cases import CASES
-from metrics.test_evaluate_modules import shards
+from metrics.test_evaluate_modules import cut_inputs
 
 rank, parts, names, experiment = json.loads(sys.argv[1])
 results = {}
@@ -104,14 +104,14 @@ for name in names:
     metric = evaluate.load(
         f"pqpp/{name}", num_process=parts, process_id=rank, experiment_id=experiment
     )
-    results[name] = metric.compute(**shards(case.inputs, parts)[rank], **case.options)
+    results[name] = metric.compute(**cut_inputs(case.inputs, parts)[rank], **case.options)
 print(json.dumps(results))
 """
 
 
 @pytest.mark.daily
-def test_spread_over_processes(tmp_path):
-    """Two processes share the rows of each module; the result is that of one, to the last bit."""
+def test_processes_share_the_rows(tmp_path):
+    """Two processes share the rows of each module; the result is bitwise that of one process."""
     import os
 
     tests = Path(__file__).resolve().parents[1]
@@ -133,8 +133,8 @@ def test_spread_over_processes(tmp_path):
     assert set(second.values()) == {None}
     for name in NAMES:
         case = CASES[name]
-        whole = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
-        assert same(first[name], whole), name
+        at_once = evaluate.load(f"pqpp/{name}").compute(**case.inputs, **case.options)
+        assert identical(first[name], at_once), name
 
 
 @pytest.mark.parametrize("name", NAMES)

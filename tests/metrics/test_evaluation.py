@@ -16,8 +16,8 @@ from pqpp_metrics import functional, runs
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import compare_means, evaluate_rankings, mean_intervals
 
-# As it may be written, the function, its options.
-NAMES = {
+# Spelling of a measure: the function and its options.
+MEASURES = {
     "rr": ("reciprocal_rank", {}),
     "MRR@10": ("reciprocal_rank", {"k": 10}),
     "recip_rank": ("reciprocal_rank", {}),
@@ -56,18 +56,18 @@ def rankings(draw):
 
 
 @given(rankings(), st.sampled_from(["expected", "optimistic", "pessimistic", "order"]))
-def test_together_as_alone(ranking, ties):
+def test_measures_at_once_equal_single_functions(ranking, ties):
     scores, relevance = ranking
-    found = evaluate_rankings(scores=scores, relevance=relevance, measures=list(NAMES), ties=ties)
-    assert list(found) == list(NAMES)
-    for name, (function, options) in NAMES.items():
-        own = getattr(functional, function)(
+    found = evaluate_rankings(scores=scores, relevance=relevance, measures=[*MEASURES], ties=ties)
+    assert list(found) == list(MEASURES)
+    for name, (function, options) in MEASURES.items():
+        expected = getattr(functional, function)(
             scores=scores, relevance=relevance, **{"ties": ties} | options
         )
-        np.testing.assert_allclose(found[name], own, rtol=0, atol=1e-14, err_msg=name)
+        np.testing.assert_allclose(found[name], expected, rtol=0, atol=1e-14, err_msg=name)
 
 
-def test_unjudged_documents_are_told_apart_by_those_who_know():
+def test_judged_only_skips_unjudged_documents():
     scores, relevance = [[4, 3, 2, 1], [4, 3]], [[np.nan, 0, 2, -1], [1, 0]]
     found = evaluate_rankings(scores=scores, relevance=relevance, measures="rr")
     assert found["rr"].tolist() == [1 / 3, 1]
@@ -76,20 +76,20 @@ def test_unjudged_documents_are_told_apart_by_those_who_know():
 
 
 @pytest.mark.parametrize(
-    ("measures", "words"),
+    ("measures", "message"),
     [
         ("ndgc@10", "unknown measure 'ndgc@10'; did you mean 'ndcg'"),
-        ("p", "needs a cut-off; write p@10"),
+        *(("p", "needs a cut-off; write p@10"), ("P@10@5", "write one whole number")),
         ("p(0.8)@5", "the form NAME=VALUE"),
     ],
 )
-def test_bad_names_of_measures(measures, words):
-    with pytest.raises(MetricInputError, match=words.replace("(", r"\(")) as caught:
+def test_bad_names_of_measures(measures, message):
+    with pytest.raises(MetricInputError, match=message.replace("(", r"\(")) as caught:
         evaluate_rankings(scores=[[2, 1]], relevance=[[1, 0]], measures=measures)
     assert "\n" not in str(caught.value)
 
 
-TREC = [
+TREC_MEASURES = [
     *("map", "recip_rank", "Rprec", "P_3", "recall_3", "success_1"),
     *("ndcg", "ndcg_cut_3", "map_cut_3"),
 ]
@@ -108,40 +108,40 @@ def collections(draw):
 
 
 @given(collections(), st.sampled_from([1, 2]), st.booleans())
-def test_runs_as_trec_eval_evaluates_them(tmp_path_factory, collection, level, judged_only):
+def test_runs_are_evaluated_as_by_trec_eval(tmp_path_factory, collection, level, judged_only):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     run, qrels = collection
-    names = {*TREC}
-    theirs = pytrec_eval.RelevanceEvaluator(
+    names = {*TREC_MEASURES}
+    reference = pytrec_eval.RelevanceEvaluator(
         qrels, names, relevance_level=level, judged_docs_only_flag=judged_only
     ).evaluate(run)
     folder = tmp_path_factory.mktemp("runs")
     (folder / "r.run").write_text(
-        "".join(f"{q} Q0 {d} 0 {s} t\n" for q, own in run.items() for d, s in own.items())
+        "".join(f"{q} Q0 {d} 0 {s} t\n" for q, row in run.items() for d, s in row.items())
     )
     (folder / "q.qrels").write_text(
-        "".join(f"{q} 0 {d} {g}\n" for q, own in qrels.items() for d, g in own.items())
+        "".join(f"{q} 0 {d} {g}\n" for q, row in qrels.items() for d, g in row.items())
     )
-    triples = [(q, d, s) for q, own in run.items() for d, s in own.items()]
+    triples = [(q, d, s) for q, row in run.items() for d, s in row.items()]
     options = {"ties": "docno", "relevance_level": level, "judged_only": judged_only}
-    for one, judgments in (
+    for container, judgments in (
         (run, qrels),
         (triples, qrels),
         (folder / "r.run", str(folder / "q.qrels")),
     ):
-        found = runs.evaluate_run(one, judgments, TREC, **options)
+        found = runs.evaluate_run(container, judgments, TREC_MEASURES, **options)
         for number, query in enumerate(found["query_ids"]):
-            for name in TREC:
-                ours = found["values"][name][number]
+            for name in TREC_MEASURES:
+                value = found["values"][name][number]
                 # Of no judged document at all trec_eval's precision is 0 / 0.
-                expected = np.nan_to_num(theirs[query][name])
-                assert ours == pytest.approx(expected, abs=1e-12), name
+                expected = np.nan_to_num(reference[query][name])
+                assert value == pytest.approx(expected, abs=1e-12), name
         for name, table in found["means"].items():
             assert table["mean"] == pytest.approx(found["values"][name].mean(), abs=1e-12)
 
 
-def held_rows(kind, rows, value):
-    """Triples in a container, or in one of tables."""
+def make_container(kind, rows, value):
+    """Put triples into a container or table of this kind."""
     columns = dict(
         zip(("query_id", "doc_id", value), map(list, zip(*rows, strict=True)), strict=True)
     )
@@ -173,11 +173,11 @@ QRELS_ROWS = [("q2", "ü", 2), ("q1", "b", 1), ("q1", "d", 1), ("q2", "b", -1)]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_runs_in_every_container(kind):
-    # By docno b stands before a, and ü before b: RR 1 and 1; of q1 half of what is relevant found.
+    # By docno b ranks above a, and ü above b: RR 1 and 1. Of q1 half is found.
     for run, qrels in ((kind, kind), (kind, "dicts"), ("dicts", kind)):
         found = runs.evaluate_run(
-            held_rows(run, RUN_ROWS, "score"),
-            held_rows(qrels, QRELS_ROWS, "rel"),
+            make_container(run, RUN_ROWS, "score"),
+            make_container(qrels, QRELS_ROWS, "rel"),
             "rr,recall@3",
             ties="docno",
         )
@@ -207,12 +207,12 @@ def test_intervals_of_a_mean_by_hand():
 
 
 @pytest.mark.parametrize("hits", [0, 3, 15])
-def test_intervals_of_a_rate_are_wilsons(hits):
+def test_interval_of_a_rate_is_wilsons(hits):
     values = np.arange(15) < hits
     found = mean_intervals({"success@5": values})["success@5"]
-    theirs = scipy.stats.binomtest(hits, 15).proportion_ci(method="wilson")
-    assert found["ci_low"] == pytest.approx(theirs.low, abs=1e-12)
-    assert found["ci_high"] == pytest.approx(theirs.high, abs=1e-12)
+    wilson = scipy.stats.binomtest(hits, 15).proportion_ci(method="wilson")
+    assert found["ci_low"] == pytest.approx(wilson.low, abs=1e-12)
+    assert found["ci_high"] == pytest.approx(wilson.high, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_intervals_of_few_queries_cover(draw, mean):
     assert hits >= 465  # 93%
 
 
-def test_the_interval_of_a_comparison_ends_where_the_test_does():
+def test_p_value_at_the_ends_of_an_interval_is_5_percent():
     rng = np.random.default_rng(5)
     one, other = rng.random((2, 25))
     (row,) = compare_means({"a": {"x": one}, "b": {"x": other}}, permutations=4_000)
@@ -242,11 +242,11 @@ def test_the_interval_of_a_comparison_ends_where_the_test_does():
     half = scipy.stats.t.ppf(0.975, 24) * scipy.stats.sem(one - other)
     assert row["ci_high"] - row["difference"] == pytest.approx(half, rel=0.1)
     assert row["warning"] == "" and row["largest_share"] < 0.25
-    (odd,) = compare_means({"a": {"x": [1, 2, 3, 90]}, "b": {"x": [1.5, 2, 2, 4]}})
-    assert odd["warning"] == f"one query carries {odd['largest_share']:.0%} of the variance"
+    (outlier,) = compare_means({"a": {"x": [1, 2, 3, 90]}, "b": {"x": [1.5, 2, 2, 4]}})
+    assert outlier["warning"] == f"one query carries {outlier['largest_share']:.0%} of the variance"
 
 
-def test_comparisons_by_every_swap():
+def test_comparisons_agree_with_every_swap():
     rng = np.random.default_rng(8)
     values = {name: {"rr": rng.random(9), "p": rng.integers(0, 3, 9) / 2} for name in "abc"}
     rows = compare_means(values, permutations=40_000)
@@ -256,8 +256,8 @@ def test_comparisons_by_every_swap():
     signs = np.array(list(itertools.product([-1, 1], repeat=9)))
     for row in rows:
         one, other = (values[row[side]][row["measure"]] for side in ("run", "other_run"))
-        every = np.abs(signs @ (one - other))
-        exact = (every >= abs((one - other).sum()) - 1e-12).mean()
+        sums = np.abs(signs @ (one - other))
+        exact = (sums >= abs((one - other).sum()) - 1e-12).mean()
         assert row["difference"] == pytest.approx(np.mean(one) - np.mean(other), abs=1e-12)
         assert row["p_value"] == pytest.approx(exact, abs=0.015)
     from statsmodels.stats.multitest import multipletests
@@ -266,7 +266,7 @@ def test_comparisons_by_every_swap():
     np.testing.assert_allclose([row["adjusted"] for row in rows], adjusted, rtol=1e-12)
 
 
-def test_equal_runs_and_any_scale():
+def test_p_values_of_equal_runs_and_of_any_scale():
     values = np.random.default_rng(0).random(30)
     rows = compare_means({"a": {"x": values}, "b": {"x": values}})
     assert rows[0]["p_value"] == 1 and not rows[0]["rejected"]
@@ -278,7 +278,7 @@ def test_equal_runs_and_any_scale():
     assert p_values[0] == pytest.approx(p_values[1]) == pytest.approx(p_values[2])
 
 
-def test_runs_are_compared_on_the_queries_that_all_have():
+def test_runs_are_compared_on_their_common_queries():
     qrels = {query: {"x": 1} for query in "abcd"}
     one = {query: {"x": 2, "y": 1} for query in "abc"}
     other = {query: {"x": 1, "y": 2} for query in "bcd"}

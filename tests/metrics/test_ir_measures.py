@@ -1,4 +1,4 @@
-"""The provider for ir_measures that the docs show, beside ir_measures' own."""
+"""The provider for ir_measures from the docs, compared with ir_measures' own providers."""
 
 import re
 from pathlib import Path
@@ -18,8 +18,8 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def shown():
-    """What the page's code defines."""
+def page_names():
+    """The names that the page's code defines."""
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     names = {}
     exec(code, names)
@@ -41,52 +41,52 @@ def data():
             ir_measures.Qrel(f"q{query}", f"d{d}", grade)
             for d, grade in zip(documents[8:20], grades, strict=True)
         ]
-    return qrels, [one for one in run if one.query_id != "q3"]
+    return qrels, [row for row in run if row.query_id != "q3"]
 
 
-def test_values_of_pytrec_eval(shown, data):
-    theirs = ir_measures.providers.registry["pytrec_eval"]
+def test_values_equal_pytrec_eval(page_names, data):
+    reference = ir_measures.providers.registry["pytrec_eval"]
     measures = [ir_measures.parse_measure(name) for name in NAMES]
-    assert all(map(shown["provider"].supports, measures))
+    assert all(map(page_names["provider"].supports, measures))
     values = [
-        {(str(one.measure), one.query_id): one.value for one in provider.iter_calc(measures, *data)}
-        for provider in (shown["provider"], theirs)
+        {(str(row.measure), row.query_id): row.value for row in provider.iter_calc(measures, *data)}
+        for provider in (page_names["provider"], reference)
     ]
     assert values[0].keys() == values[1].keys() and len(values[0]) == 30 * len(NAMES)
     for key, value in values[1].items():
         assert values[0][key] == pytest.approx(value, abs=1e-12), key
-    aggregates = [one.calc_aggregate(measures, *data) for one in (shown["provider"], theirs)]
+    aggregates = [p.calc_aggregate(measures, *data) for p in (page_names["provider"], reference)]
     for measure in measures:
         assert aggregates[0][measure] == pytest.approx(aggregates[1][measure], abs=1e-12)
 
 
-def test_exponential_gains(shown, data):
+def test_exponential_gains(page_names, data):
     qrels, run = data
     gains = [ir_measures.nDCG(gains={0: 0, 1: 1, 2: 3, 3: 7}), ir_measures.nDCG(dcg="exp-log2")]
-    found = shown["provider"].calc_aggregate(gains, qrels, run)
+    found = page_names["provider"].calc_aggregate(gains, qrels, run)
     assert found[gains[0]] == pytest.approx(found[gains[1]], abs=1e-12)
-    theirs = ir_measures.providers.registry["pytrec_eval"].calc_aggregate(gains[:1], qrels, run)
-    assert found[gains[0]] == pytest.approx(theirs[gains[0]], abs=1e-12)
+    reference = ir_measures.providers.registry["pytrec_eval"].calc_aggregate(gains[:1], qrels, run)
+    assert found[gains[0]] == pytest.approx(reference[gains[0]], abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["hits@5", "rbp.95", "SetF(beta=2)", "RBP", "rbp", "iprec"])
-def test_a_name_that_means_another_measure_is_refused(name, data):
+def test_names_of_unsupported_measures_are_refused(name, data):
     qrels, run = data
     with pytest.raises(MetricInputError):
         evaluate_run(run, qrels, name)
 
 
-def test_ir_measures_is_given_no_fractions():
+def test_fractional_grades_are_refused_for_ir_measures():
     with pytest.raises(MetricInputError, match="integer grades"):
         evaluate_run({"q": {"d": 2.0}}, {"q": {"d": 0.5}}, "Bpref")
 
 
-def test_a_measure_of_another_name_goes_to_ir_measures(data):
+def test_other_measures_are_computed_by_ir_measures(data):
     qrels, run = data
-    run = [one for one in run if one.query_id != "q7"]
+    run = [row for row in run if row.query_id != "q7"]
     found = evaluate_run(run, qrels, "Bpref,p@5,infAP", missing="zero")
     assert list(found["values"]) == ["Bpref", "p@5", "infAP"]
     for name in ("Bpref", "infAP"):
         measure = ir_measures.parse_measure(name)
-        theirs = {one.query_id: one.value for one in ir_measures.iter_calc([measure], qrels, run)}
-        assert dict(zip(found["query_ids"], found["values"][name], strict=True)) == theirs
+        values = {row.query_id: row.value for row in ir_measures.iter_calc([measure], qrels, run)}
+        assert dict(zip(found["query_ids"], found["values"][name], strict=True)) == values

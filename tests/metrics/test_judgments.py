@@ -16,14 +16,14 @@ from pqpp_metrics.functional import (
 )
 
 
-def test_points_become_disks_of_a_twentieth_of_the_height():
+def test_points_become_disks_of_a_20th_of_the_height():
     height, width = 60, 40
     points = [[[30, 20], [31.5, 20]], [[0, 0]], []]
     rows, columns = np.mgrid[:height, :width]
     expected = np.zeros((height, width))
-    for own in points:
+    for annotator_points in points:
         region = np.zeros((height, width), bool)
-        for row, column in own:
+        for row, column in annotator_points:
             region |= (rows - row) ** 2 + (columns - column) ** 2 <= 3.0**2
         expected += region / 3
     np.testing.assert_allclose(points_heatmap(points, height, width), expected, atol=1e-15)
@@ -42,7 +42,7 @@ def test_consolidation_of_one_image():
     assert (result["heatmap"] == 0).all() and result["heatmap"].shape == (4, 5)
 
 
-def test_even_votes_on_a_keyword():
+def test_ties_of_votes_on_a_keyword():
     assert majority_labels([[0, 1], [1, 0]]).tolist() == [1, 1]
     assert majority_labels([[0, 1], [1, 0]], ties="misaligned").tolist() == [0, 0]
 
@@ -50,13 +50,13 @@ def test_even_votes_on_a_keyword():
 @given(st.tuples(*[st.integers(0, 12)] * 3))
 def test_conqa_rules(votes):
     relevant, non_relevant, unsure = votes
-    results = {
+    verdicts = {
         rule: conqa_relevance([votes], rule=rule)[0]
         for rule in ("unanimous", "majority", "three_votes", "any")
     }
-    assert results["unanimous"] == (relevant > 0 and non_relevant == unsure == 0)
-    assert results["majority"] == (relevant > non_relevant + unsure)
-    assert results["three_votes"] == (relevant >= 3) and results["any"] == (relevant > 0)
+    assert verdicts["unanimous"] == (relevant > 0 and non_relevant == unsure == 0)
+    assert verdicts["majority"] == (relevant > non_relevant + unsure)
+    assert verdicts["three_votes"] == (relevant >= 3) and verdicts["any"] == (relevant > 0)
 
 
 def test_match_rates_by_group():
@@ -84,7 +84,7 @@ def test_match_rate_interval_is_wilsons(hits, n):
 
 
 @pytest.mark.parametrize("name", ["n", "match_rate", "ci_low", "ci_high"])
-def test_a_group_is_not_called_what_a_figure_is_called(name):
-    # With the name "n" the group's own label was lost under the number of images.
+def test_group_names_that_are_columns_are_refused(name):
+    # Under the name "n" the number of images overwrote the group's label.
     with pytest.raises(MetricInputError, match=name):
         match_rate([1, 0], ["counting", "negation"], group_names=[name])

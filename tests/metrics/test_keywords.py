@@ -9,7 +9,7 @@ from pqpp_metrics.functional.keywords import prompt_tokens
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=6), min_size=1))
-def test_labels_are_sklearns(samples):
+def test_labels_agree_with_sklearn(samples):
     from sklearn.metrics import precision_recall_fscore_support
 
     pairs = [list(zip(*sample, strict=True)) or [(), ()] for sample in samples]
@@ -26,7 +26,7 @@ def test_labels_are_sklearns(samples):
     np.testing.assert_allclose([result[n] for n in names], expected[:3], atol=1e-12)
 
 
-def test_texts():
+def test_marked_texts_by_hand():
     predictions = ["a red_0 cat, two_0 dogs_0", "the sky", "dog_0 dog_0"]
     references = ["a red_0 cat_0, two_0 dogs", "the sky_0", "dog_0 dog dog"]
     result = keyword_f1(predictions, references)
@@ -34,7 +34,7 @@ def test_texts():
     assert result["precision"] == result["recall"] == result["keyword_f1"] == 0.6
 
 
-def test_texts_and_labels_agree_where_the_words_are_the_same():
+def test_texts_and_labels_of_the_same_words_agree():
     text = keyword_f1(["a_0 b c_0"], ["a_0 b_0 c"])
     labels = keyword_f1([[0, 1, 0]], [[0, 0, 1]])
     assert text == labels
@@ -48,6 +48,6 @@ def test_tokens_are_split_by_the_published_rule():
     assert prompt_tokens(" ,. ") == []
 
 
-def test_separators_and_the_bare_suffix():
+def test_separators_and_a_suffix_without_a_word():
     result = keyword_f1(['"red_0",cat_0!  _0 x_00'], ["red_0 cat_0"])
     assert (result["n_predicted"], result["n_hits"]) == (2, 2)

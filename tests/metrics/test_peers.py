@@ -1,7 +1,7 @@
-"""The peers' own test cases as tests of ours, found where the peers are installed.
+"""Tests of other packages (peers) as tests of our functions, where the peers are installed.
 
-This file is also the plugin of pytest under which they run: each call of a peer's function that
-leaves its other options alone is one of ours too, and the peer's tests see nothing of it.
+This file is also the pytest plugin under which they run: each call of a peer's function without
+options that ours lacks also calls ours; the peer's tests are not affected.
 """
 
 import gc
@@ -25,7 +25,7 @@ import pytest
 from pqpp_metrics import functional as F
 from pqpp_metrics.runs import evaluate_run
 
-SUITES = {  # tests of a peer, words of their names, how many calls are equal at least
+SUITES = {  # a peer: its test modules, words in test names, the least number of equal calls
     "scipy.stats": (
         "test_stats test_hypotests test_axis_nan_policy",
         "kendall pearson spearman mann",
@@ -39,7 +39,7 @@ SUITES = {  # tests of a peer, words of their names, how many calls are equal at
     "statsmodels.stats": ("test_inter_rater test_multi test_proportion", "fleis multi wilson", 80),
     "ir_measures": ("", "test", 40),  # its tests are in its sdist
 }
-STATED = {  # what may differ, and why
+DIFFERENCES = {  # pattern of an outcome that may differ: why
     r"must have \d dimension|1-d array": "several columns or rankings at once",
     r"NaN or infinite|masked array": "missing values, which the caller drops",
     r"must not be empty|at least 2 values": "nothing to measure",
@@ -67,33 +67,33 @@ def fleiss(table):
 
 
 def holm(values, alpha):
-    found = F.holm(values, alpha)
-    return [*found["rejected"], *found["adjusted"]]
+    result = F.holm(values, alpha)
+    return [*result["rejected"], *result["adjusted"]]
 
 
 def wilson(hits, n, alpha):
     pairs = [*np.broadcast(hits, n)]
-    found = [F.match_rate(np.arange(n) < hit, confidence=1 - alpha) for hit, n in pairs]
-    return [[one[end] for one in found] for end in ("ci_low", "ci_high")]
+    results = [F.match_rate(np.arange(n) < hit, confidence=1 - alpha) for hit, n in pairs]
+    return [[result[end] for result in results] for end in ("ci_low", "ci_high")]
 
 
-def of_run(measures, qrels, run):
-    names = [str(one) for one in measures if one.NAME in RANKED]
+def evaluate_ranked(measures, qrels, run):
+    names = [str(one) for one in measures if one.NAME in RANKED_MEASURES]
     found = evaluate_run(run, qrels, names, missing="zero", ties="docno")
     return np.sort(np.ravel([*found["values"].values()]))
 
 
-def of_provider(found):
-    return sorted(value for _, name, value in found if name.NAME in RANKED)
+def ranked_values(found):
+    return sorted(value for _, name, value in found if name.NAME in RANKED_MEASURES)
 
 
-BASE = """from unittest import TestCase
+BASE_TEST_CASE = """from unittest import TestCase
 class BaseMeasureTest(TestCase):
     def assertMetrics(self, found, *_, **__): list(found)
 """
-RANKED = ("AP", "P", "R", "RR", "Rprec", "Success", "nDCG")
+RANKED_MEASURES = ("AP", "P", "R", "RR", "Rprec", "Success", "nDCG")
 PROVIDER = "ir_measures.providers.pytrec_eval_provider:PytrecEvalProvider"
-FUNCTIONS = {  # a peer's: its arguments that ours has too, ours, what of theirs
+FUNCTIONS = {  # a peer's function: arguments that ours has too, ours, which of its values
     "scipy.stats:pearsonr": ("x y", F.pearson_qpp),
     "scipy.stats:kendalltau": ("x y", F.kendall_qpp),
     "scipy.stats:spearmanr": ("a b", F.spearman_qpp),
@@ -105,16 +105,16 @@ FUNCTIONS = {  # a peer's: its arguments that ours has too, ours, what of theirs
     "statsmodels.stats.inter_rater:fleiss_kappa": ("table", fleiss),
     "statsmodels.stats.multitest:multipletests": ("pvals alpha method=holm", holm, np.hstack),
     "statsmodels.stats.proportion:proportion_confint": ("count nobs alpha method=wilson", wilson),
-    f"{PROVIDER}.iter_calc": ("measures qrels run", of_run, of_provider),
+    f"{PROVIDER}.iter_calc": ("measures qrels run", evaluate_ranked, ranked_values),
 }
-COUNTS, BUSY = Counter(), []
+COUNTS, ACTIVE = Counter(), []
 
 
-def compare(theirs, ours, inputs):
-    """Return "equal", or what came out."""
+def compare(theirs, function, inputs):
+    """Return "equal", or the different values or the error as text."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            found = ours(*inputs)
+            found = function(*inputs)
         found = np.ravel([*found.values()] if hasattr(found, "values") else found)[: theirs.size]
         near = 1e-9 if theirs.itemsize >= 8 else 1e-5
         np.testing.assert_allclose(theirs[: found.size].astype(float), found, near, near / 100)
@@ -125,38 +125,38 @@ def compare(theirs, ours, inputs):
         return f"{type(error).__name__}: {error}"
 
 
-def beside(peer, names, ours, part=np.ravel):
-    """Replace a peer's function by one that gives its arguments of these names to ours too."""
+def also_call(peer, names, function, take=np.ravel):
+    """Replace a peer's function by one that also calls ours with its arguments of these names."""
     original = resolve_name(peer)
-    wanted = [name for name in names.split() if "=" not in name]
+    shared = [name for name in names.split() if "=" not in name]
     defaults = {key: one.default for key, one in inspect.signature(original).parameters.items()}
-    asked = defaults | dict(name.split("=") for name in names.split() if "=" in name)
+    required = defaults | dict(name.split("=") for name in names.split() if "=" in name)
 
     @wraps(original)
-    def both(*args, **options):
-        found = original(*args, **options)
-        found = [*found] if inspect.isgenerator(found) else found
+    def call_both(*args, **options):
+        result = original(*args, **options)
+        result = [*result] if inspect.isgenerator(result) else result
         given = defaults | dict(zip(defaults, args, strict=False)) | options
-        others = given.keys() - {*wanted, "self", "axis", "nan_policy", "keepdims"}
-        if not BUSY and all(str(given[key]) == str(asked.get(key)) for key in others):
-            BUSY.append(peer)
-            theirs = np.ravel(part(found))
-            said = compare(theirs, ours, [given[key] for key in wanted])
-            COUNTS["equal" if said == "equal" else f"{peer}: {said}"] += theirs.size > 0
-            BUSY.clear()
-        return found
+        others = given.keys() - {*shared, "self", "axis", "nan_policy", "keepdims"}
+        if not ACTIVE and all(str(given[key]) == str(required.get(key)) for key in others):
+            ACTIVE.append(peer)
+            theirs = np.ravel(take(result))
+            outcome = compare(theirs, function, [given[key] for key in shared])
+            COUNTS["equal" if outcome == "equal" else f"{peer}: {outcome}"] += theirs.size > 0
+            ACTIVE.clear()
+        return result
 
     holder, _, name = peer.replace(":", ".").rpartition(".")
-    setattr(resolve_name(holder), name, both)
+    setattr(resolve_name(holder), name, call_both)
     for table in gc.get_referrers(original):
         if type(table) is dict and original in table:
-            table[both] = table[original]  # what scipy's tests look up by function
+            table[call_both] = table[original]  # scipy's tests have tables by function
 
 
 def pytest_configure():
     for peer, row in FUNCTIONS.items():
         with suppress(ImportError):
-            beside(peer, *row)
+            also_call(peer, *row)
 
 
 def pytest_unconfigure():
@@ -165,8 +165,8 @@ def pytest_unconfigure():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("peer", SUITES)
-def test_calls_of_a_peer_give_the_same_here(peer, tmp_path):
-    modules, words, least = SUITES[peer]
+def test_calls_of_a_peer_give_the_same_values(peer, tmp_path):
+    modules, words, fewest = SUITES[peer]
     tests = ["--pyargs", *(f"{peer}.tests.{module}" for module in modules.split())]
     if not modules:
         pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", peer]
@@ -176,13 +176,13 @@ def test_calls_of_a_peer_give_the_same_here(peer, tmp_path):
             archive.extractall(tmp_path, filter="data")
         (folder,) = tests = [*tmp_path.glob("*/tests")]
         (folder / "__init__.py").touch()
-        (folder / "base.py").write_text(BASE)
+        (folder / "base.py").write_text(BASE_TEST_CASE)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "metrics.test_peers", *tests]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     command += ["-k", " or ".join(words.split())]
-    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)
-    counts = json.loads(ran.stdout.splitlines()[-1])
+    process = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)
+    counts = json.loads(process.stdout.splitlines()[-1])
     print(peer, counts)
-    assert counts.pop("equal") >= least
-    others = [said for said, times in counts.items() if times]
-    assert not [said for said in others if not any(re.search(text, said) for text in STATED)]
+    assert counts.pop("equal") >= fewest
+    outcomes = [outcome for outcome, times in counts.items() if times]
+    assert not [one for one in outcomes if not any(re.search(text, one) for text in DIFFERENCES)]

@@ -15,12 +15,12 @@ pytestmark = pytest.mark.realdata
 MODELS = {"Dalle": "dalle2", "MJ": "midjourney", "SD2.1": "sd2.1", "SD1.5": "sd1.5"}
 
 # ConQA, Table 2: mean and standard deviation of lowest, highest and mean depth.
-WORDNET_DEPTH = {
+WORDNET_DEPTHS = {
     True: [(2.96, 1.94), (6.73, 1.79), (4.88, 1.57)],
     False: [(3.56, 2.30), (8.03, 1.43), (5.99, 1.35)],
 }
 # DALL-E 2, Midjourney, Stable Diffusion 2.1.
-BY_TASK = {
+RATES_BY_TASK = {
     "Chimeras": (0.19, 0.18, 0.17),
     "Compositional characteristics": (0.7, 0.71, 0.62),
     "Conditional generation": (0.37, 0.25, 0.43),
@@ -37,7 +37,7 @@ BY_TASK = {
 
 
 @pytest.fixture(scope="module")
-def data():
+def data_folder():
     root = os.environ.get("PQPP_TEST_DATA")
     if not root:
         pytest.skip("PQPP_TEST_DATA is not set; see CONTRIBUTING for how to get the data")
@@ -45,27 +45,27 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def annotations(data):
-    path = data / "gimbrr" / "annotations" / "annotations_df_230311.csv"
+def annotations(data_folder):
+    path = data_folder / "gimbrr" / "annotations" / "annotations_df_230311.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 8408
     return [row for row in rows if not row["Task"].startswith("Controlled")]
 
 
-def test_gimbrr_by_task(annotations):
+def test_gimbrr_match_rates_by_task(annotations):
     matches = [row["annotation"] == "True" for row in annotations]
     groups = [[row["Task"], MODELS[row["Algorithm"]]] for row in annotations]
     result = match_rate(matches, groups, ["task", "model"])
     found = {(row["task"], row["model"]): row["match_rate"] for row in result["groups"]}
-    for task, rates in BY_TASK.items():
+    for task, rates in RATES_BY_TASK.items():
         for model, rate in zip(("dalle2", "midjourney", "sd2.1"), rates, strict=True):
             digits = 3 if task == "Single object" else 2
             assert round(found[task, model], digits) == rate, (task, model)
 
 
-def test_conqa_relevant_images_per_query(data):
-    votes = json.loads((data / "conqa" / "mturk.json").read_text())
+def test_conqa_relevant_images_per_query(data_folder):
+    votes = json.loads((data_folder / "conqa" / "mturk.json").read_text())
     counts = [vote for images in votes.values() for vote in images.values()]
     per_query = {
         rule: conqa_relevance(counts, rule=rule).sum() / len(votes)
@@ -78,11 +78,11 @@ def test_conqa_relevant_images_per_query(data):
     }
 
 
-def test_conqa_wordnet_depth(data, monkeypatch):
+def test_conqa_wordnet_depth(data_folder, monkeypatch):
     nltk = pytest.importorskip("nltk")
-    monkeypatch.setattr(nltk.data, "path", [str(data / "nltk_data"), *nltk.data.path])
-    queries = json.loads((data / "conqa" / "seed.json").read_text()).values()
-    for conceptual, expected in WORDNET_DEPTH.items():
+    monkeypatch.setattr(nltk.data, "path", [str(data_folder / "nltk_data"), *nltk.data.path])
+    queries = json.loads((data_folder / "conqa" / "seed.json").read_text()).values()
+    for conceptual, expected in WORDNET_DEPTHS.items():
         depths = wordnet_depth([q["Text"] for q in queries if q["Conceptual"] == conceptual])
         assert not np.isnan(depths).any()
         means, deviations = depths.mean(axis=0).round(2), depths.std(axis=0).round(2)

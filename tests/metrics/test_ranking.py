@@ -25,7 +25,7 @@ METRICS = [
     ndcg,
     average_precision,
 ]
-WITH_UNRETRIEVED = [recall_at_k, r_precision, ndcg, average_precision]
+METRICS_WITH_UNRETRIEVED = [recall_at_k, r_precision, ndcg, average_precision]
 
 
 @st.composite
@@ -43,17 +43,17 @@ def rankings(draw, max_documents=6, levels=3):
 
 @pytest.mark.parametrize("metric", METRICS)
 @given(st.lists(rankings(max_documents=14), min_size=2, max_size=4), st.sampled_from(RULES))
-def test_queries_with_different_numbers_of_documents(metric, some, ties):
-    scores = [row.tolist() for one, _ in some for row in one]
-    relevance = [row.tolist() for _, one in some for row in one]
+def test_queries_with_different_numbers_of_documents(metric, drawn_rankings, ties):
+    scores = [row.tolist() for rows, _ in drawn_rankings for row in rows]
+    relevance = [row.tolist() for _, rows in drawn_rankings for row in rows]
     pairs = zip(scores, relevance, strict=True)
-    alone = [metric(scores=[row], relevance=[grades], ties=ties)[0] for row, grades in pairs]
+    separately = [metric(scores=[row], relevance=[grades], ties=ties)[0] for row, grades in pairs]
     together = metric(scores=scores, relevance=relevance, ties=ties)
-    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(together, separately, rtol=0, atol=1e-15)
 
 
 CUT_OFFS = st.none() | st.integers(1, 8)
-OVER_ORDERS = {
+ORACLES = {
     "reciprocal_rank": (reciprocal_rank, oracles.reciprocal_rank, CUT_OFFS),
     "precision_at_k": (precision_at_k, oracles.precision, st.integers(1, 8)),
     "recall_at_k": (recall_at_k, oracles.recall, st.integers(1, 8)),
@@ -63,10 +63,10 @@ OVER_ORDERS = {
 }
 
 
-@pytest.mark.parametrize("name", OVER_ORDERS)
+@pytest.mark.parametrize("name", ORACLES)
 @given(rankings(), st.sampled_from(RULES), st.data())
-def test_over_every_order_of_ties(name, ranking, ties, data):
-    metric, oracle, cut_offs = OVER_ORDERS[name]
+def test_ties_are_averaged_over_every_order(name, ranking, ties, data):
+    metric, oracle, cut_offs = ORACLES[name]
     scores, relevance = ranking
     k = data.draw(cut_offs)
     expected = oracles.over_orders(lambda ranked: oracle(ranked, k), scores, relevance, ties)
@@ -77,7 +77,7 @@ def test_over_every_order_of_ties(name, ranking, ties, data):
 
 
 @given(rankings(), st.sampled_from(RULES))
-def test_the_others_over_every_order_of_ties(ranking, ties):
+def test_r_precision_and_exponential_gains_over_every_order(ranking, ties):
     scores, relevance = ranking
     expected = oracles.over_orders(oracles.r_precision, scores, relevance, ties)
     result = r_precision(scores=scores, relevance=relevance, ties=ties)
@@ -89,14 +89,14 @@ def test_the_others_over_every_order_of_ties(ranking, ties):
     np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", WITH_UNRETRIEVED)
+@pytest.mark.parametrize("metric", METRICS_WITH_UNRETRIEVED)
 @given(rankings(max_documents=5), st.lists(st.integers(0, 2), min_size=3, max_size=3))
-def test_documents_that_were_not_retrieved_rank_nowhere(metric, ranking, missing):
-    """They act as documents at the very end, which a cut-off keeps out of what was found."""
+def test_unretrieved_documents_rank_last(metric, ranking, missing):
+    """They act as documents at the end of the ranking, below the cut-off."""
     scores, relevance = ranking
     queries, documents = scores.shape
     missing = np.tile(missing, (queries, 1))
-    # Seven hundred empty places in between: what stands behind them is as good as not found.
+    # 700 irrelevant documents in between: those that follow them hardly count as found.
     gap = -10.0 - np.arange(700)
     long_scores = np.concatenate(
         [scores, np.tile(gap, (queries, 1)), -900.0 - missing * 0 - np.arange(3)], 1
@@ -112,7 +112,7 @@ def test_minus_zero_equals_zero():
     assert reciprocal_rank(scores=[[0.0, -0.0]], relevance=[[0, 1]]).tolist() == [0.75]
 
 
-def test_a_large_tie_stays_exact():
+def test_a_large_tie_is_computed_exactly():
     """All 2,000 documents tied, 3 relevant: the expected reciprocal rank by its definition."""
     n, r = 2000, 3
     relevance = np.zeros((1, n))
@@ -131,7 +131,7 @@ def test_torch_gives_the_same(metric, ties):
     rng = np.random.default_rng(3)
     scores = rng.integers(-3, 4, (40, 25)).astype(float)
     relevance = rng.integers(0, 2, (40, 25))
-    plain = metric(scores=scores, relevance=relevance, ties=ties)
+    expected = metric(scores=scores, relevance=relevance, ties=ties)
     for dtype in (torch.float64, torch.float32):
         tensors = {
             "scores": torch.tensor(scores, dtype=dtype),
@@ -139,19 +139,19 @@ def test_torch_gives_the_same(metric, ties):
         }
         result = metric(**tensors, ties=ties)
         assert isinstance(result, torch.Tensor)
-        np.testing.assert_allclose(result.numpy(), plain, rtol=1e-14)
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(
-    ("scores", "relevance", "words"),
+    ("scores", "relevance", "message"),
     [
         ([[1, 2]], [[1, 0, 0]], "must have the same shape"),
         ([[np.nan, 1]], [[1, 0]], r"`scores` contains 1 NaN .* \[0, 0\]"),
         ([[1, None]], [[1, 0]], "NaN"),
     ],
 )
-def test_bad_input_is_one_typed_error(metric, scores, relevance, words):
-    with pytest.raises(MetricInputError, match=words) as caught:
+def test_bad_input_is_one_typed_error(metric, scores, relevance, message):
+    with pytest.raises(MetricInputError, match=message) as caught:
         metric(scores=scores, relevance=relevance)
     assert "\n" not in str(caught.value)

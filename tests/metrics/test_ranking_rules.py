@@ -1,4 +1,4 @@
-"""The rules that all ranking metrics share, beside those of trec_eval: ties, ids, gains."""
+"""Rules that all ranking metrics share: ties by document id, types of ids, gains."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from pqpp_metrics.functional import (
 )
 
 
-def test_a_tie_by_hand():
+def test_docno_ties_by_hand():
     # "d9" is above "d10", byte by byte; 10 above 9.
     for names, expected in (([["d10", "d9", "d1"]], 0.5), ([[10, 9, 1]], 1)):
         options = {"ties": "docno", "document_ids": names}
@@ -20,7 +20,7 @@ def test_a_tie_by_hand():
 
 
 @pytest.mark.parametrize(("above", "below"), [(2, 1), ("b", "a"), (2**63 - 1, 2**63 - 2)])
-def test_document_ids_may_be_arrays_a_query(above, below):
+def test_document_ids_may_be_one_array_for_each_query(above, below):
     ids = [np.array([below, above]), np.array([above, below])]
     options = {"ties": "docno", "document_ids": ids}
     found = reciprocal_rank(scores=[[1, 1], [1, 1]], relevance=[[0, 1], [0, 1]], **options)
@@ -31,13 +31,13 @@ def test_document_ids_may_be_arrays_a_query(above, below):
 
 
 @given(st.lists(st.sampled_from([0, 1, 2, 3]), min_size=1, max_size=9))
-def test_gains_of_ones_own(grades):
+def test_gains_given_for_grades(grades):
     scores = [np.arange(len(grades), 0, -1)]
     gain = {1: 0.5, 3: 7}
     mapped = [[gain.get(grade, grade) for grade in grades]]
     expected = pytest.approx(ndcg(scores=scores, relevance=mapped), abs=1e-15)
-    for own in (gain, {str(grade): value for grade, value in gain.items()}):
-        assert ndcg(scores=scores, relevance=[grades], gains=own) == expected
-    both = ndcg(scores=scores, relevance=[grades], gains=gain, unretrieved=[[3, 0]])
+    for gains in (gain, {str(grade): value for grade, value in gain.items()}):
+        assert ndcg(scores=scores, relevance=[grades], gains=gains) == expected
+    result = ndcg(scores=scores, relevance=[grades], gains=gain, unretrieved=[[3, 0]])
     expected = ndcg(scores=scores, relevance=mapped, unretrieved=[[7, 0]])
-    assert both == pytest.approx(expected, abs=1e-15)
+    assert result == pytest.approx(expected, abs=1e-15)

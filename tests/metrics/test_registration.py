@@ -23,8 +23,8 @@ def test_import_is_light(tmp_path):
     assert run(code, tmp_path, run_python) == "[]\n"
 
 
-# `import evaluate` takes its time: each order of imports has one process.
-_IS_PATCHED_EVERYWHERE = """
+# `import evaluate` is slow: each order of imports runs in one process.
+_PRINT_PATCHED = """
 import evaluate.inspect, evaluate.evaluation_suite, evaluate.loading as loading
 for module in (loading, evaluate.inspect, evaluate.evaluation_suite):
     print(module.evaluation_module_factory is loading.evaluation_module_factory)
@@ -34,11 +34,11 @@ print(loading.evaluation_module_factory.resolves_pqpp)
 
 def test_evaluate_may_be_imported_first(tmp_path):
     code = "import evaluate, pqpp_metrics\nprint(evaluate.load('pqpp/kendall_qpp').name)"
-    printed = run(code + _IS_PATCHED_EVERYWHERE, tmp_path)
+    printed = run(code + _PRINT_PATCHED, tmp_path)
     assert printed == "kendall_qpp\nTrue\nTrue\nTrue\nTrue\n"
 
 
-def test_imported_second_it_has_nothing_of_ours_but_the_registration(tmp_path):
+def test_evaluate_imported_second_loads_only_the_registration(tmp_path):
     code = """
 import sys, pqpp_metrics, evaluate
 ours = {name for name in sys.modules if name.startswith("pqpp")}
@@ -49,12 +49,12 @@ metric.compute(labels=[[1]], prompt_ids=["a"])
 added = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(sorted(name for name in added if not name.startswith("pqpp_")))
 """
-    alone = {"PQPP_NO_AUTOLOAD": "1"}  # transformers would call the plugins of models
-    printed = run(code + _IS_PATCHED_EVERYWHERE, tmp_path, **alone)
+    environment = {"PQPP_NO_AUTOLOAD": "1"}  # else transformers calls the models' plugins
+    printed = run(code + _PRINT_PATCHED, tmp_path, **environment)
     assert printed == "[]\n['array_api_compat', 'evaluate_modules']\nTrue\nTrue\nTrue\nTrue\n"
 
 
-def test_it_wins_over_a_local_folder_and_leaves_others_alone(tmp_path, monkeypatch):
+def test_pqpp_names_win_over_local_folders_and_others_do_not_change(tmp_path, monkeypatch):
     import evaluate
 
     for name in ("pqpp/hbpp", "mine/hbpp"):
@@ -73,14 +73,14 @@ def test_it_wins_over_a_local_folder_and_leaves_others_alone(tmp_path, monkeypat
     assert names == ["hbpp", "local", "local"]
 
 
-def test_an_unknown_name_is_one_clear_error():
+def test_an_unknown_name_is_one_line():
     import evaluate
 
     with pytest.raises(FileNotFoundError, match="did you mean 'pqpp/kendall_qpp'") as caught:
         evaluate.load("pqpp/kendal_qpp")
     assert "\n" not in str(caught.value)
-    named = [name for name in registration.list_metrics() if f"'pqpp/{name}'" in str(caught.value)]
-    assert 1 <= len(named) <= 3
+    names = [name for name in registration.list_metrics() if f"'pqpp/{name}'" in str(caught.value)]
+    assert 1 <= len(names) <= 3
     for name in ("", "..", "../errors", "hbpp/", "functional", "app"):
         with pytest.raises(FileNotFoundError):
             evaluate.load(f"pqpp/{name}")

@@ -30,7 +30,7 @@ def area_by_hand(scores, weak, strong):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_area_is_that_of_all_orders_of_tied_queries(seed):
+def test_area_is_the_mean_over_orders_of_tied_queries(seed):
     rng = np.random.default_rng(seed)
     scores, weak, strong = rng.integers(0, 3, 6), rng.normal(size=6), rng.normal(size=6)
     found = routing_gain(scores, weak, strong, resamples=10)
@@ -39,7 +39,7 @@ def test_the_area_is_that_of_all_orders_of_tied_queries(seed):
     assert found["oracle"] == pytest.approx(oracle, abs=1e-12)
 
 
-def test_the_oracle_is_never_beaten_and_reversing_it_loses_as_much():
+def test_oracle_is_best_and_its_reverse_loses_as_much():
     weak, strong = rng.normal(size=200), rng.normal(size=200)
     best = routing_gain(strong - weak, weak, strong)
     worst = routing_gain(weak - strong, weak, strong)
@@ -49,39 +49,39 @@ def test_the_oracle_is_never_beaten_and_reversing_it_loses_as_much():
         assert routing_gain(rng.normal(size=200), weak, strong)["oracle_share"] <= 1
 
 
-def test_the_curve_ends_at_both_means_and_the_80_percent_lies_on_it():
+def test_curve_ends_at_both_means_and_contains_the_80_percent():
     weak, strong = rng.normal(size=50), rng.normal(size=50) + 1
     scores = strong - weak + rng.normal(size=50)
     curve = routing_curve(scores, weak, strong)
     assert curve["qualities"][0] == pytest.approx(weak.mean())
     assert curve["qualities"][-1] == pytest.approx(strong.mean())
     share = routing_gain(scores, weak, strong)["share_for_80"]
-    wanted = weak.mean() + 0.8 * (strong.mean() - weak.mean())
+    expected = weak.mean() + 0.8 * (strong.mean() - weak.mean())
     at_share = np.interp(share, curve["shares"], curve["qualities"])
-    assert at_share == pytest.approx(wanted)
+    assert at_share == pytest.approx(expected)
 
 
-def test_the_interval_covers_the_area_of_the_whole():
-    """Samples of 400 of a population whose area is known: 95% intervals hold it 88 to 100%."""
+def test_interval_covers_the_area_of_the_population():
+    """Samples of 400 of a population with a known area: 95% intervals cover it in 88 to 100%."""
     rng = np.random.default_rng(0)
     weak, noise = rng.normal(size=40_000), rng.normal(size=40_000)
     strong = weak + noise + 1
     scores = noise + rng.normal(size=40_000)
     truth = routing_gain(scores, weak, strong, resamples=2)["routing_gain"]
-    held = 0
+    covered = 0
     for _ in range(100):
-        at = rng.integers(0, 40_000, 400)
-        found = routing_gain(scores[at], weak[at], strong[at], resamples=200)
-        held += found["ci_low"] <= truth <= found["ci_high"]
-    assert held >= 88
+        sample = rng.integers(0, 40_000, 400)
+        found = routing_gain(scores[sample], weak[sample], strong[sample], resamples=200)
+        covered += found["ci_low"] <= truth <= found["ci_high"]
+    assert covered >= 88
 
 
-def test_a_strong_model_that_gains_nothing_has_no_shares():
+def test_shares_are_nan_without_a_gain():
     found = routing_gain([1, 2], [1, 1], [1, 1])
     assert np.isnan(found["oracle_share"]) and np.isnan(found["share_for_80"])
 
 
-def test_better_scores_are_found_better():
+def test_better_scores_compare_as_better():
     weak, strong = rng.normal(size=300), rng.normal(size=300)
     close = strong - weak + 0.2 * rng.normal(size=300)
     found = compare_routings(close, rng.normal(size=300), weak, strong)

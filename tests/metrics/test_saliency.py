@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from metrics.pysaliency_values import TABLE
-from metrics.pysaliency_values import some_maps as maps_of_the_table
+from metrics.pysaliency_values import make_maps as make_table_maps
 
 from pqpp_metrics import functional as F
 from pqpp_metrics.errors import MetricInputError
 
 CONVENTIONS = ["tuebingen", "pysaliency", "mit", "unisal", "richhf"]
 METRICS = [F.nss, F.kld, F.cc, F.sim, F.auc_judd]
-# Which function, with what as truth, gives the value that a public code gives under this name.
+# By convention: the public code, and our function for each of its values.
 REFERENCES = {
     "mit": (
         "matlab_cvzoya",
@@ -38,10 +38,10 @@ REFERENCES = {
         },
     ),
 }
-ON_FIXATIONS = {"NSS", "AUC_Judd_nojitter", "AUC_Judd"}
+VALUES_ON_FIXATIONS = {"NSS", "AUC_Judd_nojitter", "AUC_Judd"}
 
 
-def cases():
+def load_cases():
     root = os.environ.get("PQPP_TEST_DATA")
     if not root:
         pytest.skip("PQPP_TEST_DATA is not set; see CONTRIBUTING for how to get the data")
@@ -51,35 +51,35 @@ def cases():
 
 @pytest.mark.realdata
 @pytest.mark.parametrize("convention", REFERENCES)
-def test_public_implementations(convention):
+def test_values_of_public_implementations(convention):
     implementation, names = REFERENCES[convention]
-    for case_name, case in cases().items():
+    for case_name, case in load_cases().items():
         prediction, truth = np.array(case["pred"]), np.array(case["gt"])
         fixations = F.fixation_map(case["fix"], *prediction.shape)
         for name, metric in names.items():
-            reference = fixations if name in ON_FIXATIONS else truth
+            reference = fixations if name in VALUES_ON_FIXATIONS else truth
             value = getattr(F, metric)(prediction, reference, convention=convention)
             published = case["values"][implementation][name]
             if published < 0 and metric == "auc_judd":
-                assert 0 <= value <= 1  # an area is never negative: not a convention but a bug
+                assert 0 <= value <= 1  # a bug: an area is never negative
                 continue
             assert value == pytest.approx(published, abs=1e-12), (case_name, name)
 
 
 @pytest.mark.realdata
-def test_ties_are_right_by_default():
-    """Where predictions tie, the published loops give .663, and even -.21, for an area of .770."""
+def test_auc_with_ties_is_exact_by_default():
+    """For an area of .770 with ties the published loops return .663, and even -.21."""
     from sklearn.metrics import roc_auc_score
 
-    case = cases()["box_pred_ties"]
+    case = load_cases()["box_pred_ties"]
     prediction = np.array(case["pred"])
     fixations = F.fixation_map(case["fix"], *prediction.shape)
     exact = roc_auc_score(fixations.ravel() > 0, prediction.ravel())
     assert F.auc_judd(prediction, fixations) == pytest.approx(exact, abs=1e-12)
 
 
-# What the table of pysaliency calls it, and how it is had here.
-AS_PYSALIENCY = {
+# Our function for each name in the table of pysaliency.
+PYSALIENCY_METRICS = {
     "NSS": lambda p, q, f: F.nss(p, f),
     "CC": lambda p, q, f: F.cc(p, q),
     "SIM": lambda p, q, f: F.sim(p, q),
@@ -89,29 +89,29 @@ AS_PYSALIENCY = {
 }
 
 
-@pytest.mark.parametrize("kind", maps_of_the_table())
-def test_every_metric_is_that_of_pysaliency(kind):
+@pytest.mark.parametrize("kind", make_table_maps())
+def test_every_metric_equals_pysaliency(kind):
     """Maps with zeros, ties, 8 bits, negative values; repeated fixations; images of three sizes."""
     expected = json.loads(TABLE.read_text())["values"][kind]
-    predictions, truths, points = maps_of_the_table()[kind]
-    fixations = [F.fixation_map(some, *one.shape) for some, one in zip(points, truths, strict=True)]
-    for name, metric in AS_PYSALIENCY.items():
+    predictions, truths, points = make_table_maps()[kind]
+    fixations = [F.fixation_map(p, *q.shape) for p, q in zip(points, truths, strict=True)]
+    for name, metric in PYSALIENCY_METRICS.items():
         values = list(map(metric, predictions, truths, fixations))
         np.testing.assert_allclose(values, expected[name], rtol=1e-12, atol=1e-12, err_msg=name)
 
 
-def test_figures_that_pysaliency_tests_itself_with():
+def test_values_of_the_tests_of_pysaliency():
     """A Gaussian on two images of 40 x 40 pixels, one with a pixel that is fixated three times."""
     y, x = np.mgrid[:40, :40] - 20.0
     prediction = np.exp(-(x**2 + y**2) / np.sqrt(3200) / 2)
     points = [[[10, 0], [11, 1], [12, 2], [12, 2], [12, 2]], [[21, 1], [25, 5], [33, 3]]]
-    fixations = np.stack([F.fixation_map(some, 40, 40) for some in points])
+    fixations = np.stack([F.fixation_map(image, 40, 40) for image in points])
     judd = F.auc_judd(np.stack([prediction] * 2), fixations)
     assert judd.mean() == pytest.approx(0.44504278856, abs=1e-10)
 
 
-def test_the_formulas_of_mit_and_unisal():
-    """As their code has them, on 8-bit maps with zeros and a pixel that is fixated twice."""
+def test_formulas_of_mit_and_unisal():
+    """On 8-bit maps with zeros and a pixel that is fixated twice."""
     rng = np.random.default_rng(5)
     for _ in range(5):
         p, q = (rng.integers(0, 256, (9, 11)) * (rng.random((9, 11)) < 0.6) for _ in range(2))
@@ -125,17 +125,17 @@ def test_the_formulas_of_mit_and_unisal():
         expected = np.minimum(a / a.sum(), b / b.sum()).sum()
         assert F.sim(p, q, convention="mit") == pytest.approx(expected, abs=1e-12)
         fixated, others, n = sorted(p[f > 0], reverse=True), (f == 0).sum(), (f > 0).sum()
-        wrong = [((p >= value).sum() - i) / others for i, value in enumerate(fixated, start=1)]
-        expected = np.trapezoid([*np.arange(n + 1) / n, 1], [0, *wrong, 1])
+        false = [((p >= value).sum() - i) / others for i, value in enumerate(fixated, start=1)]
+        expected = np.trapezoid([*np.arange(n + 1) / n, 1], [0, *false, 1])
         assert F.auc_judd(p, f, convention="mit") == pytest.approx(expected, abs=1e-12)
-    # A prediction of zeros stays one: nothing is shared, and e is all that divides.
+    # A prediction of zeros shares nothing with the truth, and only e divides.
     assert F.sim(0 * p, q, convention="mit") == 0
     e, b = np.finfo(float).eps, q / q.sum()
     expected = (b * np.log(e + b / e)).sum()
     assert F.kld(0 * p, q, convention="mit") == pytest.approx(expected, abs=1e-12)
 
 
-def some_maps(seed=0, shape=(4, 9, 11)):
+def draw_maps(seed=0, shape=(4, 9, 11)):
     rng = np.random.default_rng(seed)
     return (
         rng.random(shape),
@@ -148,7 +148,7 @@ MAPS = hnp.arrays(np.float64, (5, 6), elements=st.integers(0, 5).map(float))
 
 
 @given(MAPS, MAPS, st.sampled_from(CONVENTIONS))
-def test_bounds_and_undefined(p, q, convention):
+def test_values_are_within_bounds_or_nan(p, q, convention):
     values = {metric.__name__: float(metric(p, q, convention=convention)) for metric in METRICS}
     if not q.any():
         assert all(math.isnan(value) for value in values.values())
@@ -162,24 +162,24 @@ def test_bounds_and_undefined(p, q, convention):
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_torch_and_other_types_give_the_same(convention):
     torch = pytest.importorskip("torch")
-    p, q, f = some_maps()
+    p, q, f = draw_maps()
     for metric in METRICS:
         truth = f if metric in (F.nss, F.auc_judd) else q
-        plain = metric(p, truth, convention=convention)
+        expected = metric(p, truth, convention=convention)
         result = metric(torch.tensor(p), torch.tensor(truth), convention=convention)
         assert isinstance(result, torch.Tensor)
-        np.testing.assert_allclose(result.numpy(), plain, atol=1e-12)
+        np.testing.assert_allclose(result.numpy(), expected, atol=1e-12)
         binary = truth > np.median(truth)
         for values in (binary, binary.astype(np.uint8), binary.astype(np.float32)):
-            expected = metric(p, binary.astype(float), convention=convention)
+            binary_value = metric(p, binary.astype(float), convention=convention)
             np.testing.assert_allclose(
-                metric(p, values, convention=convention), expected, atol=1e-12
+                metric(p, values, convention=convention), binary_value, atol=1e-12
             )
         result = metric(torch.tensor(p), torch.tensor(binary), convention=convention)
-        np.testing.assert_allclose(result.numpy(), expected, atol=1e-12)
+        np.testing.assert_allclose(result.numpy(), binary_value, atol=1e-12)
 
 
-def test_all_pixels_fixated_leave_nothing_to_tell_apart():
+def test_auc_is_nan_if_all_pixels_are_fixated():
     assert math.isnan(F.auc_judd(np.arange(6.0).reshape(2, 3), np.ones((2, 3))))
 
 
@@ -195,8 +195,8 @@ def test_repeated_fixations():
     assert F.auc_judd(p, twice) == pytest.approx((0.75 + 1) / 4 + 0.5, abs=1e-15)
 
 
-def test_a_continuous_map_is_no_count_of_fixations():
-    p, q, f = some_maps()
+def test_continuous_maps_are_refused_as_fixations():
+    p, q, f = draw_maps()
     for metric in (F.nss, F.auc_judd):
         with pytest.raises(MetricInputError, match="`references > 0`"):
             metric(p, q)
@@ -204,7 +204,7 @@ def test_a_continuous_map_is_no_count_of_fixations():
 
 
 def test_richhf_protocol():
-    p, q, _ = some_maps(shape=(5, 6, 7))
+    p, q, _ = draw_maps(shape=(5, 6, 7))
     q[1], q[3] = 0, 0
     result = F.richhf_heatmap(p, q)
     error = ((p - q) ** 2).mean(axis=(1, 2))

@@ -1,4 +1,4 @@
-"""Comparison over seeds: by jackknifed values, and how often equally good ways are told apart."""
+"""Comparison over seeds: jackknifed values, and how often equally good predictors are rejected."""
 
 import numpy as np
 import pytest
@@ -8,32 +8,32 @@ from pqpp_metrics.functional import paired_permutation, paired_seeds, rmse_qpp
 from pqpp_metrics.functional.qpp_report import QPP_MEASURES
 
 
-def jackknifed(columns, y):
-    """The RMSE of each seed, and the values that leaving out each query gives, by the function."""
-    whole = np.array([rmse_qpp(x, y)["rmse_qpp"] for x in columns.T])
+def jackknife(columns, y):
+    """Return the RMSE of each seed, and its jackknifed values over queries."""
+    errors = np.array([rmse_qpp(x, y)["rmse_qpp"] for x in columns.T])
     n = len(y)
-    left = [
+    without_query = [
         [rmse_qpp(np.delete(x, i), np.delete(y, i))["rmse_qpp"] for i in range(n)]
         for x in columns.T
     ]
-    return whole, n * whole[:, None] - (n - 1) * np.array(left)
+    return errors, n * errors[:, None] - (n - 1) * np.array(without_query)
 
 
-def test_an_analysis_of_jackknifed_values():
+def test_seed_comparison_agrees_with_jackknifed_values():
     rng = np.random.default_rng(5)
     y = rng.standard_normal(100)
     sides = [
         y[:, None] + scale * rng.standard_normal((100, seeds)) * (1 + rng.random(seeds))
         for scale, seeds in ((0.4, 4), (0.6, 3))
     ]
-    values = [jackknifed(side, y) for side in sides]
+    values = [jackknife(side, y) for side in sides]
     contrast = values[0][1].mean(axis=0) - values[1][1].mean(axis=0)
     variances, freedoms = [contrast.var(ddof=1) / 100], []
-    for whole, table in values:
-        apart = table - table.mean(axis=0) - (table.mean(axis=1) - table.mean())[:, None]
-        rest = (apart**2).sum() / ((len(whole) - 1) * 99)
-        variances.append(max(whole.var(ddof=1) - rest / 100, 0) / len(whole))
-        freedoms.append(len(whole) - 1)
+    for means, table in values:
+        interaction = table - table.mean(axis=0) - (table.mean(axis=1) - table.mean())[:, None]
+        noise = (interaction**2).sum() / ((len(means) - 1) * 99)
+        variances.append(max(means.var(ddof=1) - noise / 100, 0) / len(means))
+        freedoms.append(len(means) - 1)
     fourth = ((contrast - contrast.mean()) ** 4).mean() / contrast.var() ** 2
     freedoms = [min(99, 2 * 100 / (fourth - 1)), *freedoms]
     error = np.sqrt(sum(variances))
@@ -50,7 +50,7 @@ def test_an_analysis_of_jackknifed_values():
 
 
 @pytest.mark.parametrize("statistic", QPP_MEASURES)
-def test_seeds_that_are_all_alike_are_one(statistic):
+def test_equal_seeds_count_as_one(statistic):
     rng = np.random.default_rng(9)
     x, other, y = rng.standard_normal((3, 120))
     x, other = y + x, y + 2 * other
@@ -63,34 +63,34 @@ def test_seeds_that_are_all_alike_are_one(statistic):
     assert turned["ci_low"] == pytest.approx(-found["ci_high"])
 
 
-def test_no_correlation_no_comparison():
+def test_comparison_without_a_correlation_is_nan():
     found = paired_seeds(np.ones((9, 2)), np.arange(18.0).reshape(9, 2), np.arange(9.0))
     assert np.isnan([found["paired_seeds"], found["p_value"], found["ci_low"]]).all()
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "rmse"])
-def test_long_tails_that_no_sample_shows_have_no_p_value(statistic):
-    """A way with lognormal noise is told from an equally good one in 10% by r, 20 by the RMSE."""
-    rng, wrong = np.random.default_rng(0), 0
+def test_long_tails_have_no_p_value(statistic):
+    """Lognormal noise would be rejected against equal quality in 10% by r, in 20% by the RMSE."""
+    rng, rejections = np.random.default_rng(0), 0
     for _ in range(200):
         y, (noise, tailed) = rng.standard_normal(100), rng.standard_normal((2, 100, 1))
         tailed = (np.exp(tailed) - np.exp(0.5)) / np.sqrt(np.e * (np.e - 1))
         sides = [y[:, None] + own + 0.5 * rng.standard_normal((100, 3)) for own in (noise, tailed)]
         found = paired_seeds(*sides, y, statistic)
-        wrong += found["p_value"] <= 0.05
+        rejections += found["p_value"] <= 0.05
         assert np.isnan(found["p_value"]) == np.isnan(found["ci_low"]) == bool(found["why"])
-    assert wrong <= 18  # 16 are 8%
-    few = paired_seeds(*(side[:99] for side in sides), y[:99], statistic)
-    assert few["why"] and np.isnan(few["p_value"])
+    assert rejections <= 18  # 16 are 8%
+    fewer = paired_seeds(*(side[:99] for side in sides), y[:99], statistic)
+    assert fewer["why"] and np.isnan(fewer["p_value"])
     assert not paired_seeds(*(side[:99] for side in sides), y[:99])["why"]
 
 
 @pytest.mark.slow
-def test_equally_good_ways_are_told_apart_as_often_as_said():
+def test_equally_good_predictors_are_seldom_rejected():
     from support.tiny_models import load_script
 
     script = load_script("calibration", "benchmarks")
     for kind in script.SEEDS:
         both, queries = script.compare_seed_tests(kind, "pearson", 100, 4, 500)
         assert np.nanmean(both) <= 0.08
-    assert queries.mean() > 0.2  # seeds that differ much, taken for all that there are
+    assert queries.mean() > 0.2  # no account of the variance over seeds

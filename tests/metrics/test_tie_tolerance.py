@@ -1,4 +1,4 @@
-"""Float noise is no order: what is a tie, in every function that ranks, worked by hand."""
+"""Values that differ by float noise are ties in every function that ranks."""
 
 import csv
 import itertools
@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from pqpp_metrics import functional as F
 from pqpp_metrics.functional._pairs import merge_ties
 
-NOISY = 0.1 + 0.2  # 0.30000000000000004
-# Five queries, two of them equal but for noise on one side: as Kendall sees them with ties,
-# 9 of 10 pairs differ in x and agree in y, which has no tie: 9 / sqrt(9 * 10).
-X, X_EXACT, Y = [0.3, NOISY, 0.1, 0.7, 0.9], [0.3, 0.3, 0.1, 0.7, 0.9], [3, 2, 1, 4, 5]
+NOISY_03 = 0.1 + 0.2  # 0.30000000000000004
+# Five queries, two of them equal in x but for noise. For Kendall's tau with ties, 9 of 10 pairs
+# differ in x and agree in y, which has no tie: 9 / sqrt(9 * 10).
+X, X_EXACT, Y = [0.3, NOISY_03, 0.1, 0.7, 0.9], [0.3, 0.3, 0.1, 0.7, 0.9], [3, 2, 1, 4, 5]
 RANK_MEASURES = [F.kendall_qpp, F.spearman_qpp, F.smare]
 
 
-def published():
+def read_published_columns():
     root = os.environ.get("PQPP_TEST_DATA")
     if root is None:
         pytest.skip("PQPP_TEST_DATA is not set")
@@ -36,15 +36,15 @@ def published():
 
 @pytest.mark.realdata
 def test_kendall_of_the_published_columns():
-    """28 values of mean P@10 that are meant to be 21 (and mean RR): .49998 as stored."""
-    precision, rank = published()
+    """28 values of mean P@10 are 21 without noise (as for mean RR): .49998 as stored."""
+    precision, mrr = read_published_columns()
     assert len(precision) == 8000
-    assert round(F.kendall_qpp(precision, rank)["kendall_qpp"], 5) == 0.50020
-    exact = F.kendall_qpp(precision, rank, tie_tolerance=0)["kendall_qpp"]
+    assert round(F.kendall_qpp(precision, mrr)["kendall_qpp"], 5) == 0.50020
+    exact = F.kendall_qpp(precision, mrr, tie_tolerance=0)["kendall_qpp"]
     assert round(exact, 5) == 0.49998
-    assert exact == pytest.approx(scipy.stats.kendalltau(precision, rank).statistic, abs=1e-12)
-    meant = scipy.stats.kendalltau(precision.round(9), rank.round(9)).statistic
-    assert F.kendall_qpp(precision, rank)["kendall_qpp"] == pytest.approx(meant, abs=1e-12)
+    assert exact == pytest.approx(scipy.stats.kendalltau(precision, mrr).statistic, abs=1e-12)
+    expected = scipy.stats.kendalltau(precision.round(9), mrr.round(9)).statistic
+    assert F.kendall_qpp(precision, mrr)["kendall_qpp"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_kendall_by_hand():
@@ -63,8 +63,8 @@ def test_noise_is_a_tie_for_every_measure_of_ranks(measure):
     assert measure(X, Y, tie_tolerance=0)[name] != pytest.approx(exact[name], abs=1e-6)
 
 
-def test_pairwise_accuracy():
-    pairs, preferred = [[NOISY, 0.3], [0.9, 0.1]], [1, 1]
+def test_noise_is_a_tie_in_pairwise_accuracy():
+    pairs, preferred = [[NOISY_03, 0.3], [0.9, 0.1]], [1, 1]
     found = F.pairwise_accuracy(pairs, preferred)
     assert (found["pairwise_accuracy"], found["n_score_ties"]) == (0.5, 1)
     found = F.pairwise_accuracy(pairs, preferred, tie_tolerance=0)
@@ -81,19 +81,19 @@ def test_noise_far_below_the_steps_is_undone(values, random):
     merged = merge_ties(noisy, 1e-12)
     assert merged.shape == exact.shape
     if len(set(values)) > 1:
-        for one, two in itertools.combinations(range(len(values)), 2):
-            assert np.sign(merged[one] - merged[two]) == np.sign(exact[one] - exact[two])
+        for first, second in itertools.combinations(range(len(values)), 2):
+            assert np.sign(merged[first] - merged[second]) == np.sign(exact[first] - exact[second])
     again = merge_ties(merged, 1e-12)
     assert again.tolist() == merged.tolist()
 
 
-def test_the_largest_and_the_smallest_numbers():
+def test_largest_and_smallest_numbers_are_not_merged():
     assert merge_ties(np.array([-1.7e308, 1.7e308]), 1e-12).tolist() == [-1.7e308, 1.7e308]
     assert merge_ties(np.array([5e-324, 1e-323]), 1e-12).tolist() == [5e-324, 1e-323]
 
 
-def test_columns_at_once():
-    """Each column is that of the single functions, rows without a true value left out."""
+def test_columns_at_once_equal_single_functions():
+    """Rows without a true value are left out."""
     rng = np.random.default_rng(5)
     x, y = rng.random((30, 3)).round(1), rng.random((30, 3)).round(1)
     y[::4, 1] = math.nan
@@ -101,7 +101,7 @@ def test_columns_at_once():
     measures = ("pearson", "spearman", "kendall", "smare", "rmse")
     found = F.qpp_values(x, y, measures)
     assert tuple(found) == measures
-    outside = {
+    references = {
         "pearson": scipy.stats.pearsonr,
         "spearman": scipy.stats.spearmanr,
         "kendall": scipy.stats.kendalltau,
@@ -109,7 +109,7 @@ def test_columns_at_once():
     for column in range(2):
         known = ~np.isnan(y[:, column])
         pair = x[known, column], y[known, column]
-        for name, function in outside.items():
+        for name, function in references.items():
             assert found[name][column] == pytest.approx(function(*pair).statistic, abs=1e-12)
         ranks = [scipy.stats.rankdata(side) for side in pair]
         error = np.abs(ranks[0] - ranks[1]).mean() / known.sum()

@@ -12,7 +12,7 @@ from pqpp_metrics.trainer import compute_metrics
 class TestTrainer:
     logits, labels = np.random.default_rng(3).standard_normal((2, 30))
 
-    def test_logits_in_a_column(self):
+    def test_logits_in_a_column_equal_scipy(self):
         from scipy import stats
 
         pair = self.logits, self.labels
@@ -28,7 +28,7 @@ class TestTrainer:
         assert found == compute_metrics(((self.logits[:, None], "hidden"), self.labels[:, None]))
 
     @pytest.mark.slow
-    def test_a_trainer(self, tmp_path):
+    def test_trainer_reports_the_metrics(self, tmp_path):
         import torch
         from transformers import Trainer, TrainingArguments
 
@@ -54,7 +54,7 @@ class TestTrainer:
         for name, value in compute_metrics((logits, self.labels)).items():
             assert found[f"eval_{name}"] == pytest.approx(value, abs=1e-6)
 
-    def test_a_label_that_is_lacking_and_several_targets(self):
+    def test_missing_labels_and_several_targets(self):
         labels = np.stack([self.labels, np.full(30, math.nan)], axis=1)
         logits = np.stack([self.logits, self.logits], axis=1)
         assert compute_metrics((logits, labels)) == compute_metrics((self.logits, self.labels))

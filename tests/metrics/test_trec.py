@@ -30,11 +30,11 @@ def write(folder, name, text):
     return path
 
 
-def lines_of(nested):
-    return [(query, *pair) for query, own in nested.items() for pair in own.items()]
+def flatten(nested):
+    return [(query, *pair) for query, documents in nested.items() for pair in documents.items()]
 
 
-def test_arrays(tmp_path):
+def test_joined_rankings_are_padded_arrays(tmp_path):
     run = read_run(write(tmp_path, "run", RUN))
     qrels = read_qrels(write(tmp_path, "qrels", QRELS))
     found = join_rankings(run, qrels)
@@ -46,7 +46,7 @@ def test_arrays(tmp_path):
     assert found.document_numbers([0, 1]).tolist() == [[1, 2], [1, 0]]
 
 
-def test_numbers_of_documents_follow_their_names_byte_by_byte(tmp_path):
+def test_document_numbers_order_names_byte_by_byte(tmp_path):
     names = ["d10", "d9", "Z", "é", "文", "d"]
     lines = [f"q Q0 {name} 1 {n} t" for n, name in enumerate(names)]
     run = read_run(write(tmp_path, "run", "\n".join(lines)))
@@ -55,10 +55,10 @@ def test_numbers_of_documents_follow_their_names_byte_by_byte(tmp_path):
     assert found.document_numbers([0]).tolist() == [[ordered.index(name) + 1 for name in names]]
 
 
-def test_standard_input(tmp_path, monkeypatch):
+def test_runs_from_standard_input(tmp_path, monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(gzip.compress(RUN.encode())))
     monkeypatch.setattr(sys, "stdin", stream)
-    assert lines_of(read_run("-")) == lines_of(read_run(write(tmp_path, "run", RUN)))
+    assert flatten(read_run("-")) == flatten(read_run(write(tmp_path, "run", RUN)))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q Q0 d 1 2")))
     with pytest.raises(MetricInputError, match=r"standard input, line 1: .* got 5"):
         read_run("-")
@@ -68,7 +68,7 @@ def test_standard_input(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "words"),
+    ("read", "text", "message"),
     [
         (read_run, "", "is empty"),
         (read_run, "q Q0 d1 1 3 t\n\n# one\nq Q0 d2 2 3\n", "line 4: .* got 5"),
@@ -78,12 +78,12 @@ def test_standard_input(tmp_path, monkeypatch):
         (read_qrels, "q 0 d1 1_0\n", "line 1: the relevance .* got '1_0'"),
     ],
 )
-def test_a_bad_file_and_its_line_are_named(tmp_path, read, text, words):
-    with pytest.raises(MetricInputError, match=rf"bad\.trec.*{words}"):
+def test_errors_name_the_file_and_line(tmp_path, read, text, message):
+    with pytest.raises(MetricInputError, match=rf"bad\.trec.*{message}"):
         read(write(tmp_path, "bad.trec", text))
 
 
-def test_grades_of_a_file_are_those_of_a_dict(tmp_path):
+def test_grades_of_a_file_may_be_fractions(tmp_path):
     qrels = read_qrels(write(tmp_path, "qrels", "q1 0 d1 0.5\nq1 0 d2 2\n"))
     assert qrels == {"q1": {"d1": 0.5, "d2": 2}} and isinstance(qrels["q1"]["d2"], int)
     found = evaluate_run({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "ndcg")["values"]["ndcg"]
@@ -118,32 +118,30 @@ def test_a_query_on_one_side_only(tmp_path):
         )
 
 
-WORDS = st.text("abcé7#", min_size=1, max_size=3).filter(lambda one: one[0] != "#")
+IDS = st.text("abcé7#", min_size=1, max_size=3).filter(lambda name: name[0] != "#")
 
 
-@given(
-    st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-9, 9), min_size=1, max_size=6), st.data()
-)
-def test_what_trec_eval_passes_over(tmp_path_factory, known, data):
-    """Blanks of any kind and number, comments, blank lines and words behind a run's tag."""
+@given(st.dictionaries(st.tuples(IDS, IDS), st.integers(-9, 9), min_size=1, max_size=6), st.data())
+def test_blanks_comments_and_extra_words_are_ignored(tmp_path_factory, known, data):
+    """As in trec_eval: blanks of any kind, comments, blank lines and words after a run's tag."""
     folder = tmp_path_factory.mktemp("noise")
     blanks = st.text(" \t\x0b\x0c", min_size=1, max_size=2)
     noise = st.sampled_from(["\n", " \n", "# 1 2 3 4 5\n", "\t#\n", "#a b c 1\n"])
     run, qrels = data.draw(st.sampled_from(["", "\ufeff"])), ""
     for (query, document), number in known.items():
         between = data.draw(blanks)
-        more = data.draw(st.sampled_from(["", " ", " more", "\tand more "]))
+        extra = data.draw(st.sampled_from(["", " ", " more", "\tand more "]))
         end = data.draw(st.sampled_from(["\n", "\r\n"]))
-        run += between.join([query, "Q0", document, "0", f"{number}", "t"]) + more + end
+        run += between.join([query, "Q0", document, "0", f"{number}", "t"]) + extra + end
         qrels += between.join([query, "0", document, f"{number}"]) + end
         run, qrels = run + data.draw(st.just("") | noise), qrels + data.draw(st.just("") | noise)
-    found = lines_of(read_run(write(folder, "run", run)))
+    found = flatten(read_run(write(folder, "run", run)))
     assert sorted(found) == sorted((*names, number) for names, number in known.items())
-    found = lines_of(read_qrels(write(folder, "qrels", qrels)))
+    found = flatten(read_qrels(write(folder, "qrels", qrels)))
     assert sorted(found) == sorted((*names, number) for names, number in known.items())
 
 
-ODD_RUNS = {
+UNUSUAL_RUNS = {
     "tabs": "q\tQ0\ta\t1\t2\tt\nq\tQ0\tb\t2\t1\tt\n",
     "a tab within columns by blanks": "q Q0 a\tx 1 2 0.5\nq Q0 b\tx 2 1 0.5\n",
     "an empty column": "q  a 1 2 t\nq  b 2 1 t\n",
@@ -155,8 +153,8 @@ ODD_RUNS = {
 }
 
 
-@pytest.mark.parametrize("text", ODD_RUNS.values(), ids=ODD_RUNS)
-def test_all_at_once_is_line_by_line(tmp_path, text):
+@pytest.mark.parametrize("text", UNUSUAL_RUNS.values(), ids=UNUSUAL_RUNS)
+def test_reading_at_once_equals_reading_line_by_line(tmp_path, text):
     path = write(tmp_path, "run", text)
     try:
         expected = {}
@@ -171,7 +169,7 @@ def test_all_at_once_is_line_by_line(tmp_path, text):
         assert read_run(path) == expected
 
 
-def test_a_run_in_memory_is_checked():
+def test_runs_in_memory_are_checked():
     nested = {"q": {"d": 1}}
     with pytest.raises(MetricInputError, match="row 3: document d appears twice in query 7"):
         evaluate_run({"query": [7, 8, 7], "doc": ["d"] * 3, "score": [1, 2, 3]}, nested, "rr")
@@ -179,15 +177,15 @@ def test_a_run_in_memory_is_checked():
         evaluate_run({"q": {1: 0.2, "1": 0.3}}, {"q": {"1": 1}}, "rr")
     assert evaluate_run({"q": {1: 0.2, 2: 0.3}}, {"q": {"1": 1}}, "rr")["values"]["rr"] == [0.5]
     assert evaluate_run({1: {"a": 0.2}}, [("1", "a", 1)], "rr")["query_ids"] == ["1"]
-    for odd in ({"q": {"d": "x"}}, [("q", "d", "x")], {"q": {"d": 10**400}}, {"q": {"d": [1, 2]}}):
+    for run in ({"q": {"d": "x"}}, [("q", "d", "x")], {"q": {"d": 10**400}}, {"q": {"d": [1, 2]}}):
         with pytest.raises(MetricInputError, match=r"`run`.* number"):
-            evaluate_run(odd, nested, "rr")
-    for nothing in ({}, [], {"q": {}}):
+            evaluate_run(run, nested, "rr")
+    for empty in ({}, [], {"q": {}}):
         with pytest.raises(MetricInputError, match="`run` must not be empty"):
-            evaluate_run(nothing, nested, "rr")
+            evaluate_run(empty, nested, "rr")
 
 
-def test_a_return_without_a_line_feed_is_a_blank(tmp_path):
+def test_carriage_return_without_line_feed_is_a_blank(tmp_path):
     path = tmp_path / "run"
     path.write_bytes(b"a Q0 x 1 0.25 t\ra Q0 x 1 1e3 t\r")
     assert read_run(path) == {"a": {"x": 0.25}}

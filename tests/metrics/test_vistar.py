@@ -14,7 +14,7 @@ from pqpp_metrics.functional import (
 )
 from pqpp_metrics.functional.vistar import _levenshtein
 
-GOOD = {
+ANSWERS = {
     "positive": [[1, 1, 0], [1, 1, 1], [0, 0, 1]],
     "negative": [[0, 0, 0], [0, 1, 1], [0, 0, 0]],
     "levels": [1, 1, 3],
@@ -25,14 +25,14 @@ GOOD = {
 
 def test_hwpq_by_hand():
     # Fact 0: yes, no -> 1. Fact 1: yes, yes -> 0. Fact 2: no -> 0.
-    result = hwpq(**GOOD)
+    result = hwpq(**ANSWERS)
     assert result["hwpq"] == pytest.approx(0.4 * 0.25, abs=1e-15)
     np.testing.assert_array_equal(result["levels"], [0.25, np.nan, 0.0, np.nan])
     assert result["confirmed"].tolist() == [True, False, False]
 
 
 @given(st.data())
-def test_hwpq_in_loops(data):
+def test_hwpq_equals_a_loop(data):
     k = data.draw(st.integers(1, 4))
     levels = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=8))
     answers = st.lists(
@@ -51,8 +51,8 @@ def test_hwpq_in_loops(data):
     assert 0 <= result["hwpq"] <= 1 + 1e-12
 
 
-def test_even_answers():
-    changed = GOOD | {"positive": [[1, 0]] * 3, "negative": [[0, 0]] * 3}
+def test_hwpq_of_tied_answers():
+    changed = ANSWERS | {"positive": [[1, 0]] * 3, "negative": [[0, 0]] * 3}
     assert hwpq(**changed)["hwpq"] == 0
     assert hwpq(**changed, ties="true")["hwpq"] == pytest.approx(1)
 
@@ -68,7 +68,7 @@ def slow_levenshtein(left, right):
 
 
 @given(st.text("abc é", max_size=12), st.text("abc é", max_size=12))
-def test_levenshtein(left, right):
+def test_levenshtein_equals_the_table_algorithm(left, right):
     assert _levenshtein(left, right) == slow_levenshtein(left, right)
 
 
@@ -82,9 +82,9 @@ def test_text_rendering_by_hand():
 def test_light_direction():
     angles = np.array([0, 30, 45, 90, 120, 180])
     inferred = np.stack([np.sin(np.radians(angles)), 0 * angles, np.cos(np.radians(angles))], 1)
-    wanted = np.tile([0.0, 0, 5e200], (6, 1))
+    requested = np.tile([0.0, 0, 5e200], (6, 1))
     np.testing.assert_allclose(
-        light_direction(3 * inferred, wanted), np.clip(1 - angles / 90, 0, 1), atol=1e-15
+        light_direction(3 * inferred, requested), np.clip(1 - angles / 90, 0, 1), atol=1e-15
     )
     tiny = light_direction([[1e-9, 0, 1]], [[0, 0, 1]])[0]
     assert 1 - tiny == pytest.approx(1e-9 / (math.pi / 2), rel=1e-6)
@@ -94,7 +94,7 @@ def test_penetration_with_the_corrected_weighting():
     result = penetration(
         [[1, 1.5], [3, 2]], [[1, 2], [0, 1]], [[0.5, 0.5], [1, 1]], 1e-9, weighting="corrected"
     )
-    # C is .5 and 1: unsure masks draw the first one up to 1 - .25 * .5.
+    # C is .5 and 1: uncertain masks raise the first one to 1 - .25 * .5.
     assert result["weighted"] == pytest.approx([0.875, 1.0])
     assert result["penetration"] == pytest.approx(0.875)
     assert math.isnan(penetration([], [], [])["penetration"])

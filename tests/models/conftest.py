@@ -1,4 +1,4 @@
-"""What the tests of the predictors share."""
+"""Fixtures shared by the tests of predictors."""
 
 import csv
 from functools import partial
@@ -24,7 +24,7 @@ COLUMNS = {
     "blip2_rr": "blip2_rr",
     "mean_rr": "retrieval_avg_rr",
 }
-"""The published columns of our targets."""
+"""The published column of each target."""
 
 
 @pytest.fixture(scope="session")

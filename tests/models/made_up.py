@@ -1,4 +1,4 @@
-"""Prompts and scores that a test can fit to."""
+"""Generated prompts and scores to fit predictors to."""
 
 import numpy as np
 

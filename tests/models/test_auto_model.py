@@ -1,4 +1,4 @@
-"""`pipeline`, `AutoModel` and `AutoConfig` of the predictors that need no torch."""
+"""`pipeline`, `AutoModel` and `AutoConfig` for predictors without torch."""
 
 import filecmp
 import shutil
@@ -20,7 +20,7 @@ PROMPTS = ["a red cat", "two dogs on a table", "a man riding a wave on a surfboa
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
-    """A predictor that `pqpp fit` makes, its folder and what it predicts."""
+    """The folder of a fitted predictor, and its predictions."""
     prompts = [f"{number} {prompt}" for number, prompt in enumerate(PROMPTS)]
     scores = [[float(len(prompt) % 7)] for prompt in prompts]
     folder = tmp_path_factory.mktemp("fitted") / "mine"
@@ -36,7 +36,7 @@ def transformers():
     return transformers
 
 
-def test_a_pipeline_without_a_model_is_the_shipped_one_offline(tmp_path):
+def test_default_pipeline_works_offline(tmp_path):
     code = """
 import pqpp_autoload; pqpp_autoload.start()
 from transformers import pipeline
@@ -45,13 +45,13 @@ print(pipeline("prompt-performance-prediction", model="static-train")("a cat")["
 print(pipeline("prompt-performance-prediction")("ein Hund auf dem Sofa")["alignment"])
 """
     done = run_warm(code, tmp_path, PYTHONPATH=str(REPOSITORY), HF_HUB_OFFLINE="1")
-    found = [float(line) for line in done.stdout.splitlines()]
+    result = [float(line) for line in done.stdout.splitlines()]
     shipped = [("static", "alignment"), ("static-train", "mean_hbpp")]
     expected = [Predictor.from_pretrained(n).predict(["a cat"], t)[0, 0] for n, t in shipped]
-    assert found == pytest.approx([*expected, float("nan")], abs=1e-6, nan_ok=True), done.stderr
+    assert result == pytest.approx([*expected, float("nan")], abs=1e-6, nan_ok=True), done.stderr
 
 
-def test_a_fitted_folder_is_a_model_a_configuration_and_a_pipeline(fitted, transformers):
+def test_auto_classes_load_fitted_folder(fitted, transformers):
     folder, expected = fitted
     config = transformers.AutoConfig.from_pretrained(folder)
     assert (config.targets, config.predictor_type) == (["mean_rating"], "ridge")
@@ -62,7 +62,7 @@ def test_a_fitted_folder_is_a_model_a_configuration_and_a_pipeline(fitted, trans
     assert pipe("trees", targets="mean_rating").keys() == {"mean_rating"}
 
 
-def test_saving_goes_round(fitted, transformers, tmp_path):
+def test_round_trip(fitted, transformers, tmp_path):
     folder, _ = fitted
     transformers.AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "again")
     names = ["config.json", "model.safetensors", "README.md"]
@@ -70,7 +70,7 @@ def test_saving_goes_round(fitted, transformers, tmp_path):
     assert same == names
 
 
-def test_weights_of_another_are_refused_by_auto_model_too(fitted, transformers, tmp_path):
+def test_auto_model_rejects_other_weights(fitted, transformers, tmp_path):
     folder = shutil.copytree(fitted[0], tmp_path / "damaged")
     shutil.copy(registry.SHIPPED / "static" / "model.safetensors", folder)
     with pytest.raises(ModelError, match=r"model\.safetensors"):

@@ -1,4 +1,4 @@
-"""The text predictor: the paper's head, poolings, saving, loading, `AutoModel`."""
+"""The text predictor: head, pooling, saving, loading and `AutoModel`."""
 
 import json
 
@@ -40,7 +40,7 @@ def new_predictor(encoder, **fields):
     return BertPredictor(model, AutoTokenizer.from_pretrained(encoder), device="cpu")
 
 
-def test_a_pretrained_encoder_keeps_its_weights(encoder):
+def test_keeps_pretrained_weights(encoder):
     from transformers import AutoModel
 
     wrapped = new_predictor(encoder).model.backbone.state_dict()
@@ -50,26 +50,26 @@ def test_a_pretrained_encoder_keeps_its_weights(encoder):
 
 def test_predictions_are_in_range_and_do_not_depend_on_the_neighbours(encoder):
     predictor = new_predictor(encoder)
-    found = predictor.predict(PROMPTS)
+    predictions = predictor.predict(PROMPTS)
     alone = np.concatenate([predictor.predict([prompt]) for prompt in PROMPTS])
-    assert found.shape == (6, 9) and found.dtype == np.float64
-    assert np.allclose(found, alone, atol=1e-6)
-    assert np.allclose(found[0], found[5], atol=1e-6)
-    assert (found[:, :3] >= -1).all() and (found[:, :3] <= 2).all()
-    assert (found[:, 3:] >= 0).all() and (found[:, 3:] <= 1).all()
+    assert predictions.shape == (6, 9) and predictions.dtype == np.float64
+    assert np.allclose(predictions, alone, atol=1e-6)
+    assert np.allclose(predictions[0], predictions[5], atol=1e-6)
+    assert (predictions[:, :3] >= -1).all() and (predictions[:, :3] <= 2).all()
+    assert (predictions[:, 3:] >= 0).all() and (predictions[:, 3:] <= 1).all()
 
 
 @pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
-def test_padding_changes_no_prediction(encoder, pooling):
+def test_padding_does_not_change_predictions(encoder, pooling):
     model = new_predictor(encoder, pooling=pooling).model
     narrow = model(**to_batch([[2, 5, 6, 3]], 0)).scores
     wide = model(**to_batch([[2, 5, 6, 3], [2, *range(4, 20), 3]], 0)).scores
     assert torch.allclose(narrow[0], wide[0], atol=1e-6)
 
 
-def test_how_a_prompt_is_typed_changes_nothing_and_that_is_saved(encoder, tmp_path):
+def test_spelling_does_not_change_predictions(encoder, tmp_path):
     predictor = new_predictor(encoder, pooling="mean")
-    prompts = [prompt for prompt in PROMPTS if prompt != "?"]  # marks are all that it is
+    prompts = [prompt for prompt in PROMPTS if prompt != "?"]  # it has no words
     known, points = predictor.predict(prompts), predictor.embed(prompts)
     for typed in TYPED.values():
         other = [typed(prompt) for prompt in prompts]
@@ -79,18 +79,18 @@ def test_how_a_prompt_is_typed_changes_nothing_and_that_is_saved(encoder, tmp_pa
     predictor.model.save_pretrained(tmp_path / "theirs")  # by transformers
     predictor.processor.save_pretrained(tmp_path / "theirs")
     for folder in (saved, tmp_path / "theirs"):
-        again = Predictor.from_pretrained(folder)
-        np.testing.assert_allclose(again.predict(["A cat."]), known[:1], atol=1e-6)
+        loaded = Predictor.from_pretrained(folder)
+        np.testing.assert_allclose(loaded.predict(["A cat."]), known[:1], atol=1e-6)
 
 
-def test_labels_that_are_not_known_do_not_count(encoder):
+def test_loss_ignores_missing_labels(encoder):
     model = new_predictor(encoder, targets=["mean_rr", "mean_p10"]).model
     batch = to_batch([[2, 5, 3]], 0)
     known = model(**batch, labels=torch.tensor([[0.5, float("nan")]]))
     assert known.loss.item() == pytest.approx((known.scores[0, 0].item() - 0.5) ** 2, rel=1e-5)
-    nothing = model(**batch, labels=torch.full((1, 2), float("nan"))).loss
-    nothing.backward()
-    assert nothing.item() == 0
+    empty_loss = model(**batch, labels=torch.full((1, 2), float("nan"))).loss
+    empty_loss.backward()
+    assert empty_loss.item() == 0
 
 
 def test_saved_predictor_predicts_the_same(encoder, tmp_path):
@@ -115,7 +115,7 @@ def test_saved_predictor_predicts_the_same(encoder, tmp_path):
         ({"max_length": 512}, "`max_length` must be at most 128"),
     ],
 )
-def test_checkpoints_that_do_not_fit_are_refused(encoder, tmp_path, change, message):
+def test_rejects_inconsistent_checkpoints(encoder, tmp_path, change, message):
     folder = new_predictor(encoder).save_pretrained(tmp_path / "saved")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, **change}))
@@ -124,7 +124,7 @@ def test_checkpoints_that_do_not_fit_are_refused(encoder, tmp_path, change, mess
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_tokenizer_is_told(encoder, tmp_path):
+def test_rejects_missing_tokenizer(encoder, tmp_path):
     folder = new_predictor(encoder).save_pretrained(tmp_path / "saved")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
@@ -140,19 +140,19 @@ SMALL["intermediate_size"] = 8
     ("kind", "fields", "longest"),
     [
         ("bert", {"max_position_embeddings": 40}, 40),
-        # Positions count from behind the padding's number 1: 40 is the number of the 39th token.
+        # Positions start after the padding id 1, so the 39th token has position 40.
         ("roberta", {"max_position_embeddings": 41, "pad_token_id": 1}, 39),
         ("mpnet", {"max_position_embeddings": 41, "pad_token_id": 1}, 39),
         ("distilbert", {"dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 8}, 40),
         ("modernbert", {"max_position_embeddings": 40, "pad_token_id": 0}, None),
     ],
 )
-def test_the_longest_input_is_what_the_encoder_really_takes(kind, fields, longest):
+def test_max_length_is_limit_of_encoder(kind, fields, longest):
     from transformers import AutoConfig, AutoModel
 
-    own = {"max_position_embeddings": 40} if kind == "distilbert" else SMALL
+    sizes = {"max_position_embeddings": 40} if kind == "distilbert" else SMALL
     special = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
-    config = AutoConfig.for_model(kind, **{"vocab_size": 30, **own, **special, **fields})
+    config = AutoConfig.for_model(kind, **{"vocab_size": 30, **sizes, **special, **fields})
     encoder = AutoModel.from_config(config).eval()
     assert get_max_length(encoder) == longest
     tokens = torch.full((1, longest or 50), 5)
@@ -162,23 +162,23 @@ def test_the_longest_input_is_what_the_encoder_really_takes(kind, fields, longes
             encoder(torch.full((1, longest + 1), 5))
 
 
-def test_a_default_length_is_lowered_and_one_asked_for_is_refused(tmp_path):
+def test_lowers_default_max_length_and_rejects_longer(tmp_path):
     from transformers import BertConfig, BertModel
 
     config = BertConfig(**SMALL, max_position_embeddings=40)
     BertModel(config).save_pretrained(tmp_path / "short")
-    made = BertForPerformancePrediction.from_backbone(str(tmp_path / "short"))
-    assert made.config.max_length == 40
+    loaded = BertForPerformancePrediction.from_backbone(str(tmp_path / "short"))
+    assert loaded.config.max_length == 40
     built = BertForPerformancePrediction(BertPredictorConfig(backbone_config=config))
     assert built.config.max_length == 40
-    kept = BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=40)
-    assert kept.config.max_length == 40
+    explicit = BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=40)
+    assert explicit.config.max_length == 40
     for length in (41, 128):
         with pytest.raises(ModelError, match=f"`max_length` must be at most 40, .* got {length}"):
             BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=length)
 
 
-def test_what_is_no_text_encoder_is_told(encoder, tmp_path):
+def test_rejects_models_that_are_no_text_encoders(encoder, tmp_path):
     model, tokenizer = load_encoder(encoder)
     assert not model.training and tokenizer("a")["input_ids"][0] == 2
     with pytest.raises(ModelError, match="of type 'vit', not a text enc"):

@@ -1,4 +1,4 @@
-"""Saving, loading, and every kind of damage to a saved predictor."""
+"""Saving, loading, and rejection of damaged checkpoints."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def change_config(folder: Path, **changes) -> None:
 
 
 def change_tensors(folder: Path, change) -> None:
-    """Change the arrays and make the hash fit again, as a careless converter would."""
+    """Change the arrays, and update their hash in the configuration."""
     tensors = load_file(folder / "model.safetensors")
     change(tensors)
     save_file(tensors, folder / "model.safetensors")
@@ -36,12 +36,12 @@ def change_tensors(folder: Path, change) -> None:
     change_config(folder, weights_sha256=hashlib.sha256(content).hexdigest())
 
 
-def refused(folder: Path, *said: str) -> None:
+def check_rejected(folder: Path, *expected: str) -> None:
     with pytest.raises(ModelError) as caught:
         Predictor.from_pretrained(folder)
     message = str(caught.value)
     assert "\n" not in message
-    for part in (str(folder), *said):
+    for part in (str(folder), *expected):
         assert part in message
 
 
@@ -55,12 +55,12 @@ def test_round_trip(fitted, saved, tmp_path):
     for loaded in (Predictor.from_pretrained(saved), RidgePredictor.from_pretrained(str(saved))):
         assert isinstance(loaded, RidgePredictor)
         np.testing.assert_array_equal(loaded.predict(PROMPTS), fitted.predict(PROMPTS))
-    again = loaded.save_pretrained(tmp_path / "again")
+    copy = loaded.save_pretrained(tmp_path / "again")
     for name in ("README.md", "config.json", "fitted_rows.safetensors", "model.safetensors"):
-        assert (again / name).read_bytes() == (saved / name).read_bytes()
+        assert (copy / name).read_bytes() == (saved / name).read_bytes()
 
 
-def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
+def test_replaces_older_checkpoint(fitted, saved):
     before = fitted.predict(PROMPTS)
     fit(*made_up(90), TARGETS).save_pretrained(saved)
     assert np.nanmax(np.abs(Predictor.from_pretrained(saved).predict(PROMPTS) - before)) > 1e-6
@@ -68,13 +68,13 @@ def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "expected"),
     [
         ({"predictor_type": "text_ensemble", "format_version": 1}, "contains a 'text_ensemble'"),
         (None, "other files"),
     ],
 )
-def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, said):
+def test_keeps_folders_with_other_files(fitted, tmp_path, config, expected):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(b"mine")
@@ -83,12 +83,12 @@ def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, sa
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     with pytest.raises(ModelError) as caught:
         fitted.save_pretrained(folder)
-    assert said in str(caught.value) and "choose an empty folder" in str(caught.value)
+    assert expected in str(caught.value) and "choose an empty folder" in str(caught.value)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         (b"", "is not JSON"),
         (b"[" * 100_000, "nested too deeply"),
@@ -97,25 +97,25 @@ def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, sa
         (b'{"predictor_type": "ridge", "format_version": 0}', "format_version 0"),
     ],
 )
-def test_damaged_config(saved, content, said):
+def test_rejects_damaged_config(saved, content, expected):
     (saved / "config.json").write_bytes(content)
-    refused(saved, "config.json", said)
+    check_rejected(saved, "config.json", expected)
 
 
-def test_weights_missing_cut_or_of_another_config(saved):
+def test_rejects_damaged_weights(saved):
     weights = saved / "model.safetensors"
     content = weights.read_bytes()
     weights.write_bytes(content[:-10])
-    refused(saved, "model.safetensors", "does not match")
+    check_rejected(saved, "model.safetensors", "does not match")
     weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    refused(saved, "model.safetensors", "save or download the predictor again")
+    check_rejected(saved, "model.safetensors", "save or download the predictor again")
     weights.unlink()
-    refused(saved, "model.safetensors cannot be read")
+    check_rejected(saved, "model.safetensors cannot be read")
     weights.mkdir()
-    refused(saved, "model.safetensors cannot be read")
+    check_rejected(saved, "model.safetensors cannot be read")
 
 
-def _set(name, index, value):
+def set_value(name, index, value):
     def change(tensors):
         tensors[name] = tensors[name].copy()
         tensors[name][index] = value
@@ -124,7 +124,7 @@ def _set(name, index, value):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (lambda t: t.pop("weights"), "KeyError: 'weights'"),
         (lambda t: t.update({"weights": np.zeros((3, 9), "f4")}), "matmul"),
@@ -133,10 +133,10 @@ def _set(name, index, value):
         (lambda t: t.update({"encoder.word_pairs": np.zeros(8, "u1")}), "word tables"),
         (lambda t: t.update({"encoder.pairs.cells": np.zeros(8, "u1")}), "table of piece pairs"),
         (lambda t: t.update({"encoder.pairs.pieces": np.zeros(8, "u4")}), "vocabulary is invalid"),
-        (_set("weights", (0, 0), np.nan), "'weights' contains NaN"),
-        (_set("standard.deviation", 0, 0.0), "deviations are invalid"),
+        (set_value("weights", (0, 0), np.nan), "'weights' contains NaN"),
+        (set_value("standard.deviation", 0, 0.0), "deviations are invalid"),
     ],
 )
-def test_weights_that_do_not_fit(saved, change, said):
+def test_rejects_inconsistent_weights(saved, change, expected):
     change_tensors(saved, change)
-    refused(saved, said)
+    check_rejected(saved, expected)

@@ -17,7 +17,7 @@ from pqpp_models.images.pairs import read_pairs, score_rows  # noqa: E402
 GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
 
 
-def picture(brightness):
+def make_image(brightness):
     return Image.fromarray(np.full((16, 16, 3), brightness, dtype=np.uint8))
 
 
@@ -37,7 +37,7 @@ def new_predictor(backbone, **fields):
     return ClipPredictor(model, AutoProcessor.from_pretrained(backbone), device="cpu")
 
 
-def rows_of_relevance(*relevances, model="clip"):
+def make_rows(*relevances, model="clip"):
     return [
         {"prompt": "a", f"{model}_images": [GRAY] * len(one), f"{model}_relevance": one}
         for one in relevances
@@ -49,35 +49,35 @@ def rows_of_relevance(*relevances, model="clip"):
     [([1, 0, 1], 0.2, 1.0), ([0, 0, 0], 0.0, 0.0), ([0] * 11 + [1], 0.0, 1 / 12), ([1] * 25, 1, 1)],
 )
 @pytest.mark.parametrize("aggregation", ["threshold", "expected"])
-def test_aggregation_of_certain_relevances(relevance, precision, reciprocal_rank, aggregation):
-    pairs = read_pairs(rows_of_relevance(relevance, [0, 1]), "retrieval", 25)
+def test_aggregations_agree_on_binary_relevance(relevance, precision, reciprocal_rank, aggregation):
+    pairs = read_pairs(make_rows(relevance, [0, 1]), "retrieval", 25)
     targets = ["clip_p10", "mean_rr"]
-    found = score_rows(pairs.labels.astype(float), pairs, targets, aggregation)
-    assert found[0] == pytest.approx([precision, reciprocal_rank])
-    assert found[1] == pytest.approx([0.1, 0.5])
+    scores = score_rows(pairs.labels.astype(float), pairs, targets, aggregation)
+    assert scores[0] == pytest.approx([precision, reciprocal_rank])
+    assert scores[1] == pytest.approx([0.1, 0.5])
 
 
 def test_expected_reciprocal_rank_by_hand():
-    pairs = read_pairs(rows_of_relevance([0, 0]), "retrieval", 25)
-    found = score_rows(np.array([0.5, 0.4]), pairs, ["clip_rr", "clip_p10"], "expected")
-    assert found[0] == pytest.approx([0.5 + 0.5 * 0.4 / 2, 0.09])
+    pairs = read_pairs(make_rows([0, 0]), "retrieval", 25)
+    scores = score_rows(np.array([0.5, 0.4]), pairs, ["clip_rr", "clip_p10"], "expected")
+    assert scores[0] == pytest.approx([0.5 + 0.5 * 0.4 / 2, 0.09])
 
 
-def test_hbpp_is_the_mean_over_images_and_models():
+def test_hbpp_averages_images_and_models():
     rows = [{"prompt": "a", "glide_images": [GRAY] * 2, "sdxl_images": [GRAY]}]
     pairs = read_pairs(rows, "generation", 25)
     targets = ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"]
-    found = score_rows(np.array([0.0, 1.0, 1.0]), pairs, targets, "threshold")
-    assert found.tolist() == [[0.5, 2.0, 1.25]]
+    scores = score_rows(np.array([0.0, 1.0, 1.0]), pairs, targets, "threshold")
+    assert scores.tolist() == [[0.5, 2.0, 1.25]]
 
 
 @pytest.mark.parametrize("row", [{"prompt": "a"}, {"images": [GRAY]}])
-def test_rows_without_prompt_or_images_are_refused(backbone, row):
+def test_rejects_rows_without_prompt_or_images(backbone, row):
     with pytest.raises(PredictorError, match="index 1"):
         new_predictor(backbone).predict([{"prompt": "a", "images": [GRAY]}, row])
 
 
-def test_missing_images_of_a_target_are_named(backbone):
+def test_names_target_without_images(backbone):
     predictor = new_predictor(backbone, targets=["sdxl_hbpp"])
     with pytest.raises(PredictorError, match="add a list of images in the column sdxl_images"):
         predictor.predict([{"prompt": "a", "glide_images": [GRAY]}])
@@ -85,7 +85,7 @@ def test_missing_images_of_a_target_are_named(backbone):
 
 def test_saved_predictor_predicts_the_same(backbone, tmp_path):
     predictor = new_predictor(backbone, task="retrieval", aggregation="expected")
-    rows = [{"prompt": "a cat", "images": [picture(b) for b in (0, 100, 250)]}]
+    rows = [{"prompt": "a cat", "images": [make_image(b) for b in (0, 100, 250)]}]
     folder = predictor.save_pretrained(tmp_path / "saved")
     assert {path.suffix for path in folder.iterdir()} <= {".json", ".safetensors", ".md"}
     loaded = Predictor.from_pretrained(folder)
@@ -93,26 +93,26 @@ def test_saved_predictor_predicts_the_same(backbone, tmp_path):
     assert np.array_equal(loaded.predict(rows), predictor.predict(rows))
 
 
-def test_pairs_score_the_same_by_forward_alone(backbone):
+def test_score_pairs_matches_forward(backbone):
     from pqpp_backbones.images.embedding import to_pixels, tokenize
     from pqpp_models.clip.modeling_clip_predictor import score_pairs
 
     predictor = new_predictor(backbone)
-    rows = [{"prompt": p, "images": [picture(b) for b in (0, 90, 250)]} for p in ("a", "a cat")]
+    rows = [{"prompt": p, "images": [make_image(b) for b in (0, 90, 250)]} for p in ("a", "a cat")]
     pairs = read_pairs(rows, "generation", 25)
-    found = score_pairs(predictor.model, predictor.processor, pairs, 4)
+    scores = score_pairs(predictor.model, predictor.processor, pairs, 4)
     prompts = [pairs.prompts[row] for row in pairs.row]
     inputs = tokenize(predictor.processor, prompts, predictor.model.config.backbone_config)
     inputs["pixel_values"] = to_pixels(predictor.processor, pairs.images)
     with torch.no_grad():
         expected = predictor.model(**inputs).scores[:, 0].numpy()
-    assert found.shape == (6,) and np.ptp(found) > 0
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert scores.shape == (6,) and np.ptp(scores) > 0
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
 
 
 @pytest.fixture
 def generated(tmp_path):
-    """A dataset of which the brightness of the images is the performance."""
+    """A dataset in which the brightness of an image is its performance."""
     datasets = pytest.importorskip("datasets")
 
     def split(n, seed):
@@ -122,7 +122,7 @@ def generated(tmp_path):
         files = []
         for index, value in enumerate(brightness):
             path = tmp_path / f"{seed}-{index}.png"
-            picture(value).save(path)
+            make_image(value).save(path)
             files.append([str(path)] * 2)
         return datasets.Dataset.from_dict(
             {"prompt": ["a cat"] * n, "images": files, "mean_hbpp": scores}
@@ -138,7 +138,7 @@ def generated(tmp_path):
 @pytest.mark.parametrize(
     "tuning", ["frozen", "lora", pytest.param("full", marks=pytest.mark.daily)]
 )
-def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cache, tuning):
+def test_learns_from_generated_images(backbone, generated, tmp_path, cache, tuning):
     if tuning == "lora":
         pytest.importorskip("peft", reason="adapters need peft")
     script = trainer("clip")
@@ -157,13 +157,13 @@ def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cac
     outcome = script.train(recipe)
     assert outcome.validation["kendall"] > 0.6
     predictor = Predictor.from_pretrained(tmp_path / "run" / "model")
-    found = script.correlate_targets(
+    result = script.correlate_targets(
         predictor.predict(validation[0].table), validation[0].targets, ["mean_hbpp"]
     )
-    assert found["kendall"] == pytest.approx(outcome.validation["kendall"], abs=1e-2)
+    assert result["kendall"] == pytest.approx(outcome.validation["kendall"], abs=1e-2)
 
 
-def test_siglip_is_taken_too(tmp_path):
+def test_accepts_siglip(tmp_path):
     from transformers import SiglipConfig, SiglipModel
 
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
@@ -182,7 +182,7 @@ def test_siglip_is_taken_too(tmp_path):
     assert output.scores.shape == (2, 1)
 
 
-def test_a_model_of_another_kind_is_told(tmp_path):
+def test_rejects_models_that_are_not_clip_like(tmp_path):
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
 
     bert = save_text_encoder(tmp_path / "bert")
@@ -192,7 +192,7 @@ def test_a_model_of_another_kind_is_told(tmp_path):
         ClipForPerformancePrediction.from_backbone(str(tmp_path))
 
 
-def test_training_without_images_says_where_they_are(tmp_path):
+def test_missing_image_dir_names_download(tmp_path):
     from pqpp_files.errors import PqppError
     from pqpp_models.training.data import get_image_options
 
@@ -203,5 +203,5 @@ def test_training_without_images_says_where_they_are(tmp_path):
         get_image_options(recipe)
     recipe.image_dir = "images"
     assert get_image_options(recipe) == {"image_dir": "images"}
-    # Another's data may hold images of their own.
+    # Other datasets may include their images.
     assert get_image_options(SimpleNamespace(dataset="mine", subset=None, image_dir=None)) == {}

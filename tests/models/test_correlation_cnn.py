@@ -28,7 +28,7 @@ def new_predictor(**fields):
     return CorrelationCnnPredictor(model, device="cpu")
 
 
-def embeddings(n, seed=0):
+def make_embeddings(n, seed=0):
     return np.random.default_rng(seed).normal(size=(n, 5))
 
 
@@ -40,24 +40,24 @@ def test_the_architecture_is_the_papers():
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 7, 25, 40])
-def test_matrices_of_any_size_go_through(size):
+def test_accepts_matrices_of_any_size(size):
     predictor = new_predictor(matrix_size=size)
-    assert predictor.predict([{"embeddings": embeddings(size)}]).shape == (1, 1)
-    assert predictor.predict([{"embeddings": embeddings(size + 3)}]).shape == (1, 1)
+    assert predictor.predict([{"embeddings": make_embeddings(size)}]).shape == (1, 1)
+    assert predictor.predict([{"embeddings": make_embeddings(size + 3)}]).shape == (1, 1)
 
 
-def test_further_results_are_cut_and_missing_ones_are_zeros():
+def test_crops_and_pads_matrices():
     predictor = new_predictor(matrix_size=4)
-    long = compute_cosine_similarities(embeddings(9))
+    long = compute_cosine_similarities(make_embeddings(9))
     short = np.zeros((4, 4))
     short[:2, :2] = long[:2, :2]
     rows = [{"similarities": m} for m in (long, long[:4, :4], long[:2, :2], short)]
-    found = predictor.predict(rows)[:, 0]
-    assert found[0] == found[1] and found[2] == found[3]
+    predictions = predictor.predict(rows)[:, 0]
+    assert predictions[0] == predictions[1] and predictions[2] == predictions[3]
 
 
-def test_similarities_and_embeddings_are_the_same():
-    vectors = embeddings(6)
+def test_embeddings_and_similarities_predict_the_same():
+    vectors = make_embeddings(6)
     rows = [{"embeddings": vectors}, {"similarities": compute_cosine_similarities(vectors)}]
     assert np.ptp(new_predictor().predict(rows)) < 1e-6
 
@@ -73,21 +73,21 @@ def test_similarities_and_embeddings_are_the_same():
         ({"embeddings": [["a"]]}, "ragged or non-numeric"),
     ],
 )
-def test_rows_that_do_not_fit_are_refused(row, message):
+def test_rejects_invalid_rows(row, message):
     with pytest.raises(PredictorError, match=message):
         new_predictor().predict([row])
 
 
 def test_saved_predictor_predicts_the_same(tmp_path):
     predictor = new_predictor(channels=2, targets=["clip_rr", "mean_p10"])
-    rows = [{"clip_embeddings": embeddings(25), "blip2_embeddings": embeddings(20, 1)}]
+    rows = [{"clip_embeddings": make_embeddings(25), "blip2_embeddings": make_embeddings(20, 1)}]
     folder = predictor.save_pretrained(tmp_path / "saved")
     loaded = Predictor.from_pretrained(folder)
     assert np.array_equal(loaded.predict(rows), predictor.predict(rows))
     assert loaded.predict(rows, "mean_p10").shape == (1, 1)
 
 
-def test_weights_of_another_network_are_refused(tmp_path):
+def test_rejects_weights_of_another_network(tmp_path):
     small = new_predictor().save_pretrained(tmp_path / "small")
     config = json.loads((small / "config.json").read_text())
     (small / "config.json").write_text(json.dumps({**config, "hidden_size": 32}))
@@ -95,16 +95,16 @@ def test_weights_of_another_network_are_refused(tmp_path):
         Predictor.from_pretrained(small)
 
 
-def test_learning_happens(tmp_path, cache):
+def test_training_learns(tmp_path, cache):
     datasets = pytest.importorskip("datasets")
 
     def split(n, seed):
-        # Prompts whose results are alike do well.
+        # Prompts with similar results have high scores.
         random = np.random.default_rng(seed)
         spread = random.uniform(0, 2, n)
-        made = [compute_cosine_similarities(1 + s * random.normal(size=(4, 8))) for s in spread]
+        matrices = [compute_cosine_similarities(1 + s * random.normal(size=(4, 8))) for s in spread]
         scores = [float(np.clip(1 - s / 2, 0, 1)) for s in spread]
-        columns = {"prompt": ["a"] * n, "similarities": [m.tolist() for m in made]}
+        columns = {"prompt": ["a"] * n, "similarities": [m.tolist() for m in matrices]}
         return datasets.Dataset.from_dict({**columns, "mean_p10": scores})
 
     for name, n, seed in (("train", 128, 0), ("validation", 64, 1)):

@@ -1,4 +1,4 @@
-"""The cards of fine-tuned predictors: what is known is told, what is not is left out."""
+"""Cards of fine-tuned predictors."""
 
 from types import SimpleNamespace
 
@@ -33,15 +33,15 @@ TRAINING = {
 }
 
 
-def predictor(name, details):
+def make_predictor(name, details):
     return SimpleNamespace(name=name, targets=("mean_rr", "mean_hbpp"), details=details)
 
 
-def test_figures_of_prompts_that_were_trained_on_are_not_shown():
+def test_card_hides_scores_on_training_prompts():
     data = TRAINING["data"] | {"validation_fitted": 2000}
-    text = render_fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
+    text = render_fine_tuned_card(make_predictor("bert", TRAINING | {"data": data}))
     assert "also trained on the validation split" in text and "0.375" not in text
     assert not ModelCard(text).data.eval_results
     data = TRAINING["data"] | {"validation_fitted": 3}
-    text = render_fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
+    text = render_fine_tuned_card(make_predictor("bert", TRAINING | {"data": data}))
     assert "also trained on 3 of these prompts" in text and "| mean | 0.375 | 0.188 |" in text

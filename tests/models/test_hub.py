@@ -1,4 +1,4 @@
-"""Loading a predictor from a Hub, by the real client in processes of their own."""
+"""Loading a predictor from the Hub with the real client, in separate processes."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ api.upload_folder(repo_id="pqpp/ridge-test", folder_path={str(folder)!r})
     return "pqpp/ridge-test"
 
 
-def test_repository_is_fetched_and_then_found_in_the_cache(load, pushed, fitted, tmp_path):
+def test_loads_from_hub_and_cache(load, pushed, fitted, tmp_path):
     expected = fitted.predict(["a man near a wave"], "mean_rr").tolist()
     assert load(pushed) == expected
     assert load(pushed, revision="main") == expected

@@ -1,4 +1,4 @@
-"""Nothing heavy is imported until it is needed, looked at in a fresh process."""
+"""Importing pqpp_models loads no heavy packages."""
 
 import json
 from pathlib import Path
@@ -14,16 +14,16 @@ PLAIN = {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": str(Path(pqpp_models.__file__).p
 
 
 @pytest.mark.parametrize(
-    ("code", "also"),
+    ("code", "forbidden"),
     [
         ("import pqpp_models; pqpp_models.TARGETS; pqpp_models.list_predictors()", "safetensors"),
         ("import pqpp_models.measures.linguistic", "huggingface_hub"),
         ("import pqpp_models.text.ridge.predictor", "huggingface_hub"),
     ],
 )
-def test_stays_light(code, also, tmp_path):
+def test_import_loads_no_heavy_module(code, forbidden, tmp_path):
     code += "\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
-    done = run_python(code, tmp_path, **PLAIN)
-    assert done.returncode == 0, done.stderr
-    loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
-    assert not loaded & (HEAVY | {also})
+    process = run_python(code, tmp_path, **PLAIN)
+    assert process.returncode == 0, process.stderr
+    loaded = {name.split(".")[0] for name in json.loads(process.stdout)}
+    assert not loaded & (HEAVY | {forbidden})

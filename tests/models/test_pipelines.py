@@ -35,20 +35,20 @@ def make_pipeline():
     return lambda model, **options: pipeline(registration.TASK, model=model, **options)
 
 
-def test_it_gives_what_the_predictor_gives(text_folder, make_pipeline):
+def test_pipeline_matches_predictor(text_folder, make_pipeline):
     pipe = make_pipeline(text_folder)
     prompts = ["a cat", "a red dog", "?"]
     expected = Predictor.from_pretrained(text_folder).predict(prompts)
-    found = pipe(prompts)
-    assert [list(one) for one in found] == [["mean_rr", "mean_hbpp"]] * 3
-    assert np.allclose([list(one.values()) for one in found], expected, atol=1e-6)
-    assert pipe("a cat") == pytest.approx(found[0])
+    result = pipe(prompts)
+    assert [list(one) for one in result] == [["mean_rr", "mean_hbpp"]] * 3
+    assert np.allclose([list(one.values()) for one in result], expected, atol=1e-6)
+    assert pipe("a cat") == pytest.approx(result[0])
     assert pipe(["a cat"], targets="mean_hbpp", batch_size=1)[0].keys() == {"mean_hbpp"}
     assert pipe.predictor.batch_size == 64  # options apply to one call
-    assert pipe({"prompt": "a cat"}) == pytest.approx(found[0])
+    assert pipe({"prompt": "a cat"}) == pytest.approx(result[0])
 
 
-def test_pairs_of_prompts_and_images(make_pipeline, tmp_path):
+def test_pipeline_accepts_images(make_pipeline, tmp_path):
     from transformers import AutoProcessor
 
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction

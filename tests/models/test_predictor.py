@@ -1,4 +1,4 @@
-"""What all predictors share: blank prompts, one score, what they say of themselves."""
+"""Behaviour of all predictors: blank and unread prompts, scores of measures, directions."""
 
 import pickle
 
@@ -12,29 +12,30 @@ MIXED = ["A man riding a wave.", "", "a red cat", " \n\t", "two dogs"]
 KNOWN = [0, 2, 4]
 
 
-def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
+def test_blank_prompts_have_no_distance_and_are_in_domain():
     predictor = Predictor.from_pretrained("static")
-    found = predictor.predict_with_uncertainty(MIXED, "mean_rr,mean_hbpp")
-    for array in found[:3]:
+    estimates = predictor.predict_with_uncertainty(MIXED, "mean_rr,mean_hbpp")
+    for array in estimates[:3]:
         assert np.isnan(array[[1, 3]]).all() and np.isfinite(array[KNOWN]).all()
-    assert found.out_of_domain.tolist() == [False] * 5
-    np.testing.assert_array_equal(found.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
+    assert estimates.out_of_domain.tolist() == [False] * 5
+    np.testing.assert_array_equal(estimates.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
     columns = predict_columns(predictor, predictor.read_rows(MIXED), "mean_rr")
     assert [columns[n][1] for n in ("mean_rr", "distance", "out_of_domain")] == [None, None, False]
 
 
-def test_what_is_not_read_has_no_number_unless_the_average_is_asked_for():
+def test_unread_prompts_get_nan_or_the_average():
     prompts = ["qwx zzyv 77", "ein Hund auf dem Sofa", "a cat"]
-    empty, average = (predict(prompts, "mean_rr", unread=way) for way in ("empty", "average"))
+    empty, average = (predict(prompts, "mean_rr", unread=option) for option in ("empty", "average"))
     assert empty["mean_rr"].isna().tolist() == [True, True, False] == list(empty["out_of_domain"])
     known = Predictor.from_pretrained("static").predict(prompts, "mean_rr")
     assert average["mean_rr"].to_numpy() == pytest.approx(known[:, 0])
 
 
-def test_a_measure_has_one_score_whatever_is_asked():
-    words = Predictor.from_pretrained("mean_word_length")
-    assert words.list_columns(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
-    assert words.predict(["a red"], "mean_rr,mean_hbpp").tolist() == [[2.0, 2.0]]
+def test_measures_have_one_score_for_all_targets():
+    predictor = Predictor.from_pretrained("mean_word_length")
+    assert predictor.list_columns(None) == ("score",)
+    assert predictor.predict(["a red"]).tolist() == [[2.0]]
+    assert predictor.predict(["a red"], "mean_rr,mean_hbpp").tolist() == [[2.0, 2.0]]
     for targets in (None, "mean_rr,mean_hbpp"):
         table = predict(["a red"], targets, "mean_word_length")
         assert table.to_dict("list") == {"prompt": ["a red"], "score": [2.0]}
@@ -43,8 +44,8 @@ def test_a_measure_has_one_score_whatever_is_asked():
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_directions_are_those_of_validation(read_split, nltk_data, real_data, monkeypatch):
-    """Two of the three means agree at p < .01 and none disagrees, else it is unknown."""
+def test_directions_match_validation_correlations(read_split, nltk_data, real_data, monkeypatch):
+    """A direction needs two of the three means at p < .01, and none with the other sign."""
     from scipy.stats import pearsonr
 
     from pqpp_models import expand_group_names
@@ -55,16 +56,16 @@ def test_directions_are_those_of_validation(read_split, nltk_data, real_data, mo
     means = [scores[:, TARGETS.index(f"mean_{one}")] for one in ("hbpp", "p10", "rr")]
     for name in expand_group_names("linguistic,pre_retrieval"):
         predictor = Predictor.from_pretrained(name)
-        found = predictor.predict(prompts)[:, 0]
-        tests = [pearsonr(found, true) for true in means]
+        predictions = predictor.predict(prompts)[:, 0]
+        tests = [pearsonr(predictions, true) for true in means]
         signs = [np.sign(one.statistic) for one in tests if one.pvalue < 0.01]
-        agreed = len(signs) >= 2 and len(set(signs)) == 1
-        expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agreed else "unknown"
+        agree = len(signs) >= 2 and len(set(signs)) == 1
+        expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agree else "unknown"
         assert predictor.higher_is == expected, (name, tests)
 
 
 @pytest.mark.parametrize("recipe", [{"dataset": "pqpp", "subset": "sample"}, {"dataset": "sample"}])
-def test_training_on_the_sample_is_no_training_on_pqpp(recipe):
+def test_sample_does_not_count_as_trained_on_pqpp(recipe):
     predictor = Predictor.from_pretrained("n_words")
     predictor.details = {"recipe": recipe}
     assert predictor.trained_on == "sample"

@@ -1,4 +1,4 @@
-"""300 prompts and what holds of each: `prompt_cases.yaml`, which lists those that are wrong yet."""
+"""300 prompts with expected properties: `prompt_cases.yaml`, which also lists known failures."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from pqpp_models.verdict.reference import read_reference
 from pqpp_models.verdict.verdict import verdict
 
 CASES = yaml.safe_load(Path(__file__).with_name("prompt_cases.yaml").read_text("utf-8"))
-WRONG = CASES.pop("wrong")
+KNOWN_FAILURES = CASES.pop("wrong")
 LEVELS = {"hard": {"hard", "very hard"}, "easy": {"easy", "very easy"}, "none": {"unknown", ""}}
 
 
@@ -26,17 +26,17 @@ def alignment(static):
     return lambda *prompts: static.predict(prompts, "alignment")[:, 0]
 
 
-def is_no_garbage(name, static, alignment):
+def is_not_garbled(name, static, alignment):
     (rank,) = read_reference(static).rank(alignment(name))
     (ignored,) = static.predict_with_uncertainty([name]).ignored
     return "garbled" not in ignored and rank >= 5
 
 
-def is_one_prompt(pair, static, alignment):
+def ignores_commas(pair, static, alignment):
     return len({*alignment(", ".join(pair), " ".join(pair))}) == 1
 
 
-def is_counted(case, static, alignment):
+def respects_counts(case, static, alignment):
     prompt, other = alignment(case["prompt"], case.get("than") or case["like"])
     return prompt <= other if "than" in case else abs(prompt - other) <= 0.1
 
@@ -46,39 +46,39 @@ def has_no_level(tags, static, alignment):
 
 
 def is_harder(pair, static, alignment):
-    unusual, usual = alignment(*pair)
-    return unusual < usual
+    unusual, common = alignment(*pair)
+    return unusual < common
 
 
-def is_said_as_people_say(case, static, alignment):
-    said = verdict(case["prompt"])
-    is_level = case["level"] == "open" or said.level in LEVELS[case["level"]]
-    return is_level and (said.skill or "") == case["skill"]
+def matches_human_level(case, static, alignment):
+    judged = verdict(case["prompt"])
+    is_level = case["level"] == "open" or judged.level in LEVELS[case["level"]]
+    return is_level and (judged.skill or "") == case["skill"]
 
 
-def is_read(case, static, alignment):
+def reads_content(case, static, alignment):
     return normalise(Prompt.read(case["text"]).content) == normalise(case["content"])
 
 
 def is_flag(flag, static, alignment):
-    reading = Prompt.read(f"a knight {flag}")
-    return reading.normalised == "a knight" and {kind for kind, _ in reading.ignored} == {"flag"}
+    prompt = Prompt.read(f"a knight {flag}")
+    return prompt.normalised == "a knight" and {kind for kind, _ in prompt.ignored} == {"flag"}
 
 
-JUDGES = {
-    "names": is_no_garbage,
-    "styles": is_one_prompt,
-    "counting": is_counted,
+CHECKS = {
+    "names": is_not_garbled,
+    "styles": ignores_commas,
+    "counting": respects_counts,
     "tags": has_no_level,
     "conflicts": is_harder,
-    "real": is_said_as_people_say,
-    "pasted": is_read,
+    "real": matches_human_level,
+    "pasted": reads_content,
     "flags": is_flag,
 }
 
 
 @pytest.mark.parametrize("group", CASES)
-def test_all_but_the_listed_are_right(group, static, alignment):
-    judge = JUDGES[group]
-    wrong = [case for case in CASES[group] if not judge(case, static, alignment)]
-    assert wrong == WRONG.get(group, [])
+def test_only_listed_cases_fail(group, static, alignment):
+    check = CHECKS[group]
+    failures = [case for case in CASES[group] if not check(case, static, alignment)]
+    assert failures == KNOWN_FAILURES.get(group, [])

@@ -7,20 +7,20 @@ from datasets import Dataset
 from pqpp_models import PredictorError
 from pqpp_models.prompts import read_prompts
 
-TWO = ["a cat", " a\ndog \u00e9\U0001f600"]
-ROWS = [{"prompt": text, "other": 1} for text in TWO]
+PROMPTS = ["a cat", " a\ndog \u00e9\U0001f600"]
+ROWS = [{"prompt": text, "other": 1} for text in PROMPTS]
 
 
 @pytest.mark.parametrize(
     "rows",
     [
-        TWO,
-        tuple(TWO),
-        (text for text in TWO),
-        np.array(TWO),
-        pd.Series(TWO, index=[5, 7]),
+        PROMPTS,
+        tuple(PROMPTS),
+        (text for text in PROMPTS),
+        np.array(PROMPTS),
+        pd.Series(PROMPTS, index=[5, 7]),
         ROWS,
-        {"prompt": TWO, "other": [1, 2]},
+        {"prompt": PROMPTS, "other": [1, 2]},
         pd.DataFrame(ROWS),
         pa.Table.from_pylist(ROWS),
         Dataset.from_list(ROWS),
@@ -28,24 +28,24 @@ ROWS = [{"prompt": text, "other": 1} for text in TWO]
     ],
     ids=lambda rows: type(rows).__name__,
 )
-def test_every_kind_of_rows(rows):
-    assert read_prompts(rows) == TWO
+def test_reads_all_row_types(rows):
+    assert read_prompts(rows) == PROMPTS
 
 
-def test_predictions_have_the_index_of_their_prompts():
+def test_predictions_keep_pandas_index():
     from pqpp_models.predict import predict
 
-    table = predict(pd.Series(TWO, index=[5, 7]).to_frame("prompt"), "mean_rr")
+    table = predict(pd.Series(PROMPTS, index=[5, 7]).to_frame("prompt"), "mean_rr")
     assert table.index.tolist() == [5, 7]
 
 
 @pytest.mark.parametrize("rows", [[], (), {"prompt": []}, pd.DataFrame({"prompt": []})])
-def test_no_rows(rows):
+def test_accepts_empty_rows(rows):
     assert read_prompts(rows) == []
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("a cat", "is a single string"),
         (["a", None], "index 1 is missing"),
@@ -54,6 +54,6 @@ def test_no_rows(rows):
         (pd.DataFrame({"caption": ["a"]}), "columns: caption"),
     ],
 )
-def test_what_is_no_prompt_is_refused(rows, said):
-    with pytest.raises(PredictorError, match=said):
+def test_rejects_invalid_prompts(rows, message):
+    with pytest.raises(PredictorError, match=message):
         read_prompts(rows)

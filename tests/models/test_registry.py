@@ -23,14 +23,14 @@ def test_every_registered_name_loads(monkeypatch, tmp_path):
         assert predictor.supervised == (name not in measures)
 
 
-def test_groups_are_expanded_and_repetitions_dropped():
+def test_expands_groups_without_duplicates():
     expanded = expand_group_names(["n_words", " linguistic", "./a folder", "static", "n_words"])
     assert expanded[:2] == ("n_words", "n_synsets")
     assert expanded[-2:] == ("./a folder", "static")
     assert len(expanded) == 10
 
 
-def test_a_predictor_of_ones_own(monkeypatch):
+def test_registers_custom_predictor(monkeypatch):
     monkeypatch.setattr(registry, "PREDICTORS", dict(registry.PREDICTORS))
     register_predictor("mine", "pqpp_models.measures.predictor:MeasurePredictor")
     assert "mine" in list_predictors()
@@ -39,7 +39,7 @@ def test_a_predictor_of_ones_own(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("statik", "did you mean 'static'"),
         (
@@ -49,7 +49,7 @@ def test_a_predictor_of_ones_own(monkeypatch):
         ("", "pqpp models list"),
     ],
 )
-def test_unknown_names_are_refused(name, said):
-    with pytest.raises(PredictorError, match=said) as caught:
+def test_rejects_unknown_names(name, message):
+    with pytest.raises(PredictorError, match=message) as caught:
         Predictor.from_pretrained(name)
     assert "\n" not in str(caught.value)

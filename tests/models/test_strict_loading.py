@@ -1,4 +1,4 @@
-"""transformers' own loading of our models is as strict as ours."""
+"""Models of pqpp reject incomplete checkpoints in transformers' `from_pretrained` too."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def saved(tmp_path_factory):
     )
 
 
-def as_pickle(folder):
+def convert_to_pickle(folder):
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
 
@@ -56,23 +56,23 @@ def change_version(version):
     return apply
 
 
-def cut(folder):
+def truncate_weights(folder):
     content = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(content[:100])
 
 
-WRONG = [
-    (as_pickle, "no file named model.safetensors"),
+DAMAGES = [
+    (convert_to_pickle, "no file named model.safetensors"),
     (change_weights(lambda t: t.pop("head.output.weight")), "it has no 'head.output.weight'"),
     (change_weights(lambda t: t.update({"head.output.bias": torch.zeros(3)})), "other shapes"),
     (change_version(99), "format_version 99"),
     (change_version(0), "format_version 0"),
-    (cut, "is not usable"),
+    (truncate_weights, "is not usable"),
 ]
 
 
-@pytest.mark.parametrize(("damage", "said"), WRONG)
-def test_what_is_not_whole_is_refused(saved, tmp_path, damage, said):
+@pytest.mark.parametrize(("damage", "message"), DAMAGES)
+def test_rejects_incomplete_checkpoints(saved, tmp_path, damage, message):
     from transformers import AutoModel, pipeline
 
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
@@ -82,20 +82,20 @@ def test_what_is_not_whole_is_refused(saved, tmp_path, damage, said):
     for load in (AutoModel.from_pretrained, BertForPerformancePrediction.from_pretrained):
         with pytest.raises(ModelError) as caught:
             load(folder)
-        assert said in str(caught.value) and "\n" not in str(caught.value)
+        assert message in str(caught.value) and "\n" not in str(caught.value)
         assert str(folder) in str(caught.value)
     with pytest.raises(ModelError):
         AutoModel.from_pretrained(folder, use_safetensors=False)
-    with pytest.raises(ValueError) as caught:  # transformers' own, with ours in it
+    with pytest.raises(ValueError) as caught:  # transformers' error, which contains ours
         pipeline(registration.TASK, model=str(folder))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_the_options_of_transformers_stay(saved, tmp_path):
+def test_keeps_options_of_transformers(saved, tmp_path):
     from transformers import AutoModel
 
-    model, found = AutoModel.from_pretrained(saved, output_loading_info=True)
-    assert not found["missing_keys"]
+    model, info = AutoModel.from_pretrained(saved, output_loading_info=True)
+    assert not info["missing_keys"]
     for name, tensor in load_file(saved / "model.safetensors").items():
         assert torch.equal(model.state_dict()[name], tensor)
     assert AutoModel.from_pretrained(saved, dtype=torch.bfloat16).dtype == torch.bfloat16
@@ -105,10 +105,10 @@ def test_the_options_of_transformers_stay(saved, tmp_path):
     assert model.head.output.bias.shape == (2,)
 
 
-def test_every_model_of_ours_is_strict():
-    for ours in (registration._MODEL, feedback_registration._MODEL):
-        assert ours.models
-        for model_type, (_, path) in ours.models.items():
-            # What needs no torch is read as a predictor; test_auto_model has its damages.
+def test_all_models_load_strictly():
+    for package in (registration._MODEL, feedback_registration._MODEL):
+        assert package.models
+        for model_type, (_, path) in package.models.items():
+            # test_auto_model covers the predictors without torch.
             is_strict = issubclass(shared_registration._import(path), StrictLoading)
             assert is_strict != (model_type == registration.NUMPY)

@@ -1,4 +1,4 @@
-"""Files that generators of images write, in their published forms."""
+"""Reading files of image generators in their published formats."""
 
 import json
 
@@ -14,22 +14,22 @@ LINES = [prompt.replace("\n", " ") for prompt in PROMPTS]
 BLOCK = "{}\nNegative prompt: blurry, a sign\nSteps: 20, Sampler: Euler a, CFG scale: 7, Seed: 1\n"
 
 
-def node(kind, **inputs):
+def make_node(kind, **inputs):
     return {"class_type": kind, "inputs": inputs}
 
 
-def graph(prompt):
+def make_graph(prompt):
     return {
-        "3": node("KSampler", seed=1, positive=["8", 0], negative=["7", 0], model=["4", 0]),
-        "4": node("CheckpointLoaderSimple", ckpt_name="sdxl.safetensors"),
-        "6": node("CLIPTextEncode", text=["9", 0], clip=["4", 1]),
-        "7": node("CLIPTextEncode", text="blurry", clip=["4", 1]),
-        "8": node("ConditioningCombine", conditioning_1=["6", 0], conditioning_2=["7", 0]),
-        "9": node("PrimitiveString", value=prompt),
+        "3": make_node("KSampler", seed=1, positive=["8", 0], negative=["7", 0], model=["4", 0]),
+        "4": make_node("CheckpointLoaderSimple", ckpt_name="sdxl.safetensors"),
+        "6": make_node("CLIPTextEncode", text=["9", 0], clip=["4", 1]),
+        "7": make_node("CLIPTextEncode", text="blurry", clip=["4", 1]),
+        "8": make_node("ConditioningCombine", conditioning_1=["6", 0], conditioning_2=["7", 0]),
+        "9": make_node("PrimitiveString", value=prompt),
     }
 
 
-SAVED = {  # as the editor saves it
+WORKFLOW = {  # as the editor saves it
     "nodes": [
         {"id": 1, "type": "BasicGuider", "inputs": [{"name": "conditioning", "link": 5}]},
         {"id": 2, "type": "FluxGuidance", "inputs": [{"name": "conditioning", "link": 6}],
@@ -42,10 +42,10 @@ SAVED = {  # as the editor saves it
 }  # fmt: skip
 FILES = {
     "blocks.txt": ("\n".join(map(BLOCK.format, PROMPTS)), LINES),
-    "comfyui.json": (graph("a cat"), ["a cat"]),
+    "comfyui.json": (make_graph("a cat"), ["a cat"]),
     "mark.txt": ("\ufeff" + BLOCK.format("a cat").replace("\n", "\r\n"), ["a cat"]),
-    "body.json": ({"client_id": "x", "prompt": graph("a cat")}, ["a cat"]),
-    "saved.json": (SAVED, ["a cat"]),
+    "body.json": ({"client_id": "x", "prompt": make_graph("a cat")}, ["a cat"]),
+    "saved.json": (WORKFLOW, ["a cat"]),
     "invokeai.json": ({"positive_prompt": "a cat", "negative_prompt": "x", "seed": 1}, ["a cat"]),
     "civitai.json": (
         {"items": [{"id": 1, "meta": {"prompt": one, "steps": 9}} for one in PROMPTS]
@@ -61,14 +61,14 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_files_of_generators(tmp_path, name):
+def test_reads_generator_files(tmp_path, name):
     content, prompts = FILES[name]
     text = content if isinstance(content, str) else json.dumps(content)
     (tmp_path / name).write_text(text, newline="")
     assert read_texts(str(tmp_path / name)) == prompts
 
 
-def test_the_other_columns_of_a_table_stand_beside_its_prompts(tmp_path):
+def test_keeps_other_columns(tmp_path):
     expected = {"civitai.json": ("steps", [9] * 100), "diffusiondb.json": ("se", [*range(100)])}
     for name, (column, cells) in expected.items():
         (tmp_path / name).write_text(json.dumps(FILES[name][0]))
@@ -76,7 +76,7 @@ def test_the_other_columns_of_a_table_stand_beside_its_prompts(tmp_path):
         assert columns[column] == cells and columns["prompt"] == prompts == PROMPTS
 
 
-def test_cells_of_several_types_are_texts(tmp_path):
+def test_mixed_cells_become_text(tmp_path):
     (path := tmp_path / "a.json").write_text('[{"prompt": "a", "n": 1}, {"prompt": "b", "n": "x"}]')
     assert load_dataset_rows(str(path))[0]["n"][:] == ["1", "x"]
 
@@ -86,11 +86,11 @@ def test_cells_of_several_types_are_texts(tmp_path):
     [
         ("parameters", BLOCK.format("a cat")),
         ("parameters", "a cat"),
-        ("prompt", json.dumps(graph("a cat"))),
+        ("prompt", json.dumps(make_graph("a cat"))),
         ("invokeai_metadata", '{"positive_prompt": "a cat"}'),
     ],
 )
-def test_images_with_their_prompts(tmp_path, key, text):
+def test_reads_prompt_from_image(tmp_path, key, text):
     path, info = tmp_path / "a.png", PngImagePlugin.PngInfo()
     info.add_text(key, text)
     Image.new("RGB", (8, 8)).save(path, pnginfo=info)
@@ -100,7 +100,7 @@ def test_images_with_their_prompts(tmp_path, key, text):
         read_texts(str(path))
 
 
-def test_a_cut_table_and_lines_beside_blocks_are_not_a_generators(tmp_path):
+def test_reads_other_files_as_tables_or_lines(tmp_path):
     (tmp_path / "a.json").write_text('[{"prompt": "a cat"},\n{"prompt": "a d')
     with pytest.raises(FileError, match=r"a\.json, line 2: not JSON"):
         read_texts(str(tmp_path / "a.json"))
@@ -108,14 +108,14 @@ def test_a_cut_table_and_lines_beside_blocks_are_not_a_generators(tmp_path):
     assert read_texts(str(tmp_path / "a.txt"))[-1] == "a bird"
 
 
-def test_a_graph_that_turns_in_a_circle_ends(tmp_path):
-    circle = {"1": node("KSampler", positive=["2", 0]), "2": node("A", a=["2", 0], b=["1", 0])}
-    (tmp_path / "a.json").write_text(json.dumps(circle))
+def test_cyclic_graph_terminates(tmp_path):
+    first, second = make_node("KSampler", positive=["2", 0]), make_node("A", a=["2", 0], b=["1", 0])
+    (tmp_path / "a.json").write_text(json.dumps({"1": first, "2": second}))
     with pytest.raises(FileError, match="no column 'prompt'"):
         read_texts(str(tmp_path / "a.json"))
 
 
-def test_a_damaged_graph_is_one_line(tmp_path):
-    (tmp_path / "a.json").write_text(json.dumps(SAVED | {"links": [[1]]}))
+def test_rejects_damaged_graph(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(WORKFLOW | {"links": [[1]]}))
     with pytest.raises(FileError, match=r"a\.json: a damaged file of .*; save the file again"):
         read_texts(str(tmp_path / "a.json"))

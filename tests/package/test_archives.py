@@ -1,4 +1,4 @@
-"""The wheel and the source archive: what they hold, and that README's code runs of them alone."""
+"""The wheel and the source archive: their contents, and README's code in an installed copy."""
 
 import configparser
 import os
@@ -19,18 +19,18 @@ from pqpp_hub.space import SDK_VERSION
 from pqpp_models.demo.page import build_predictor_space
 
 ROOT = Path(__file__).parents[2]
-LARGEST = 12_000_000  # bytes; the weights of both static builds are 9 MB of them
-SETTINGS = configparser.ConfigParser()
-SETTINGS.read(ROOT / "setup.cfg")
-PYTHONS = re.findall(r"Python :: (3\.\d+)", SETTINGS["metadata"]["classifiers"])
-INSTALL = ("-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check")
+MAX_BYTES = 12_000_000  # bytes; the weights of both static builds are 9 MB of them
+SETUP = configparser.ConfigParser()
+SETUP.read(ROOT / "setup.cfg")
+PYTHON_VERSIONS = re.findall(r"Python :: (3\.\d+)", SETUP["metadata"]["classifiers"])
+PIP_INSTALL = ("-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check")
 
 
 def run(*command, cwd):
-    """Run a command of the archives alone: this checkout is on no path of it."""
-    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    """Run a command with this checkout on none of its paths."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [str(word) for word in command], cwd=cwd, env=without, capture_output=True, text=True
+        [str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout
@@ -38,13 +38,13 @@ def run(*command, cwd):
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    """A copy of what is packed: a build writes beside its sources."""
+    """A copy of the packed files, since a build writes into the folder of its sources."""
     folder = tmp_path_factory.mktemp("archives")
-    listed = ("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard")
-    apart = ("tests/", "docs/", "benchmarks/", ".")  # nothing of them is packed
-    for name in run(*listed, cwd=folder).splitlines():
-        # What is deleted is listed until it is committed.
-        if (ROOT / name).is_file() and not name.startswith(apart):
+    command = ("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard")
+    unpacked = ("tests/", "docs/", "benchmarks/", ".")  # not in the archives
+    for name in run(*command, cwd=folder).splitlines():
+        # Deleted files are listed until the deletion is committed.
+        if (ROOT / name).is_file() and not name.startswith(unpacked):
             (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / "source" / name)
     return folder / "source"
@@ -52,25 +52,25 @@ def source(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def archives(source):
-    """The source archive, and the wheel that is built of it, by suffix."""
+    """The source archive, and the wheel that is built from it, by suffix."""
     build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", "../both", ".")
     run(*build, cwd=source)
     return {path.suffix: path for path in (source.parent / "both").iterdir()}
 
 
-def test_a_wheel_holds_what_an_install_needs(source, tmp_path):
+def test_wheel_contains_all_packages_weights_and_cards(source, tmp_path):
     code = f"import setuptools.build_meta as b; b.build_wheel({str(tmp_path)!r})"
     run(sys.executable, "-c", code, cwd=source)
     (path,) = tmp_path.glob("*.whl")
-    assert path.stat().st_size < LARGEST
+    assert path.stat().st_size < MAX_BYTES
     with zipfile.ZipFile(path) as wheel:
         names = set(wheel.namelist())
         wheel.extractall(tmp_path / "installed", [n for n in names if "/weights/" not in n])
     packages = {path.name for path in ROOT.glob("pqpp_*/")}
     scripts = {"pqpp_training/train_bert.py", "pqpp_training/recipes/bert.yaml"}
-    alone = {"pqpp.py", "pqpp_autoload.py", "pqpp_autoload.pth", "pqpp_autoload.start"}
+    modules = {"pqpp.py", "pqpp_autoload.py", "pqpp_autoload.pth", "pqpp_autoload.start"}
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert tops == packages | alone | {"pqpp_training"} and scripts <= names
+    assert tops == packages | modules | {"pqpp_training"} and scripts <= names
     assert {f"{package}/py.typed" for package in packages} <= names
     weights = [path for path in (ROOT / "pqpp_models" / "weights").rglob("*") if path.is_file()]
     recipes = list(ROOT.glob("pqpp_*/**/recipes/*.yaml"))
@@ -80,49 +80,50 @@ def test_a_wheel_holds_what_an_install_needs(source, tmp_path):
     packed = {f"pqpp_hub/cards/{path.relative_to(ROOT / 'hub_cards').as_posix()}" for path in cards}
     assert {name for name in names if name.startswith("pqpp_hub/cards/")} == packed
     about = next(tmp_path.glob("installed/*.dist-info/METADATA"))
-    told = message_from_string(about.read_text("utf-8"))
-    assert told["Author"] == "The pqpp authors" and told["Project-URL"].startswith("Benchmark PQPP")
-    assert_stands_alone(told.get_payload())
-    # Isolated from the checkout, the cards are those of the wheel.
+    fields = message_from_string(about.read_text("utf-8"))
+    assert fields["Author"] == "The pqpp authors"
+    assert fields["Project-URL"].startswith("Benchmark PQPP")
+    check_description(fields.get_payload())
+    # Away from the checkout, the cards are those of the wheel.
     code = f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r})\n"
     code += "from pqpp_hub import card; print(card._make_environment().list_templates())"
     assert "datasets/sample.md" in run(sys.executable, "-c", code, cwd=tmp_path)
 
 
-def assert_stands_alone(text):
-    """Refuse a description that an index cannot show, or that points to files beside it."""
+def check_description(text):
+    """Assert that an index can show a description, and that no link in it is relative."""
     page = markdown.render(text)
     assert page is not None and "<h1" in page and "static" in page
-    places = re.findall(r'(?:href|src)="([^"]*)"', page)
-    assert places and all(place.startswith(("https://", "#")) for place in places)
+    targets = re.findall(r'(?:href|src)="([^"]*)"', page)
+    assert targets and all(target.startswith(("https://", "#")) for target in targets)
 
 
-def test_links_of_the_description_are_whole_once_there_is_an_address():
+def test_links_of_the_description_are_absolute_given_an_address():
     on_index = runpy.run_path(str(ROOT / "setup.py"))["on_index"]
     text = on_index((ROOT / "README.md").read_text("utf-8"), "https://a.example/o/n/blob/v1/")
     assert "](https://a.example/o/n/raw/v1/docs/pictures/easy_and_hard.svg)" in text
     assert "](https://a.example/o/n/blob/v1/docs/bench.md)" in text
-    assert_stands_alone(text)
+    check_description(text)
 
 
 @pytest.mark.slow
-def test_archives_are_as_an_index_wants_them(archives, tmp_path):
+def test_archives_pass_the_checks_of_an_index(archives, tmp_path):
     assert set(archives) == {".whl", ".gz"}
-    assert all(path.stat().st_size < LARGEST for path in archives.values())
+    assert all(path.stat().st_size < MAX_BYTES for path in archives.values())
     run(sys.executable, "-m", "twine", "check", "--strict", *archives.values(), cwd=tmp_path)
     with tarfile.open(archives[".gz"]) as source:
-        held = {name.partition("/")[2] for name in source.getnames()}
-    assert {"constraints.txt", "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md"} <= held
+        names = {name.partition("/")[2] for name in source.getnames()}
+    assert {"constraints.txt", "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md"} <= names
 
 
-FOUR_LINES = """
+CARD_SCRIPT = """
 import evaluate, datasets, pqpp
 rows = datasets.load_dataset("pqpp", "sample", split="test")
 said = pqpp.predict(rows["prompt"][:], "mean_hbpp")["mean_hbpp"]
 tau = evaluate.load("pqpp/kendall_qpp").compute(predictions=said, references=rows["mean_hbpp"][:])
 print(round(tau["kendall_qpp"], 3))
 """
-OF_TRANSFORMERS = """
+TRANSFORMERS_SCRIPT = """
 import pqpp, transformers
 ask = transformers.pipeline("prompt-performance-prediction")
 (said,) = ask(["a cat on a mat"])
@@ -134,73 +135,73 @@ print(type(transformers.AutoModel.from_pretrained("fitted")).__name__)
 """
 
 
-def made_from_nothing(folder, *what, python=sys.executable):
-    """Return the Python of a new environment that holds what pip was asked for."""
+def make_environment(folder, *requirements, python=sys.executable):
+    """Return the Python of a new environment with these requirements installed."""
     run(python, "-m", "venv", folder / "venv", cwd=folder)
     made = folder / "venv" / "bin" / "python"
-    run(made, *INSTALL, *what, cwd=folder)
+    run(made, *PIP_INSTALL, *requirements, cwd=folder)
     return made
 
 
-def run_apart(python, code, folder):
-    """Run code without a clone and without a network, and return what it prints."""
+def run_offline(python, code, folder):
+    """Run code without the checkout or a network, and return what it prints."""
     apart = f"import os; os.environ |= {{'HF_HUB_OFFLINE': '1', 'HF_HOME': {str(folder)!r}}}"
     return run(python, "-c", apart + code, cwd=folder).strip()
 
 
 @pytest.mark.slow
-def test_the_lowest_of_what_is_needed(archives, tmp_path):
-    needed = SETTINGS["options"]["install_requires"].split()
-    lowest = [line.partition(",")[0].replace(">=", "==") for line in needed]
+def test_lowest_required_versions_suffice(archives, tmp_path):
+    requirements = SETUP["options"]["install_requires"].split()
+    lowest = [line.partition(",")[0].replace(">=", "==") for line in requirements]
     assert (
-        run_apart(made_from_nothing(tmp_path, archives[".whl"], *lowest), FOUR_LINES, tmp_path)
+        run_offline(make_environment(tmp_path, archives[".whl"], *lowest), CARD_SCRIPT, tmp_path)
         == "0.443"
     )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", PYTHONS)
-def test_the_newest_of_all_on_every_python_that_is_named(archives, version, tmp_path):
-    """The card's lines in the core, then transformers' own ways."""
-    python = python_of(version)
-    if python is None:
+@pytest.mark.parametrize("version", PYTHON_VERSIONS)
+def test_newest_versions_on_every_listed_python(archives, version, tmp_path):
+    """The model card's lines in the core, then transformers' own functions."""
+    base_python = find_python(version)
+    if base_python is None:
         pytest.skip(f"no Python {version} in the search path or pyenv")
-    made = made_from_nothing(tmp_path, archives[".whl"], python=python)
-    assert run_apart(made, FOUR_LINES, tmp_path) == "0.443"
-    run(made, *INSTALL, f"{archives['.whl']}[models]", cwd=tmp_path)
-    assert run_apart(made, OF_TRANSFORMERS, tmp_path) == "PromptPerformanceModel"
+    python = make_environment(tmp_path, archives[".whl"], python=base_python)
+    assert run_offline(python, CARD_SCRIPT, tmp_path) == "0.443"
+    run(python, *PIP_INSTALL, f"{archives['.whl']}[models]", cwd=tmp_path)
+    assert run_offline(python, TRANSFORMERS_SCRIPT, tmp_path) == "PromptPerformanceModel"
     shutil.rmtree(tmp_path / "venv")
 
 
-def python_of(version):
-    """Return a Python of this version in the search path, or that pyenv has; None if none runs."""
-    beside = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
-    for path in (shutil.which(f"python{version}"), *beside):
-        answer = f"import ensurepip, sys; print('{version}' == '%d.%d' % sys.version_info[:2])"
-        done = path and subprocess.run([path, "-c", answer], capture_output=True, text=True)
+def find_python(version):
+    """Return a Python of this version in the search path or in pyenv; None if none runs."""
+    in_pyenv = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    for path in (shutil.which(f"python{version}"), *in_pyenv):
+        code = f"import ensurepip, sys; print('{version}' == '%d.%d' % sys.version_info[:2])"
+        done = path and subprocess.run([path, "-c", code], capture_output=True, text=True)
         if done and done.stdout.strip() == "True":
             return path
     return None
 
 
 @pytest.mark.slow
-def test_a_space_builds_from_its_requirements(archives, tmp_path):
-    """As the Hub does: gradio of the card's version, then the file, then the app's imports."""
+def test_space_installs_from_its_requirements(archives, tmp_path):
+    """As on the Hub: gradio of the card's version, then the file, then the app's imports."""
     requirements = tmp_path / "requirements.txt"
     requirements.write_bytes(build_predictor_space("static")["requirements.txt"])
-    what = (f"gradio=={SDK_VERSION}", "-r", requirements)
-    python = made_from_nothing(tmp_path, *what, "--find-links", archives[".whl"].parent)
+    requirements = (f"gradio=={SDK_VERSION}", "-r", requirements)
+    python = make_environment(tmp_path, *requirements, "--find-links", archives[".whl"].parent)
     page = "from pqpp_models.demo import page; import gradio; print(gradio.__version__)"
     assert run(python, "-c", page, cwd=tmp_path).strip() == SDK_VERSION
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [".whl", ".gz"])
-def test_the_code_of_readme_runs_in_an_empty_environment(archives, kind, tmp_path):
-    """It needs a package index; what is installed has the tested versions."""
-    python = made_from_nothing(tmp_path, "-c", ROOT / "constraints.txt", archives[kind])
+def test_readme_code_runs_in_an_empty_environment(archives, kind, tmp_path):
+    """Needs a package index; installs the tested versions."""
+    python = make_environment(tmp_path, "-c", ROOT / "constraints.txt", archives[kind])
     readme = (ROOT / "README.md").read_text("utf-8")
-    # The first code needs the core alone; what is for users of transformers, an extra.
+    # The first code needs the core alone; the code for transformers needs an extra.
     code, printed = re.findall(r"```python\n(.*?)```\n+```\n(.*?)```", readme, re.DOTALL)[0]
     assert run(python, "-c", code, cwd=tmp_path).split() == printed.split()
     where = "import pqpp; print(pqpp.__file__)"

@@ -11,7 +11,7 @@ from support.processes import run, run_python
 import pqpp_autoload
 
 
-def test_the_interpreter_starts_with_nothing_but_the_hook(tmp_path):
+def test_interpreter_start_imports_only_the_hook(tmp_path):
     code = (
         "import sys\n"
         "heavy = ('datasets', 'evaluate', 'numpy')\n"
@@ -20,34 +20,34 @@ def test_the_interpreter_starts_with_nothing_but_the_hook(tmp_path):
     assert run_python(code, tmp_path).stdout.strip() == "['pqpp_autoload']"
 
 
-def guarded_line():
+def get_start_up_line():
     return pqpp_autoload.START_UP_FILES["pqpp_autoload.pth"]
 
 
-def test_the_line_never_breaks_an_interpreter(tmp_path):
-    # As after a half-done uninstall: the line is there, the module is gone or broken.
-    assert guarded_line().startswith("import ") and guarded_line().count("\n") == 1
+def test_start_up_line_never_breaks_an_interpreter(tmp_path):
+    # As after an incomplete uninstallation: the line exists, the module is gone or broken.
+    assert get_start_up_line().startswith("import ") and get_start_up_line().count("\n") == 1
     site = tmp_path / "site"
     site.mkdir()
-    (site / "broken.pth").write_text(guarded_line().replace("pqpp_autoload", "pqpp_gone"))
-    (site / "worse.pth").write_text(guarded_line().replace("pqpp_autoload", "pqpp_broken"))
+    (site / "broken.pth").write_text(get_start_up_line().replace("pqpp_autoload", "pqpp_gone"))
+    (site / "worse.pth").write_text(get_start_up_line().replace("pqpp_autoload", "pqpp_broken"))
     (site / "pqpp_broken.py").write_text("raise RuntimeError('broken')")
     code = f"import site; site.addsitedir({str(site)!r}); print('alive')"
     done = run_python(code, tmp_path)
     assert (done.stdout.strip(), done.stderr) == ("alive", "")
 
 
-def test_an_interrupt_in_the_line_is_no_traceback(tmp_path):
+def test_interrupt_in_the_start_up_line_prints_no_traceback(tmp_path):
     (tmp_path / "pqpp_slow.py").write_text("raise KeyboardInterrupt")
-    line = guarded_line().replace("pqpp_autoload", "pqpp_slow")
+    line = get_start_up_line().replace("pqpp_autoload", "pqpp_slow")
     done = run_python(f"{line}print('alive')", tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
+def test_incompatible_library_is_a_warning(tmp_path):
     package = tmp_path / "datasets"
     package.mkdir()
-    (tmp_path / "datasets-99.dist-info").mkdir()  # it is installed there, not a project's own
+    (tmp_path / "datasets-99.dist-info").mkdir()  # marks it as installed, not the project's own
     (package / "__init__.py").write_text("__version__ = '99'\nfrom . import load\n")
     (package / "load.py").write_text("value = 1\n")
     code = "import datasets; print(datasets.load.value)"
@@ -58,7 +58,7 @@ def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
 
 
 @pytest.mark.parametrize("version", ["", "__version__ = '1.0'\n"])
-def test_a_package_of_a_project_that_is_called_like_a_library_is_left_alone(tmp_path, version):
+def test_project_package_named_like_a_library_is_not_patched(tmp_path, version):
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets" / "__init__.py").write_text(version)
     (tmp_path / "datasets" / "load.py").write_text("def load_dataset(name): return name\n")
@@ -71,7 +71,7 @@ def test_a_package_of_a_project_that_is_called_like_a_library_is_left_alone(tmp_
 
 
 @pytest.mark.parametrize("name", ["datasets", "metrics", "models", "feedback"])
-def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
+def test_warning_names_a_module_that_cannot_be_imported(tmp_path, name):
     library = {"datasets": "datasets.load", "metrics": "evaluate.loading"}.get(
         name, "transformers.pipelines"
     )
@@ -88,30 +88,30 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path, name):
     first, second, *more = done.stdout.splitlines()
     assert first.startswith("autoload is off in")
     assert second.startswith(f"pqpp_{name}.registration cannot be imported (")
-    assert more == []  # no package's registration needs another's
+    assert more == []  # other registrations do not depend on it
 
 
-def test_off_survives_an_installation(tmp_path, monkeypatch):
-    # A reinstall removes what is of the installation, and puts the start-up files back.
+def test_off_survives_a_reinstallation(tmp_path, monkeypatch):
+    # A reinstallation writes the start-up files anew.
     from pqpp_hub import start_up as autoload
 
     monkeypatch.setattr(pqpp_autoload, "__file__", str(tmp_path / "pqpp_autoload.py"))
-    installed = SimpleNamespace(read_text=lambda name: None, files=())
-    monkeypatch.setattr(autoload, "distribution", lambda name: installed)
-    arranged = []
-    monkeypatch.setattr(pqpp_autoload, "call_when_imported", lambda name, _: arranged.append(name))
+    fake_distribution = SimpleNamespace(read_text=lambda name: None, files=())
+    monkeypatch.setattr(autoload, "distribution", lambda name: fake_distribution)
+    hooked = []
+    monkeypatch.setattr(pqpp_autoload, "call_when_imported", lambda name, _: hooked.append(name))
 
-    def installed_again():
+    def reinstall():
         for name, text in pqpp_autoload.START_UP_FILES.items():
             (tmp_path / name).write_text(text)
         pqpp_autoload.start()
 
     autoload.disable_autoload(tmp_path)
-    installed_again()
-    assert arranged == [] and "autoload is off in" in autoload.describe_autoload(tmp_path)
+    reinstall()
+    assert hooked == [] and "autoload is off in" in autoload.describe_autoload(tmp_path)
     autoload.enable_autoload(tmp_path)
-    installed_again()
-    assert arranged and "autoload is on in" in autoload.describe_autoload(tmp_path).splitlines()[0]
+    reinstall()
+    assert hooked and "autoload is on in" in autoload.describe_autoload(tmp_path).splitlines()[0]
 
 
 def test_callback_runs_once_at_import_and_at_once_afterwards(tmp_path):
@@ -128,7 +128,7 @@ def test_callback_runs_once_at_import_and_at_once_afterwards(tmp_path):
     assert run_python(code, tmp_path).stdout.splitlines() == ["[]", "[3, -3] value = 3"]
 
 
-def test_failing_import_stays_that_error(tmp_path):
+def test_import_error_stays_unchanged(tmp_path):
     (tmp_path / "bad_module.py").write_text("raise KeyError('its own fault')\n")
     code = (
         "import sys; sys.path.insert(0, '.')\n"
@@ -140,18 +140,18 @@ def test_failing_import_stays_that_error(tmp_path):
     assert run_python(code, tmp_path).stdout.strip() == "'its own fault'"
 
 
-def purelib(python) -> Path:
+def find_purelib(python) -> Path:
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
     return Path(subprocess.check_output([python, "-c", code], text=True).strip())
 
 
 @pytest.fixture
 def editable(tmp_path, request):
-    """An environment with an editable install, and this one's packages behind its own."""
+    """An environment with an editable install, followed on its path by this one's packages."""
     folder = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
-    (purelib(python) / "zz_packages.pth").write_text(f"{purelib(sys.executable)}\n")
+    (find_purelib(python) / "zz_packages.pth").write_text(f"{find_purelib(sys.executable)}\n")
     options = ["-q", "--no-deps", "--disable-pip-version-check"]
     install = [python, "-m", "pip", "install", *options, "-e", str(request.config.rootpath)]
     subprocess.run(install, check=True, cwd=tmp_path)
@@ -159,7 +159,7 @@ def editable(tmp_path, request):
 
 
 @pytest.mark.slow
-def test_on_off_status_and_uninstall_of_an_editable_install(editable, tmp_path):
+def test_autoload_commands_and_uninstall_of_an_editable_install(editable, tmp_path):
     python, pqpp = str(editable / "bin" / "python"), str(editable / "bin" / "pqpp")
 
     def autoload(action, **environment):
@@ -172,9 +172,9 @@ def test_on_off_status_and_uninstall_of_an_editable_install(editable, tmp_path):
         return run([python, "-c", code], tmp_path).stdout.strip() == "True"
 
     assert "autoload is on" in autoload("status") and is_loaded()
-    assert "autoload is on" in autoload("on")  # again changes nothing
+    assert "autoload is on" in autoload("on")  # the second time changes nothing
     assert "switches it off" in autoload("status", PQPP_NO_AUTOLOAD="1")
     assert "autoload is off" in autoload("off") and not is_loaded()
     assert "autoload is on" in autoload("on") and is_loaded()
     subprocess.run([python, "-m", "pip", "uninstall", "-q", "-y", "pqpp"], check=True)
-    assert not list(purelib(python).glob("pqpp_autoload.*"))
+    assert not list(find_purelib(python).glob("pqpp_autoload.*"))

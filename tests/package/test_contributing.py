@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipes, followed to the letter in a copy of the checkout."""
+"""CONTRIBUTING's recipes, followed exactly in a copy of the checkout."""
 
 import json
 import sys
@@ -13,26 +13,26 @@ from support.recipes import ROOT, copy_of_the_checkout, follow
 @pytest.fixture
 def checkout(tmp_path, cache):
     if (ROOT / "pqpp_cli/toy.py").is_file():
-        pytest.skip("in this copy the recipes have been followed")
+        pytest.skip("this copy already contains the recipes' files")
     return copy_of_the_checkout(tmp_path / "checkout")
 
 
-def python(checkout, *words):
+def run_python(checkout, *words):
     return run([sys.executable, *words], checkout, PYTHONPATH=str(checkout))
 
 
 def pqpp(checkout, *words):
-    return python(checkout, "-m", "pqpp", *words)
+    return run_python(checkout, "-m", "pqpp", *words)
 
 
-def passed(checkout, *files):
-    done = python(checkout, "-m", "pytest", "-q", "-x", *files)
+def run_tests(checkout, *files):
+    done = run_python(checkout, "-m", "pytest", "-q", "-x", *files)
     assert done.returncode == 0, done.stdout + done.stderr
     return True
 
 
 @pytest.mark.daily
-def test_a_toy_benchmark_is_listed_loaded_and_exported(checkout):
+def test_toy_benchmark_is_listed_and_exported(checkout):
     follow("Add a benchmark", checkout)
     modules = checkout / "pqpp_datasets" / "benchmarks.py"
     modules.write_text(modules.read_text().replace(" sample", " sample, toy"))
@@ -47,11 +47,11 @@ def test_a_toy_benchmark_is_listed_loaded_and_exported(checkout):
     assert done.stdout.startswith("toy train: 1 rows\ntoy test: 1 rows\n"), done.stderr
     card = (checkout / "out" / "README.md").read_text()
     assert 'license: "mit"' in card and "| `toy` | 1.0.0 | `test` | 1 |" in card
-    assert passed(checkout, "tests/datasets/test_toy.py")
+    assert run_tests(checkout, "tests/datasets/test_toy.py")
 
 
 @pytest.mark.daily
-def test_a_toy_metric_is_listed_shown_computed_and_loaded(checkout):
+def test_toy_metric_is_listed_computed_and_loaded(checkout):
     written = follow("Add a metric", checkout)
     assert "tests/metrics/module_cases.py" in written
     assert "toy_bias" in pqpp(checkout, "metrics", "list").stdout
@@ -64,13 +64,13 @@ def test_a_toy_metric_is_listed_shown_computed_and_loaded(checkout):
         "import evaluate, pqpp_metrics\n"
         "print(evaluate.load('pqpp/toy_bias').compute(predictions=[0.5, 2], references=[1, 1]))"
     )
-    assert "{'toy_bias': 0.25}" in python(checkout, "-c", code).stdout
-    assert passed(checkout, "tests/metrics/test_toy_bias.py")
-    assert passed(checkout, "tests/metrics/test_evaluate_modules.py", "-k", "oracle or toy_bias")
+    assert "{'toy_bias': 0.25}" in run_python(checkout, "-c", code).stdout
+    assert run_tests(checkout, "tests/metrics/test_toy_bias.py")
+    assert run_tests(checkout, "tests/metrics/test_evaluate_modules.py", "-k", "oracle or toy_bias")
 
 
 @pytest.mark.daily
-def test_a_toy_predictor_is_listed_shown_asked_and_compared(checkout):
+def test_toy_predictor_is_listed_used_and_compared(checkout):
     follow("Add a predictor", checkout)
     assert "toy  " in pqpp(checkout, "models", "list").stdout
     assert "A line through the number of words" in pqpp(checkout, "models", "show", "toy").stdout
@@ -81,11 +81,11 @@ def test_a_toy_predictor_is_listed_shown_asked_and_compared(checkout):
     words = ("--dataset", "pqpp", "--subset", "sample", "--split", "test", "--predictors", "toy")
     done = pqpp(checkout, "bench", *words, "--targets", "mean_hbpp", "--format", "csv")
     assert "toy" in done.stdout, done.stderr
-    assert passed(checkout, "tests/models/test_toy.py")
+    assert run_tests(checkout, "tests/models/test_toy.py")
 
 
 @pytest.mark.daily
-def test_a_toy_command_is_listed_run_and_explained(checkout):
+def test_toy_command_is_listed_run_and_configured(checkout):
     written = follow("Add a command", checkout)
     assert written == ["pqpp_cli/toy.py", "pqpp_cli/commands.py", "tests/cli/test_toy.py"]
     assert "toy" in pqpp(checkout, "--help").stdout
@@ -94,11 +94,11 @@ def test_a_toy_command_is_listed_run_and_explained(checkout):
     done = pqpp(checkout, "toy", "--config", "toy.yaml")
     assert done.stdout == "2\n", done.stderr
     assert "did you mean '--least'" in pqpp(checkout, "toy", "a", "--leest", "2").stderr
-    assert passed(checkout, "tests/cli/test_toy.py")
+    assert run_tests(checkout, "tests/cli/test_toy.py")
 
 
 @pytest.mark.daily
-def test_a_toy_kind_of_task_makes_a_study_and_an_export(checkout):
+def test_toy_kind_of_task_makes_a_study(checkout):
     written = follow("Add a kind of task", checkout)
     assert written[-1] == "tests/annotation/kinds/test_toy.py" and len(written) == 4
     (checkout / "prompts.csv").write_text("prompt_id,prompt,image,model\n1,A cat.,a.png,sdxl\n")
@@ -107,11 +107,11 @@ def test_a_toy_kind_of_task_makes_a_study_and_an_export(checkout):
     words = ("--kind", "toy", "--file", "prompts.csv", "--image-dir", "images")
     done = pqpp(checkout, "annotate", "init", "study.yaml", *words)
     assert done.returncode == 0, done.stderr
-    assert passed(checkout, "tests/annotation/kinds/test_toy.py")
+    assert run_tests(checkout, "tests/annotation/kinds/test_toy.py")
 
 
 @pytest.mark.daily
-def test_a_toy_score_assesses_images_and_tells_its_choices(checkout):
+def test_toy_score_assesses_images(checkout):
     assert len(follow("Add a score of images", checkout)) == 3
     (checkout / "images").mkdir()
     Image.new("RGB", (8, 8), (51, 51, 51)).save(checkout / "images" / "a.png")
@@ -121,4 +121,4 @@ def test_a_toy_score_assesses_images_and_tells_its_choices(checkout):
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(checkout / "verdicts.parquet").to_pylist()
     assert [row["score"] for row in rows] == [pytest.approx(0.4)]
-    assert passed(checkout, "tests/feedback/vistar/test_toy.py")
+    assert run_tests(checkout, "tests/feedback/vistar/test_toy.py")

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of all packages run and give what they say."""
+"""The examples in the docstrings of all packages return the values that they show."""
 
 import doctest
 import importlib.util
@@ -13,28 +13,28 @@ from pqpp_files.extras import find_extra
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("pqpp", "pqpp_autoload", *sorted(path.name for path in ROOT.glob("pqpp_*/")))
-LACKING = {
+SKIPPED_ERRORS = {
     "PredictorError": "NLTK's data: see 'Real data' in CONTRIBUTING.md",
     "MissingExtraError": "an optional package, which is not installed",
 }
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-def module_names():
-    """Every module, and whether an example is in it."""
+def find_modules():
+    """Yield every module's name, and whether it contains an example."""
     for package in PACKAGES:
-        home = importlib.import_module(package)
-        yield package, ">>>" in Path(home.__file__).read_text("utf-8")
-        for found in pkgutil.walk_packages(getattr(home, "__path__", []), f"{package}."):
-            text = importlib.util.find_spec(found.name).loader.get_source(found.name)
-            yield found.name, ">>>" in text
+        module = importlib.import_module(package)
+        yield package, ">>>" in Path(module.__file__).read_text("utf-8")
+        for info in pkgutil.walk_packages(getattr(module, "__path__", []), f"{package}."):
+            text = importlib.util.find_spec(info.name).loader.get_source(info.name)
+            yield info.name, ">>>" in text
 
 
-NAMES = dict(sorted(module_names()))
+MODULES = dict(sorted(find_modules()))
 
 
-def imported(name):
-    """A module; None where it needs what is not installed."""
+def import_if_possible(name):
+    """Import a module; None if it needs an extra that is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -43,26 +43,26 @@ def imported(name):
         raise
 
 
-def test_modules_without_examples_import():
-    for name, has_examples in NAMES.items():
+def test_modules_without_examples_can_be_imported():
+    for name, has_examples in MODULES.items():
         if not has_examples:
-            imported(name)
+            import_if_possible(name)
 
 
-@pytest.mark.parametrize("name", [name for name, has_examples in NAMES.items() if has_examples])
-def test_examples(name, cache, capsys):
-    module = imported(name)
+@pytest.mark.parametrize("name", [name for name, has_examples in MODULES.items() if has_examples])
+def test_examples_of_docstrings(name, cache, capsys):
+    module = import_if_possible(name)
     if module is None:
-        pytest.skip(f"{name} needs what is not installed")
+        pytest.skip(f"{name} needs an extra that is missing")
     for example in doctest.DocTestFinder(exclude_empty=True).find(module, name):
         report = io.StringIO()
         runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
         runner.run(example, out=report.write)
-        said = report.getvalue()
-        lacking = [what for kind, what in LACKING.items() if kind in said]
-        absent = r"^ +ModuleNotFoundError: .*?(?:named '|import of )(\w+)"
-        modules = re.findall(absent, said, re.MULTILINE)
-        lacking += [module for module in modules if find_extra(module)]
-        if runner.failures and lacking:
-            pytest.skip(f"{example.name} needs {lacking[0]}")
+        text = report.getvalue()
+        missing = [requirement for error, requirement in SKIPPED_ERRORS.items() if error in text]
+        pattern = r"^ +ModuleNotFoundError: .*?(?:named '|import of )(\w+)"
+        modules = re.findall(pattern, text, re.MULTILINE)
+        missing += [module for module in modules if find_extra(module)]
+        if runner.failures and missing:
+            pytest.skip(f"{example.name} needs {missing[0]}")
         assert not runner.failures, report.getvalue()

@@ -1,4 +1,4 @@
-"""`import pqpp`: cheap, whole, and not broken by what lies beside the user's script."""
+"""`import pqpp` is fast and complete, and files next to the user's script do not break it."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from support.processes import run_python
 import pqpp
 
 
-def test_every_name_is_there():
+def test_dir_lists_every_public_name():
     shown = [name for name in dir(pqpp) if not name.startswith("_")]
     assert shown == sorted(pqpp.__all__) and "__version__" in dir(pqpp)
     for name in (*pqpp.__all__, "__version__"):
@@ -18,7 +18,7 @@ def test_every_name_is_there():
         pqpp.predictt  # noqa: B018
 
 
-def test_importing_it_imports_nothing_else(tmp_path):
+def test_import_loads_no_other_package(tmp_path):
     code = (
         "import sys; before = set(sys.modules)\n"
         "import pqpp\n"
@@ -27,7 +27,7 @@ def test_importing_it_imports_nothing_else(tmp_path):
     assert run_python(code, tmp_path).stdout == "[]\n"
 
 
-def test_one_prompt_is_one_row():
+def test_predict_returns_one_row_for_one_prompt():
     table = pqpp.predict("A man riding a wave on a surfboard.", ["mean_hbpp"], uncertainty=True)
     names = ["prompt", "mean_hbpp", "mean_hbpp_deviation", "distance", "out_of_domain", "ignored"]
     assert table.columns.tolist() == names
@@ -37,9 +37,9 @@ def test_one_prompt_is_one_row():
     assert table.mean_hbpp.tolist() == value.tolist()
 
 
-@pytest.mark.parametrize("beside", ["file", "folder"])
-def test_what_lies_beside_the_script_does_not_matter(tmp_path, cache, beside):
-    if beside == "file":
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_files_named_pqpp_next_to_a_script_are_ignored(tmp_path, cache, kind):
+    if kind == "file":
         (tmp_path / "pqpp.py").write_text("raise RuntimeError('the wrong file')")
     else:
         (tmp_path / "pqpp").mkdir()

@@ -1,4 +1,4 @@
-"""README and the pages of docs: links lead somewhere, code runs and prints what stands below it."""
+"""README and the pages of docs: links exist, and code prints the output shown below it."""
 
 import contextlib
 import io
@@ -14,19 +14,19 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s#]+)[^)]*\)")
-# Pages whose code runs here; that of others needs data, a model or a network.
-RUN = ["README.md", "docs/prompts.md"]
+# Pages whose code runs here; the code of other pages needs data, a model or a network.
+PAGES_WITH_CODE = ["README.md", "docs/prompts.md"]
 
 
-def test_readme_is_short_and_its_links_lead_somewhere():
+def test_readme_is_short_and_its_links_exist():
     text = PAGES[0].read_text("utf-8")
     assert len(text.splitlines()) < 110
     for target in LINK.findall(text):
         assert re.match(r"[a-z]+:", target) or (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("page", RUN)
-def test_code_prints_what_stands_below_it(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", PAGES_WITH_CODE)
+def test_code_prints_the_shown_output(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     printed = ""
@@ -41,8 +41,8 @@ def test_code_prints_what_stands_below_it(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_print_what_stands_below_them(page, capsys):
-    """Those that stand behind a `$` with their output."""
+def test_commands_print_the_shown_output(page, capsys):
+    """Commands after a `$`, with their output."""
     for _, text in BLOCK.findall(page.read_text("utf-8")):
         if text.startswith("$ pqpp "):
             command, _, expected = text[2:].replace("\\\n", " ").partition("\n")
@@ -50,7 +50,7 @@ def test_commands_print_what_stands_below_them(page, capsys):
             assert capsys.readouterr().out.split() == expected.split()
 
 
-def test_the_first_router_of_the_page_is_fitted_and_asked(tmp_path, monkeypatch, capsys):
+def test_first_router_of_the_page_works(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     prompts = [f"{n} dogs on a {place}" for n in range(1, 21) for place in ("bed", "moon")]
     (tmp_path / "mine.txt").write_text("\n".join(prompts))
@@ -67,12 +67,12 @@ def test_the_first_router_of_the_page_is_fitted_and_asked(tmp_path, monkeypatch,
     ]
 
 
-def test_the_server_of_the_docs_answers():
+def test_server_of_the_docs_answers():
     client = pytest.importorskip("fastapi.testclient").TestClient
     blocks = BLOCK.findall((ROOT / "docs" / "demo.md").read_text("utf-8"))
     (code,) = (text for language, text in blocks if language == "python")
     names: dict = {}
     exec(compile(code, "demo.md", "exec"), names)
-    asked = {"inputs": ["a red cat", " "], "parameters": {"targets": "mean_hbpp"}}
-    answer = client(names["app"]).post("/", json=asked).json()
+    request = {"inputs": ["a red cat", " "], "parameters": {"targets": "mean_hbpp"}}
+    answer = client(names["app"]).post("/", json=request).json()
     assert [row["mean_hbpp"] and round(row["mean_hbpp"], 2) for row in answer] == [1.38, None]

@@ -1,4 +1,4 @@
-"""The documentation site: every page has its place, links lead somewhere, the build is clean."""
+"""The documentation site: every page is reached, links exist, the build has no warnings."""
 
 import functools
 import html
@@ -34,8 +34,8 @@ def read(page):
     return page.read_text("utf-8")
 
 
-def named_in_toctrees(page):
-    """The pages that a page's toctrees name, those of patterns too, as paths below `docs`."""
+def find_toctree_pages(page):
+    """Yield the paths of pages that a page's toctrees name, also by patterns."""
     for block in TOCTREE.findall(page.read_text("utf-8")):
         for line in filter(None, (line.strip() for line in block.splitlines())):
             if not line.startswith((":", "/made/")):
@@ -44,19 +44,19 @@ def named_in_toctrees(page):
                     assert (page.parent / f"{line}.md").is_file(), f"{page.name}: {line}"
 
 
-def test_every_page_is_reached_from_the_front_page():
-    reached, ahead = [], [DOCS / "index.md"]
-    while ahead:
-        reached.append(ahead.pop())
-        ahead.extend(named_in_toctrees(reached[-1]))
+def test_front_page_leads_to_every_page():
+    reached, queue = [], [DOCS / "index.md"]
+    while queue:
+        reached.append(queue.pop())
+        queue.extend(find_toctree_pages(reached[-1]))
     assert sorted(reached) == PAGES  # and each once
     titles = [re.search("^# (.*)", text, re.MULTILINE) for text in map(read, PAGES)]
-    named = [title[1] for title in titles if title]
-    assert len(set(named)) == len(named) == len(PAGES) - 1  # but the front page, which is README's
+    names = [title[1] for title in titles if title]
+    assert len(set(names)) == len(names) == len(PAGES) - 1  # the front page has README's title
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
-def test_links_lead_somewhere_and_are_called_by_words(page):
+def test_links_exist_and_have_words_as_text(page):
     for words, target in LINK.findall(read(page)):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), target
@@ -65,7 +65,7 @@ def test_links_lead_somewhere_and_are_called_by_words(page):
 
 @pytest.fixture
 def parts(monkeypatch):
-    """A function that imports what the site is made by."""
+    """A function that imports a module that makes the site."""
     pytest.importorskip("docutils", reason="needs the extra `docs`")
     monkeypatch.syspath_prepend(DOCS)
     yield lambda name: importlib.import_module(f"site_parts.{name}")
@@ -78,18 +78,18 @@ CELL_OUTPUT = re.compile(
 )
 
 
-def streams_shown(page):
-    """What the output boxes of a page show, in order, blank lines at their ends left out."""
+def read_shown_output(page):
+    """Return the texts of a page's output boxes, without blank lines at their ends."""
     boxes = CELL_OUTPUT.findall(page.read_text("utf-8"))
     return [html.unescape(re.sub("<[^>]*>", "", box)).strip("\n") for box in boxes]
 
 
-LOOKED_AT = (
+AXE_PAGES = (
     *("index", "quickstart", "tutorials/ask", "tutorials/assess", "how/vistar", "worth"),
     *("understand/glossary", "made/api/pqpp_hub", "made/commands/predict", "made/metrics/hbpp"),
     "search",
 )
-OUTSIDE = re.compile(
+EXTERNAL_RESOURCE = re.compile(
     r"<(?:script|img|source|iframe|link(?=[^>]*(?:stylesheet|icon|preload)))\b[^>]*"
     r"(?:src|href)=\"(?:https?:)?//[^\"]*\"|@import[^;]*//|url\([\"']?(?:https?:)?//"
 )
@@ -97,26 +97,26 @@ OUTSIDE = re.compile(
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site, built by what `make docs` runs, into a folder of its own."""
+    """The site, built as by `make docs` into a separate folder."""
     pytest.importorskip("furo", reason="needs the extra `docs`")
-    made = tmp_path_factory.mktemp("site")
-    words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", made / "doctrees"]
-    words += ["-D", "nb_execution_mode=force"]  # what an earlier build kept has no outputs
+    folder = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", folder / "doctrees"]
+    words += ["-D", "nb_execution_mode=force"]  # the cache of an earlier build has no outputs
     settings = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*words, DOCS, made / VERSION], env=settings, capture_output=True, text=True
+    process = subprocess.run(
+        [*words, DOCS, folder / VERSION], env=settings, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return made
+    assert process.returncode == 0, process.stderr[-3000:]
+    return folder
 
 
 @pytest.mark.slow
-def test_the_site_is_built_without_a_warning_and_asks_nothing_from_outside(site):
+def test_site_builds_without_warnings_or_external_resources(site):
     pages = sorted((site / VERSION).rglob("*.html"))
     assert len(pages) > 150
     for path in [*pages, *(site / VERSION).rglob("*.css")]:
         text = path.read_text("utf-8")
-        assert not OUTSIDE.findall(text), path
+        assert not EXTERNAL_RESOURCE.findall(text), path
         assert str(ROOT) not in text, path
     entry = (site / "index.html").read_text("utf-8")
     assert f'href="{VERSION}/index.html"' in entry
@@ -137,7 +137,7 @@ def test_every_public_name_and_command_is_on_the_site(site, parts):
 
 
 @pytest.mark.slow
-def test_cells_show_what_their_processes_printed_and_no_error(site):
+def test_cells_show_the_printed_output_and_no_error(site):
     executed = sorted((site / "jupyter_execute").rglob("*.ipynb"))
     assert len(executed) >= 8
     for notebook in executed:
@@ -151,25 +151,25 @@ def test_cells_show_what_their_processes_printed_and_no_error(site):
             texts = ("".join(pieces).replace("\r\n", "\n") for pieces in streams.values())
             printed += [text.strip("\n") for text in texts]
         page = site / VERSION / notebook.relative_to(site / "jupyter_execute")
-        assert streams_shown(page.with_suffix(".html")) == printed, notebook.name
+        assert read_shown_output(page.with_suffix(".html")) == printed, notebook.name
         assert "pqpp: error" not in "".join(printed)
 
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_axe_finds_nothing_and_the_search_finds_a_name(site, visitor):  # noqa: F811
-    handler = functools.partial(Quiet, directory=site / VERSION)
+def test_axe_finds_nothing_and_search_finds_names(site, visitor):  # noqa: F811
+    handler = functools.partial(QuietHandler, directory=site / VERSION)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        guest, found = visitor(), []
-        for name in LOOKED_AT:
-            page = guest.open(f"http://127.0.0.1:{server.server_port}/{name}.html")
-            for look in in_every_look(page):
-                found += [f"{name}, {look}: {line}" for line in violations(page)]
-                if name == "index" and look.startswith("1280"):
-                    picture(page, f"site_{look.split(', ')[1]}.png")
+        visit, found = visitor(), []
+        for name in AXE_PAGES:
+            page = visit.open(f"http://127.0.0.1:{server.server_port}/{name}.html")
+            for appearance in in_every_look(page):
+                found += [f"{name}, {appearance}: {line}" for line in violations(page)]
+                if name == "index" and appearance.startswith("1280"):
+                    picture(page, f"site_{appearance.split(', ')[1]}.png")
             page.close()
-        page = guest.open(f"http://127.0.0.1:{server.server_port}/search.html?q=reciprocal_rank")
+        page = visit.open(f"http://127.0.0.1:{server.server_port}/search.html?q=reciprocal_rank")
         page.wait_for_selector("#search-results li a[href*='made/']")
         first = page.evaluate(FIRST_THREE, list(QUERIES))
         server.shutdown()
@@ -185,7 +185,7 @@ FIRST_THREE = """queries => Object.fromEntries(queries.map((query) => {
   const found = Search._performSearch(text, terms, excluded, highlighted, objects);
   return [query, found.slice(-3).map((result) => result[0])];
 }))"""
-# Written down, with the pages that answer them, before any weight of a page was set.
+# Queries and the pages that answer them, chosen before any weight of a page was set.
 QUERIES = {
     "load_dataset": "data",
     "bench report": "bench tutorials/bench",
@@ -198,6 +198,6 @@ QUERIES = {
 }
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *words):
         """Say nothing."""

@@ -14,28 +14,28 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[2]
 
 
-def text_of(name):
+def read(name):
     return (ROOT / name).read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
 def setup():
     parser = configparser.ConfigParser(interpolation=None)
-    parser.read_string(text_of("setup.cfg"))
+    parser.read_string(read("setup.cfg"))
     return parser
 
 
 @pytest.fixture(scope="module")
-def asked(setup):
+def requirements(setup):
     lists = [setup["options"]["install_requires"], *setup["options.extras_require"].values()]
     return [Requirement(line) for text in lists for line in text.split("\n") if line.strip()]
 
 
-def test_one_version_stands_everywhere(setup):
+def test_version_is_the_same_everywhere(setup):
     version = setup["metadata"]["version"]
-    citation = yaml.safe_load(text_of("CITATION.cff"))
+    citation = yaml.safe_load(read("CITATION.cff"))
     assert str(Version(version)) == version == str(citation["version"])
-    headings = re.findall(r"^## (.*)$", text_of("CHANGELOG.md"), re.MULTILINE)
+    headings = re.findall(r"^## (.*)$", read("CHANGELOG.md"), re.MULTILINE)
     assert headings[0] == "Unreleased"
     for heading in headings[1:]:
         number, date = heading.split(" - ")
@@ -45,24 +45,24 @@ def test_one_version_stands_everywhere(setup):
         assert headings[1].startswith(f"{version} - ")
 
 
-def called(name):
+def normalise(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_every_requirement_has_its_tested_version(asked):
-    pins = dict(line.split("==") for line in text_of("constraints.txt").split("\n") if "==" in line)
-    pins = {called(name): version for name, version in pins.items()}
-    for one in asked:
-        assert called(one.name) in pins, f"{one.name} has no line in constraints.txt"
-        assert one.specifier.contains(pins[called(one.name)], prereleases=True), one
+def test_every_requirement_has_a_tested_version(requirements):
+    pins = dict(line.split("==") for line in read("constraints.txt").split("\n") if "==" in line)
+    pins = {normalise(name): version for name, version in pins.items()}
+    for one in requirements:
+        assert normalise(one.name) in pins, f"{one.name} has no line in constraints.txt"
+        assert one.specifier.contains(pins[normalise(one.name)], prereleases=True), one
 
 
-def test_no_version_with_a_known_advisory_is_admitted(asked):
-    """Those that `.ci/advisories.json` lists; `SECURITY.md` says when it was last looked at."""
-    known = json.loads(text_of(".ci/advisories.json"))
-    assert known["date"] in text_of("SECURITY.md")
-    assert set(known["fixed"]) <= {called(one.name) for one in asked}
-    for one in asked:
-        fixed, advisories = known["fixed"].get(called(one.name), ("0", ""))
+def test_versions_with_known_advisories_are_excluded(requirements):
+    """Advisories of `.ci/advisories.json`; `SECURITY.md` has the date of the last check."""
+    known = json.loads(read(".ci/advisories.json"))
+    assert known["date"] in read("SECURITY.md")
+    assert set(known["fixed"]) <= {normalise(one.name) for one in requirements}
+    for one in requirements:
+        fixed, advisories = known["fixed"].get(normalise(one.name), ("0", ""))
         least = [Version(part.version) for part in one.specifier if part.operator == ">="]
         assert max(least, default=Version("0")) >= Version(fixed), f"{one} admits {advisories}"

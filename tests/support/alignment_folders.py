@@ -1,4 +1,4 @@
-"""A small folder with all studies that `alignment` is learned from, in their published layouts."""
+"""A small folder with all studies on which `alignment` is fitted, in their published layouts."""
 
 import json
 from pathlib import Path
@@ -13,13 +13,13 @@ _V1_1 = "dataset/generative/ground_truth"
 
 def write_studies(folder: Path) -> Path:
     """Write six prompts a study; each begins with its study's name, and the last is the hardest."""
-    good = [1 - place / 10 for place in range(len(KINDS))]
+    scores = [1 - place / 10 for place in range(len(KINDS))]
     prompts = {
         name: [f"{name} {kind}" for kind in KINDS]
         for name in ("agiqa", "composition", "counting", "gimbrr", "genai", "t2v", "drawbench")
     }
     rows = [
-        (f"{model}_normal_{n:03}.jpg", prompt, "", "", "", 3, 0.5, 5 * good[n], 0.25)
+        (f"{model}_normal_{n:03}.jpg", prompt, "", "", "", 3, 0.5, 5 * scores[n], 0.25)
         for n, prompt in enumerate(prompts["agiqa"])
         for model in ("midjourney", "AttnGAN")
     ]
@@ -43,7 +43,7 @@ def write_studies(folder: Path) -> Path:
     }
     _write_json(folder / "genai/genai_image.json", entries)
     entries = {
-        str(n): {"prompt": prompt, "models": {"pika": [5 * good[n]]}}
+        str(n): {"prompt": prompt, "models": {"pika": [5 * scores[n]]}}
         for n, prompt in enumerate(prompts["t2v"])
     }
     _write_json(folder / "t2v/datasets/t2vscore_alignment_score.json", entries)
@@ -54,9 +54,9 @@ def write_studies(folder: Path) -> Path:
     ):
         # The second generator is always one better.
         rows = [
-            (f"{name} {kind}", f"generator {more}", good[n] + more)
+            (f"{name} {kind}", f"generator {generator}", scores[n] + generator)
             for n, kind in enumerate(KINDS)
-            for more in (0, 1)
+            for generator in (0, 1)
         ]
         write_csv(folder / f"ratings/{file}.csv", ["prompt", "model", score], rows)
     return folder
@@ -81,11 +81,11 @@ def _write_gimbrr(folder: Path, prompts: list[str]) -> None:
 def _write_drawbench(folder: Path, prompts: list[str]) -> None:
     write_v1_1(folder)
     for name in ("glide", "sdxl", "average"):
-        for split, some in (("train", range(3)), ("val", range(3, 6))):
+        for split, numbers in (("train", range(3)), ("val", range(3, 6))):
             path = folder / _V1_1 / name / f"{name}_{split}.csv"
             lines = path.read_text("utf-8").splitlines()
             kept = [line for line in lines if "drawbench" not in line]
-            kept += [f"{n},{prompts[n]},{2 - n / 2},drawbench" for n in some]
+            kept += [f"{n},{prompts[n]},{2 - n / 2},drawbench" for n in numbers]
             path.write_text("\n".join(kept) + "\n", "utf-8")
 
 

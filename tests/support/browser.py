@@ -1,4 +1,4 @@
-"""A real Chromium for tests, and what is looked at on every page.
+"""A real Chromium for tests, and checks of every page.
 
 `from support.browser import browser, visitor` in a conftest gives its tests the two fixtures.
 """
@@ -16,7 +16,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 
 
 def chromium() -> str:
-    """The path of the browser; skips without one, fails where PQPP_BROWSER is set."""
+    """Return the path of the browser; without one skip, or fail if PQPP_BROWSER is set."""
     named = os.environ.get("PQPP_BROWSER", "")
     found = next(filter(None, map(shutil.which, (named, *NAMES))), None)
     if found is None:
@@ -29,7 +29,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="module")
 def browser():
-    """One browser for all tests of a file; two at once there cannot be, nor a loop of asyncio."""
+    """One browser for all tests of a file; it excludes a second one and a loop of asyncio."""
     path = chromium()
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`")
     with playwright.sync_playwright() as tools:
@@ -42,7 +42,7 @@ def browser():
 
 
 class Visitor:
-    """A person with a browser of the own: pages, and what went wrong on them."""
+    """A person with a separate browser: pages, their errors and their requests."""
 
     def __init__(self, browser, **how):
         self.context = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce"} | how)
@@ -53,7 +53,7 @@ class Visitor:
         self.context.on("console", self._heard)
 
     def _heard(self, message):
-        # A lost connection is told by the browser itself, as are the statuses of refusals.
+        # The browser itself logs lost connections and statuses of refusals.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.problems.append(message.text)
 
@@ -78,25 +78,25 @@ class Visitor:
 
 @pytest.fixture
 def visitor(browser):
-    """A function that gives a person with an own browser; all that they meet has to be right."""
-    made = []
+    """A function that returns a new `Visitor`; no page may have errors or ask other hosts."""
+    visitors = []
 
-    def come(**how):
-        made.append(Visitor(browser, **how))
-        return made[-1]
+    def make(**how):
+        visitors.append(Visitor(browser, **how))
+        return visitors[-1]
 
-    yield come
-    problems = [problem for one in made for problem in one.problems]
-    asked = [url for one in made for url in one.asked]
-    for one in made:
-        one.context.close()
+    yield make
+    problems = [problem for person in visitors for problem in person.problems]
+    asked = [url for person in visitors for url in person.asked]
+    for person in visitors:
+        person.context.close()
     assert not problems
     outside = [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:", "blob:"))]
     assert not outside
 
 
 def violations(page) -> list[str]:
-    """What axe finds wrong on a page, a line each."""
+    """Return axe's findings on a page, a line each."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})
@@ -108,7 +108,7 @@ def violations(page) -> list[str]:
 
 
 def in_every_look(page):
-    """Give a page wide and light, then narrow and dark: each look's name."""
+    """Make a page wide and light, then narrow and dark; yield the name of each look."""
     for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
@@ -121,7 +121,7 @@ def saved(page):
 
 
 def picture(page, path: Path) -> None:
-    """Keep a screenshot where `PQPP_SCREENSHOTS` names a folder."""
+    """Save a screenshot if `PQPP_SCREENSHOTS` names a folder."""
     folder = os.environ.get("PQPP_SCREENSHOTS")
     if folder:
         page.screenshot(path=Path(folder) / path)

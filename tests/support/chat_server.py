@@ -1,4 +1,4 @@
-"""A chat endpoint on loopback that answers as told, and misbehaves when told to."""
+"""A chat endpoint on loopback with configurable answers and faults."""
 
 import contextlib
 import http.server
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class ChatServer:
-    """What is said, what goes wrong, and what was asked.
+    """The answers and faults of the endpoint, and the requests that it received.
 
     Attributes:
         answer: Called with the body of a request; returns the text of the reply, or all of it as a

@@ -188,12 +188,12 @@ def try_alone(extra: str, wheel: Path, prepared: Path, folder: Path) -> list:
     try:
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
         python = venv / "bin" / "python"
-        wanted = f"pqpp[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
+        requirement = f"pqpp[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
         pip = [python, "-m", "pip"]
         constraints = ["-c", str(ROOT / "constraints.txt")]
-        _ask(work, *pip, "install", "-q", *constraints, wanted).check_returncode()
-        ended = [(line, _ask(work, python, *line)) for line in _lines(extra)]
-        return [(line, done.stderr[-500:]) for line, done in ended if done.returncode]
+        _ask(work, *pip, "install", "-q", *constraints, requirement).check_returncode()
+        results = [(line, _ask(work, python, *line)) for line in _lines(extra)]
+        return [(line, done.stderr[-500:]) for line, done in results if done.returncode]
     finally:
         shutil.rmtree(venv, ignore_errors=True)
 

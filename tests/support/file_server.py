@@ -1,4 +1,4 @@
-"""A small HTTP server on loopback that serves bytes, and misbehaves when told to."""
+"""A small HTTP server on loopback that serves bytes, with configurable faults."""
 
 import contextlib
 import http.server
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class FileServer:
-    """What is served, what goes wrong, and what was asked for.
+    """The files and faults of the server, and the requests that it received.
 
     Attributes:
         files: Path to bytes.
@@ -30,14 +30,14 @@ def serve() -> Iterator[FileServer]:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            wanted = self.headers.get("Range")
-            state.requests.append((self.path, wanted))
+            byte_range = self.headers.get("Range")
+            state.requests.append((self.path, byte_range))
             fault = state.faults.pop(0) if state.faults else None
             body = state.files.get(self.path)
             if isinstance(fault, int) or body is None:
                 self.send_error(fault if isinstance(fault, int) else 404)
                 return
-            start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+            start = int(byte_range.removeprefix("bytes=").rstrip("-")) if byte_range else 0
             if start and start >= len(body):
                 self.send_error(416)
                 return

@@ -1,4 +1,4 @@
-"""Half the length of an interval, by hand from how each pair or item moves a measure."""
+"""Half the width of an interval, from the influence of each pair or item on a measure."""
 
 import math
 
@@ -6,7 +6,7 @@ import scipy.stats
 
 
 def students_t_interval(influences, confidence=0.95):
-    """Student's t with the spread's degrees of freedom, at least 8, from estimated influences."""
+    """Half the width by Student's t with the spread's degrees of freedom, at least 8."""
     n = len(influences)
     spread = influences.std()
     kurtosis = ((influences - influences.mean()) ** 4).mean() / spread**4

@@ -1,4 +1,4 @@
-"""A study of each kind with pictures that can be looked at, served, and what was said in it."""
+"""A study of each kind, with drawn pictures, and the answers that it received."""
 
 from PIL import Image, ImageDraw
 
@@ -15,7 +15,7 @@ SIZE = (400, 200)
 
 
 def draw(path, number):
-    """Draw a picture of its own."""
+    """Draw a picture that differs by the number."""
     image = Image.new("RGB", SIZE, (90 + 40 * number, 160, 200 - 30 * number))
     pen = ImageDraw.Draw(image)
     pen.rectangle([150, 90 + number, 230, 170], fill="#b33")
@@ -64,7 +64,7 @@ def kind_study(
 
 
 def values(served):
-    """What the person who came last has said, in the order in which it came."""
+    """Return the answers of the newest person, in the order of their times."""
     name = get_people(served.store)[-1].name
     votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
     return [vote.value for vote in votes if vote.annotator == name]

@@ -1,4 +1,4 @@
-"""Answers as kinds of task get them, and their exports as files."""
+"""Items and answers as the kinds of task receive them, and exports as files."""
 
 import csv
 
@@ -9,20 +9,20 @@ from pqpp_annotation.kinds import ShownImage, ShownItem, Vote, get_task_kind
 
 
 def shown(*ids, prompt="A cat.", size=(100, 50)):
-    """An item with images of these ids, 100 wide and 50 high."""
+    """Return an item with images of these ids, 100 wide and 50 high."""
     images = tuple(ShownImage(number, "0" * 64, *size) for number in ids)
     return ShownItem(1, prompt, images, {})
 
 
 def vote(image, annotator, value, prompt_id="1", prompt="A cat.", model="sdxl", **others):
     """A vote of three seconds on an image."""
-    given = {"is_control": False, "seconds": 3.0, "created": 0, "purpose": "work", "detail": {}}
-    return Vote(prompt_id, prompt, image, model, annotator, value=value, **(given | others))
+    defaults = {"is_control": False, "seconds": 3.0, "created": 0, "purpose": "work", "detail": {}}
+    return Vote(prompt_id, prompt, image, model, annotator, value=value, **(defaults | others))
 
 
 def frame_of(votes, kind_name):
-    """Votes as the owner's page has them."""
-    table = pandas.DataFrame([vars(one) for one in votes])
+    """Return votes in the table of the owner's page."""
+    table = pandas.DataFrame([vars(row) for row in votes])
     pairs = table["images"].map(lambda images: "\n".join(name for name, *_ in images))
     table["image"] = table["image"].where(table["image"] != "", pairs)
     table["item_id"], table["unit"] = table["prompt_id"], table["image"]
@@ -32,7 +32,7 @@ def frame_of(votes, kind_name):
 
 
 def answer_error(kind, value, item, task):
-    """What is wrong with a value; None if nothing is."""
+    """Return the error of a value; None if it is valid."""
     try:
         kind.check_answer(value, item, kind.complete_settings(task))
     except AnnotationError as error:

@@ -1,4 +1,4 @@
-"""Loading hostile folders in a process of its own, with the memory that each took."""
+"""Loads hostile folders in a separate process, and measures the memory of each."""
 
 import json
 import subprocess
@@ -27,9 +27,9 @@ load(sound)
 most = in_use("VmSize") + 600_000_000
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
 for folder in hostile:
-    signal.alarm(30)  # what does not end is ended
+    signal.alarm(30)  # ends this process
     before = in_use("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # forget the highest so far
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     try:
         load(folder)
         kind, said = "loaded", ""
@@ -45,8 +45,8 @@ def load_hostile(sound, hostile):
     """Load a sound folder of a predictor, then hostile ones, at most 600 MB above the sound one.
 
     Returns:
-        For each of the hostile ones `refused`, `loaded` or the name of another error, what was
-        said, and the bytes of memory that it took; one that takes 30 seconds ends the process.
+        For each of the hostile ones `refused`, `loaded` or the name of another error, the error's
+        text, and the bytes of memory that it took; one that takes 30 seconds ends the process.
     """
     done = subprocess.run(
         [sys.executable, "-c", _CHILD],
@@ -55,6 +55,6 @@ def load_hostile(sound, hostile):
         text=True,
         timeout=600,
     )
-    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    ended = ["ended", done.stderr[-500:], 0]
-    return found + [ended] * (len(hostile) - len(found))
+    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    ended_result = ["ended", done.stderr[-500:], 0]
+    return results + [ended_result] * (len(hostile) - len(results))

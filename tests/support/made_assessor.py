@@ -1,4 +1,4 @@
-"""An assessor of colours, for tests of what all assessors have in common."""
+"""An assessor of colours, for tests of the behaviour that all assessors share."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from pqpp_feedback.errors import FeedbackError
 
 
 class Redness(Assessor):
-    """Says whether an image is red; kills the process after some images where it is told to."""
+    """Decides whether an image is red; kills the process after `kill_after` images."""
 
     name, routine, columns = "redness", "redness-mean", ("task",)
 
@@ -56,5 +56,5 @@ def write_images(folder, count=100, models=("sdxl", "glide")):
 
 
 def rednesses():
-    """Open the assessor, as a job that a worker takes over."""
+    """Return the assessor, for a worker's job."""
     return [Redness()]

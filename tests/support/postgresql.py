@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, on a socket in its folder; nothing listens on a port."""
+"""A PostgreSQL server for a test, on a socket in its folder and on no port."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ _BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: f
 
 
 def find_binaries() -> Path:
-    """Return where the server's programs stand; skip the test, or fail it, without them."""
+    """Return the folder of the server's programs; without them skip the test, or fail it."""
     found = shutil.which("pg_ctl")
     if found is not None:
         return Path(found).resolve().parent
@@ -28,7 +28,7 @@ def find_binaries() -> Path:
 
 @contextlib.contextmanager
 def server(*settings: str):
-    """Start a server, and give a function that makes an empty database and returns its URL.
+    """Start a server; yield a function that makes an empty database and returns its URL.
 
     Args:
         settings: Of the server, like `fsync=off`.

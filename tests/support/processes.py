@@ -1,4 +1,4 @@
-"""Running Python and the command line in processes of their own, as users do."""
+"""Runs Python and the command line in separate processes, as users do."""
 
 import atexit
 import functools
@@ -34,10 +34,10 @@ def run_python(code: str, cwd: Path, **environment: str) -> subprocess.Completed
 
 
 def run_warm(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Run a piece of Python as `run_python` does, where nothing that we register with is imported.
+    """Run a piece of Python as `run_python` does, but faster.
 
-    It is a fork of a process that has imported what is large and not ours, torch before all; this
-    package, `datasets`, `evaluate` and `transformers` are imported by the code itself.
+    It is a fork of a process that has imported large libraries such as torch, but neither this
+    package nor those that it registers with: `datasets`, `evaluate` and `transformers`.
     """
     return _forked(_NOT_OURS, ["-c", code], cwd, "", environment)
 
@@ -45,27 +45,27 @@ def run_warm(code: str, cwd: Path, **environment: str) -> subprocess.CompletedPr
 def run_pqpp(
     *arguments: str, cwd: Path, stdin: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess:
-    """Run the `pqpp` command in a process of its own, its output caught.
+    """Run the `pqpp` command in a separate process, and capture its output.
 
-    It is a fork of one that has imported what commands import, two seconds each time otherwise.
-    What a cold process does has tests of its own, by `run_python` and `run`.
+    It is a fork of a process that has imported the modules of commands, which saves two seconds.
+    Tests of a new process use `run_python` and `run`.
     """
     return _forked(_BY_COMMANDS, ["pqpp", *arguments], cwd, stdin or "", environment)
 
 
 def _forked(libraries, words, cwd, stdin, environment) -> subprocess.CompletedProcess:
     """Run a command, or the code of `-c`, in a fork of a process that has imported libraries."""
-    with tempfile.TemporaryDirectory() as room:
-        streams = [str(Path(room, name)) for name in ("stdin", "stdout", "stderr")]
+    with tempfile.TemporaryDirectory() as folder:
+        streams = [str(Path(folder, name)) for name in ("stdin", "stdout", "stderr")]
         Path(streams[0]).write_text(stdin)
-        work = {
+        request = {
             "words": words,
             "cwd": str(cwd),
             "environment": {**os.environ, **environment},
             "streams": streams,
         }
         server = _forking(libraries)
-        server.stdin.write(json.dumps(work) + "\n")
+        server.stdin.write(json.dumps(request) + "\n")
         server.stdin.flush()
         status = int(server.stdout.readline())
         printed = [Path(stream).read_text() for stream in streams[1:]]
@@ -73,13 +73,13 @@ def _forked(libraries, words, cwd, stdin, environment) -> subprocess.CompletedPr
 
 
 def run(command: list[str], cwd: Path, stdin: str | None = None, **environment: str):
-    """Run a command, its output caught."""
+    """Run a command, and capture its output."""
     how = {"input": stdin or "", "capture_output": True, "text": True, "timeout": _SECONDS}
     return subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, check=False, **how)
 
 
 def lives(number: int | str) -> bool:
-    """Tell whether a process is there and no zombie, which nobody here waits for."""
+    """Return whether a process exists and is no zombie."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -110,7 +110,7 @@ def _serve() -> None:
 
 
 def _tell_libraries(environment: dict[str, str]) -> None:
-    """Set anew what libraries read from the environment when they are imported."""
+    """Update the settings that libraries read from the environment on import."""
     if "datasets" not in sys.modules:
         return
     import datasets
@@ -126,7 +126,7 @@ def _tell_libraries(environment: dict[str, str]) -> None:
 
 
 def _become(words: list[str], cwd: str, environment: dict[str, str], streams: list[str]) -> None:
-    """Make this process what a fresh one would be that was started for a command, and run it."""
+    """Give this process the state of a new process for a command, and run the command."""
     signal.alarm(_SECONDS)
     os.chdir(cwd)
     os.environ.clear()
@@ -147,7 +147,7 @@ def _become(words: list[str], cwd: str, environment: dict[str, str], streams: li
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    os._exit(status)  # to take the interpreter down would copy all that the fork shares
+    os._exit(status)  # the interpreter's own end would copy all memory that the fork shares
 
 
 def _run_command() -> int:

@@ -1,4 +1,4 @@
-"""Doing what CONTRIBUTING says: its code blocks become files of a copy of the checkout."""
+"""Follows CONTRIBUTING's recipes: its code blocks become files of a copy of the checkout."""
 
 import re
 import shutil
@@ -13,20 +13,20 @@ _NAMED = re.compile(r"(?:#|//|\{#|<!--) ([\w./-]+/[\w.-]+)(, at its end)?(?: #\}
 def copy_of_the_checkout(folder: Path) -> Path:
     """Copy the packages, the cards and the tests."""
     for path in [*ROOT.glob("pqpp*"), ROOT / "hub_cards", ROOT / "tests"]:
-        place = folder / path.relative_to(ROOT)
+        target = folder / path.relative_to(ROOT)
         if path.is_dir():
-            shutil.copytree(path, place, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(path, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(path, place)
+            shutil.copy(path, target)
     shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
 
 
 def copy_of_everything(folder: Path) -> Path:
-    """Copy all but what is made here into a repository: environments, caches, builds are left."""
-    made = (".git", ".venv*", "build", "_build", "made", "dist", "*.egg-info", "__pycache__")
+    """Copy the checkout into a new repository, without environments, caches and builds."""
+    outputs = (".git", ".venv*", "build", "_build", "made", "dist", "*.egg-info", "__pycache__")
     caches = (".*_cache", ".hypothesis")
-    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*made, *caches))
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*outputs, *caches))
     subprocess.run(["git", "init", "--quiet", folder], check=True)
     return folder
 
@@ -34,17 +34,17 @@ def copy_of_everything(folder: Path) -> Path:
 def follow(heading: str, folder: Path) -> list[str]:
     """Write the named code blocks of a section of CONTRIBUTING, and return their paths."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    # A block may hold headings of its own.
+    # A block may contain headings.
     ending = r"(?=^## (?:Add|Real)|\Z)"
     section = re.search(rf"^## {heading}\n(.*?){ending}", text, re.DOTALL | re.MULTILINE)[1]
     written = []
     for block in _BLOCK.findall(section):
         first, _, rest = block.partition("\n")
         if named := _NAMED.fullmatch(first):
-            place = folder / named[1]
-            assert place.is_file() == bool(named[2]), f"{named[1]}: a new file, or `, at its end`"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("a", encoding="utf-8") as file:
+            path = folder / named[1]
+            assert path.is_file() == bool(named[2]), f"{named[1]}: a new file, or `, at its end`"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
                 file.write(rest if first.startswith("<!--") or named[2] else block)
             written.append(named[1])
     return written

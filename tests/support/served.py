@@ -25,7 +25,7 @@ def token_of(page) -> str:
 
 
 def client_of(store, base_url="http://testserver", **how):
-    """A browser of somebody who has not come yet, without a server."""
+    """Return the client of a new visitor, without a server."""
     app = create_app(store, secret=SECRET, **how)
     client = TestClient(app, base_url=base_url, follow_redirects=False)
     client.store = store
@@ -33,7 +33,7 @@ def client_of(store, base_url="http://testserver", **how):
 
 
 def join(client, link=None, role="annotator", **form):
-    """Follow a link, a new one if none is given, and press the button; return the answer."""
+    """Follow a link, by default a new one, and press the button; return the response."""
     if link is None:
         [(token, _)] = make_links(client.store, role=role)
         link = f"/join/{token}"
@@ -45,10 +45,10 @@ def join(client, link=None, role="annotator", **form):
 
 
 def next_state(client, headers=None, **sent):
-    """What a page is told when its script asks for the next item, and the token of the session."""
-    told = client.get("/api/session").json()
-    headers = {"X-CSRF-Token": told["csrf"]} | (headers or {})
-    return told | client.post("/api/next", json=sent, headers=headers).json()
+    """Return the session's state and token, and the response to a request for the next item."""
+    session = client.get("/api/session").json()
+    headers = {"X-CSRF-Token": session["csrf"]} | (headers or {})
+    return session | client.post("/api/next", json=sent, headers=headers).json()
 
 
 @dataclass
@@ -56,8 +56,8 @@ class Served:
     """A study with its server.
 
     Attributes:
-        url: Without a slash at the end.
-        store: Its database, which a test may look into.
+        url: Its address, without a slash at the end.
+        store: Its database.
     """
 
     study: Any

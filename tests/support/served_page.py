@@ -1,4 +1,4 @@
-"""A page of gradio, served by a process of its own, and what that process said and asked."""
+"""A page of gradio, served by a separate process, with its output and its requests."""
 
 import contextlib
 import os
@@ -23,8 +23,8 @@ class ServedPage:
 
     Attributes:
         url: Without a slash at the end.
-        place: Where the process works and may keep files.
-        asked_outside: What came to the proxy through which other hosts would be asked.
+        place: The folder in which the process works and may keep files.
+        asked_outside: The requests to other hosts, which a proxy received.
     """
 
     url: str
@@ -33,13 +33,13 @@ class ServedPage:
     _process: subprocess.Popen
 
     def stop(self) -> str:
-        """Stop it as a terminal does, and return all that it said."""
+        """Stop it as a terminal does, and return all its output."""
         self._process.send_signal(signal.SIGINT)
         assert self._process.wait(300) == 0
         return self.said()
 
     def said(self) -> str:
-        """All that it has said so far."""
+        """Return its output so far."""
         return (self.place / "said.txt").read_text("utf-8", "replace")
 
 
@@ -79,7 +79,7 @@ def wait_for_scheme(page, scheme: str) -> None:
 
 
 def barriers(page) -> list[str]:
-    """Return what axe finds in each look, and in which the page is wider than the window."""
+    """Return axe's findings in each look, and the looks in which the page is too wide."""
     found = []
     for how in in_every_look(page):
         wait_for_scheme(page, how.split()[-1])
@@ -102,7 +102,7 @@ def _address(page: ServedPage) -> str:
 
 @contextlib.contextmanager
 def _proxy() -> Iterator[tuple[str, list[bytes]]]:
-    """Give the address of a proxy that answers nobody, and what it was asked."""
+    """Yield the address of a proxy that never answers, and the list of its requests."""
     asked: list[bytes] = []
 
     def listen(server: socket.socket) -> None:

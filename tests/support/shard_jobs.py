@@ -1,4 +1,4 @@
-"""Jobs on shards that other processes can import."""
+"""Jobs on shards, which other processes can import."""
 
 import os
 import time
@@ -9,18 +9,18 @@ import pyarrow as pa
 from pqpp_files.errors import FileError
 
 
-def doubled(table):
+def double(table):
     return table.set_column(0, "n", pa.array([2 * n for n in table["n"].to_pylist()]))
 
 
-def ends_hard(table):
+def exit_at_row_4(table):
     if table["n"][0].as_py() == 4:
         os._exit(9)
     return table
 
 
-class SaysWhoAndSleeps:
-    """Writes the number of its process into a folder, and is then busy for long."""
+class WritePidAndSleep:
+    """Writes a file named by its process number to a folder, and sleeps for a minute."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -31,17 +31,17 @@ class SaysWhoAndSleeps:
         return table
 
 
-def refuses(table):
+def refuse(table):
     """Refuse any shard."""
     raise FileError("no such column")
 
 
-class Doubled:
-    """Doubles, and takes its time."""
+class SlowDouble:
+    """Doubles the numbers after some seconds."""
 
     def __init__(self, seconds):
         self.seconds = seconds
 
     def __call__(self, table):
         time.sleep(self.seconds)
-        return doubled(table)
+        return double(table)

@@ -40,8 +40,8 @@ class Solid:
 def _ball(o, d, radii):
     o, d = o / radii, d / radii
     a, b, c = (d * d).sum(-1), (o * d).sum(-1), (o * o).sum(-1) - 1
-    root = b * b - a * c
-    far = np.where(root > 0, (-b - np.sqrt(np.maximum(root, 0))) / a, FAR)
+    discriminant = b * b - a * c
+    far = np.where(discriminant > 0, (-b - np.sqrt(np.maximum(discriminant, 0))) / a, FAR)
     far = np.where(far > 1e-6, far, FAR)
     normal = (o + np.where(far < FAR, far, 0)[..., None] * d) / radii
     return far, normal / np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-12)
@@ -49,8 +49,8 @@ def _ball(o, d, radii):
 
 def _box(o, d, half):
     with np.errstate(divide="ignore", invalid="ignore"):
-        one, two = (-half - o) / d, (half - o) / d
-    near, out = np.minimum(one, two), np.maximum(one, two)
+        first, second = (-half - o) / d, (half - o) / d
+    near, out = np.minimum(first, second), np.maximum(first, second)
     axis = np.argmax(near, -1)
     enter, leave = near.max(-1), out.min(-1)
     far = np.where((enter < leave) & (enter > 1e-6), enter, FAR)
@@ -65,19 +65,19 @@ def _cylinder(o, d, radius, half):
     flat = np.array([1.0, 0.0, 1.0])
     a, b = (d * d * flat).sum(-1), (o * d * flat).sum(-1)
     c = (o * o * flat).sum(-1) - radius**2
-    root = b * b - a * c
+    discriminant = b * b - a * c
     with np.errstate(divide="ignore", invalid="ignore"):
-        side = np.where(root > 0, (-b - np.sqrt(np.maximum(root, 0))) / a, FAR)
+        side = np.where(discriminant > 0, (-b - np.sqrt(np.maximum(discriminant, 0))) / a, FAR)
         side = np.where(np.abs((o + side[..., None] * d)[..., 1]) <= half, side, FAR)
         lid = (np.sign(-d[..., 1]) * half - np.broadcast_to(o, d.shape)[..., 1]) / d[..., 1]
-        on = o + lid[..., None] * d
-    lid = np.where((on[..., 0] ** 2 + on[..., 2] ** 2 <= radius**2), lid, FAR)
+        point = o + lid[..., None] * d
+    lid = np.where((point[..., 0] ** 2 + point[..., 2] ** 2 <= radius**2), lid, FAR)
     side, lid = (np.where(x > 1e-6, x, FAR) for x in (side, lid))
     far = np.minimum(side, lid)
-    at = (o + np.where(far < FAR, far, 0)[..., None] * d) * flat / radius
+    side_normal = (o + np.where(far < FAR, far, 0)[..., None] * d) * flat / radius
     up = np.zeros(d.shape)
     up[..., 1] = np.sign(-d[..., 1])
-    return far, np.where((lid < side)[..., None], up, at)
+    return far, np.where((lid < side)[..., None], up, side_normal)
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def cast(solids, light=None, size=192, pitch=25.0, fov=50.0, distance=6.0, look=
     point = eye + nearest[..., None] * ray
     normal = np.zeros(ray.shape)
     normal[first == 0] = (0, 1, 0)
-    for number, (_, own) in enumerate(hits, 1):
-        normal[first == number] = own[first == number]
+    for number, (_, normals) in enumerate(hits, 1):
+        normal[first == number] = normals[first == number]
     lit = np.ones(first.shape, bool)
     if light is not None:
         light = np.asarray(light, float) / np.linalg.norm(light)

@@ -1,4 +1,4 @@
-"""Ways to type a prompt that say the same."""
+"""Spellings of a prompt that mean the same."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Small studies on generated pictures, and what a person does in them."""
+"""Small studies on generated pictures, and a person's answers in them."""
 
 import itertools
 import uuid
@@ -60,7 +60,7 @@ def rows(store, table):
 
 
 def answer(store, person_id, shown, value=None):
-    """Answer all of an item as one person; return what each save said."""
+    """Answer all of an item as one person; return the result of each save."""
     study = store.study
     if value is None and study.kind.name == "order":
         value = {"places": {str(image.id): 1 + place for place, image in enumerate(shown.images)}}
@@ -73,7 +73,7 @@ def answer(store, person_id, shown, value=None):
 
 
 def do_all(store, person_id, value=None, most=1000):
-    """Let a person do all that is given; return what was shown."""
+    """Let a person answer all items that are assigned; return the items shown."""
     found = []
     for _ in itertools.repeat(None, most):
         shown = reserve_item(store, person_id)

@@ -1,7 +1,7 @@
-"""One process that stays and works as asked, so that each test need not start its own.
+"""A process that runs the code of many tests, so that each test need not start one.
 
-`Worker` starts it and talks to it; run as a file, this is the process. What is said in it goes
-nowhere but back to the test: output, errors, and the log at its most talkative.
+`Worker` starts it and sends it work; run as a file, this is the process. Its output, errors and
+log of all levels go back to the test.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from pathlib import Path
 
 @dataclass
 class Outcome:
-    """What came of a piece of work.
+    """The outcome of a piece of work.
 
     Attributes:
         value: What the code left in `result`; a command's exit status.
-        stdout: What it printed.
-        stderr: What it said to standard error, the log left out.
+        stdout: The standard output.
+        stderr: The standard error, without the log.
         log: Every record of the log.
         error: The traceback where an exception came out.
     """
@@ -78,7 +78,7 @@ class Worker:
         """End the process."""
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(300)  # torch takes long to leave a machine that is busy
+        self._process.wait(300)  # torch is slow to exit on a busy machine
 
     def _ask(self, work: dict) -> Outcome:
         self._process.stdin.write(json.dumps(work) + "\n")
@@ -97,7 +97,7 @@ class _ToOneText(logging.Handler):
 
 def _serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    # Clients wait longer and longer between their tries; the test need not.
+    # Clients wait longer before each retry; tests need not.
     wait = time.sleep
     time.sleep = lambda seconds: wait(min(seconds, 0.01))
     for line in sys.stdin:
@@ -127,8 +127,8 @@ def _work(
     logging.root.setLevel(logging.DEBUG)
     names: dict = {"result": None}
     error = None
-    said = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr)
-    with said[0], said[1], _at_home(home):
+    redirections = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr)
+    with redirections[0], redirections[1], _at_home(home):
         try:
             if arguments:
                 from pqpp_cli.main import main
@@ -136,7 +136,7 @@ def _work(
                 names["result"] = main(arguments)
             else:
                 exec(code, names)
-        except BaseException:  # whatever happens, the test hears of it
+        except BaseException:  # reported to the test
             error = traceback.format_exc()
     logging.root.removeHandler(log)
     return {

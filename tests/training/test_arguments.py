@@ -1,4 +1,4 @@
-"""Recipes from YAML and flags: precedence, types, and errors in one line."""
+"""Recipes from YAML files and flags: precedence, types and errors."""
 
 import dataclasses
 import errno
@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("yaml", reason="recipes are YAML")
 
 from support.tiny_models import REPOSITORY
-from support.tiny_models import recipe_of as kind_of
+from support.tiny_models import recipe_of as get_recipe_class
 
 from pqpp_backbones.training.reading import explain_load_errors
 from pqpp_files.errors import PqppError
@@ -23,7 +23,7 @@ def parse(*flags):
     return parse_recipe(PredictorRecipe, "A script.", "  an example", flags)
 
 
-def test_flags_win_over_the_file_and_the_file_over_the_defaults(tmp_path):
+def test_flags_override_file_and_file_overrides_defaults(tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text("num_train_epochs: 3\nlearning_rate: 5e-5\ntargets: [mean_rr, mean_hbpp]\n")
     recipe = parse("--config", str(path), "--num-train-epochs", "7", "--no-push_to_hub")
@@ -44,7 +44,7 @@ def test_flags_win_over_the_file_and_the_file_over_the_defaults(tmp_path):
         (["--config", "no.yaml"], "cannot be read"),
     ],
 )
-def test_values_that_are_not_allowed(flags, message, tmp_path, monkeypatch):
+def test_rejects_invalid_values(flags, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message) as caught:
         parse(*flags)
@@ -60,7 +60,7 @@ def test_values_that_are_not_allowed(flags, message, tmp_path, monkeypatch):
         ("model: 3", "`model` is 3"),
     ],
 )
-def test_files_that_are_not_allowed(content, message, tmp_path):
+def test_rejects_invalid_files(content, message, tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text(content)
     with pytest.raises(PqppError, match=message):
@@ -78,40 +78,40 @@ RECIPES = {
 FOLDER = REPOSITORY / "training"
 
 
-def recipe_of(script):
-    """Return the recipe's class of a script, and flags for what it cannot do without."""
+def get_recipe(script):
+    """Return a script's recipe class, and flags for its required options."""
     pytest.importorskip("peft", reason="the scripts need torch, accelerate and peft")
-    kind = kind_of(script)
-    there = {"file": __file__, "folder": str(FOLDER), None: "x"}
+    kind = get_recipe_class(script)
+    paths = {"file": __file__, "folder": str(FOLDER), None: "x"}
     needed = [f for f in dataclasses.fields(kind) if f.default is NEEDED]
-    return kind, [part for f in needed for part in (f"--{f.name}", there[f.metadata.get("path")])]
+    return kind, [part for f in needed for part in (f"--{f.name}", paths[f.metadata.get("path")])]
 
 
 @pytest.mark.parametrize("script", RECIPES)
-def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, monkeypatch):
+def test_checks_paths_before_training(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a_file").write_text("x")
     (tmp_path / "a_folder").mkdir()
-    kind, needed = recipe_of(script)
-    wrong = {
+    kind, needed = get_recipe(script)
+    invalid = {
         "file": {"nowhere": "no such file", "a_folder": "a folder; name a file"},
         "folder": {"nowhere": "no such folder", "a_file": "a file; name a folder"},
         "name": {"./nowhere": "no such folder", "a_file": "a file; name a folder"},
         "output": {"a_file": "is a file; name a folder", "a_file/in": "is a file; name a folder"},
     }
-    told = {f.name: f.metadata.get("path") for f in dataclasses.fields(kind)}
-    for name, what in {name: what for name, what in told.items() if what}.items():
-        at = needed.index(f"--{name}") if f"--{name}" in needed else len(needed)
-        others = needed[:at] + needed[at + 2 :]
-        for value, said in wrong[what].items():
-            with pytest.raises(PqppError, match=f"`{name}`.*{said}") as caught:
+    path_kinds = {f.name: f.metadata.get("path") for f in dataclasses.fields(kind)}
+    for name in filter(path_kinds.get, path_kinds):
+        index = needed.index(f"--{name}") if f"--{name}" in needed else len(needed)
+        others = needed[:index] + needed[index + 2 :]
+        for value, message in invalid[path_kinds[name]].items():
+            with pytest.raises(PqppError, match=f"`{name}`.*{message}") as caught:
                 parse_recipe(kind, "", "", [*others, f"--{name}", value])
             assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("script", RECIPES)
-def test_every_recipe_of_a_script_is_accepted(script):
-    kind, needed = recipe_of(script)
+def test_shipped_recipes_are_valid(script):
+    kind, needed = get_recipe(script)
     for name in RECIPES[script]:
         assert parse_recipe(kind, "", "", ["--config", name, *needed]).output_dir
 
@@ -129,7 +129,7 @@ def test_every_recipe_of_a_script_is_accepted(script):
         ("x" * 1000 + ": 3", "unknown option"),
     ],
 )
-def test_hostile_files_end_in_one_short_line(content, message, tmp_path):
+def test_hostile_files_give_one_short_line(content, message, tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text(content)
     with pytest.raises(PqppError, match=message) as caught:
@@ -152,9 +152,9 @@ class Outer(Options):
     captions: str = option(NEEDED, "file of captions")
 
 
-def test_settings_in_settings_and_what_is_required():
-    given = {"inner": {"layers": [1, 2.0], "rate": "1e-3"}, "weights": {"a": 1}, "captions": "x"}
-    recipe = build_recipe(Outer, given)
+def test_nested_and_required_options():
+    values = {"inner": {"layers": [1, 2.0], "rate": "1e-3"}, "weights": {"a": 1}, "captions": "x"}
+    recipe = build_recipe(Outer, values)
     assert recipe.inner == Inner(layers=(1, 2), rate=1e-3) and recipe.weights == {"a": 1.0}
     with pytest.raises(PqppError, match="`captions` is required: file of captions"):
         build_recipe(Outer, {})
@@ -165,20 +165,20 @@ def test_settings_in_settings_and_what_is_required():
         (3, "`inner` is 3; it must be a group of settings"),
     ):
         with pytest.raises(PqppError, match=message):
-            build_recipe(Outer, {**given, "inner": inner})
+            build_recipe(Outer, {**values, "inner": inner})
 
 
-def test_a_listed_name_is_a_dataset():
+def test_benchmark_name_sets_dataset_and_subset():
     assert (parse().dataset, parse().subset) == ("pqpp", None)
     recipe = parse("--dataset", "sample")
     assert (recipe.dataset, recipe.subset) == ("pqpp", "sample")
-    own = parse("--dataset", "OWNER/NAME", "--subset", "some")
-    assert (own.dataset, own.subset) == ("OWNER/NAME", "some")
+    recipe = parse("--dataset", "OWNER/NAME", "--subset", "some")
+    assert (recipe.dataset, recipe.subset) == ("OWNER/NAME", "some")
     with pytest.raises(PqppError, match=r"^`dataset` is 'sample', but `subset` is 'pqpp"):
         parse("--dataset", "sample", "--subset", "pqpp-v1.0")
 
 
-def test_only_pqpp_has_relevant_images_to_learn_from(cache):
+def test_training_values_of_sample_are_its_targets(cache):
     from pqpp_models.text.training.data import read_training_values
     from pqpp_models.text.training.recipe import TextRecipe
 
@@ -193,14 +193,14 @@ def test_help_needs_no_torch(tmp_path):
     code += "from pqpp_cli.train import TRAINERS\n"
     code += "print([main(['train', name, '--help']) for name in TRAINERS], file=sys.stderr)\n"
     code += "main(['train', 'bert', '--dataset', 'sample'])"
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-    said, refused = done.stderr.splitlines()
-    assert said == str([0] * 6) and "this command needs torch; run: pip install" in refused
-    assert done.stdout.count("--output-dir") >= 6 and "TrainingArguments" in done.stdout
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    statuses, error = process.stderr.splitlines()
+    assert statuses == str([0] * 6) and "this command needs torch; run: pip install" in error
+    assert process.stdout.count("--output-dir") >= 6 and "TrainingArguments" in process.stdout
 
 
-def test_a_read_only_home_names_the_cache():
+def test_read_only_cache_error_names_hf_home():
     with (
         pytest.raises(PqppError, match="set HF_HOME"),
         explain_load_errors("poems", "check its name"),

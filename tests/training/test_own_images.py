@@ -1,4 +1,4 @@
-"""Predictors that look at images, on a benchmark of one's own: build, train, predict, bench."""
+"""Predictors that use images, on the user's own benchmark: build, train, predict and bench."""
 
 import json
 from itertools import product
@@ -21,58 +21,59 @@ from pqpp_files.options.recipe import parse_recipe  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
 
 MODELS = ("Flux 2", "mini-dalle")
-PROMPTS = 40
+N_PROMPTS = 40
 
 
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory):
-    """Votes from 1 to 5 on images of two models; the brighter an image, the better."""
+    """Write votes from 1 to 5 on images of two models; brighter images have higher votes."""
     folder = tmp_path_factory.mktemp("votes")
     (folder / "pictures").mkdir()
     random = np.random.default_rng(0)
     lines = ["prompt,image,model,annotator,label"]
-    for n, model, copy in product(range(PROMPTS), MODELS, (0, 1)):
+    for n, model, copy in product(range(N_PROMPTS), MODELS, (0, 1)):
         label = int(random.integers(1, 6))
-        bright = np.full((16, 16, 3), 50 * label, np.uint8)
+        pixels = np.full((16, 16, 3), 50 * label, np.uint8)
         name = f"{n}_{model}_{copy}.png"
-        Image.fromarray(bright).save(folder / "pictures" / name)
+        Image.fromarray(pixels).save(folder / "pictures" / name)
         lines += [f"A cat number {n}.,{name},{model},{who},{label}" for who in "ab"]
     (folder / "votes.csv").write_text("\n".join(lines))
     return folder
 
 
-def built(votes, output, keep="path"):
-    words = ["build", str(votes / "votes.csv"), "--scale", "likert5", "--output", str(output)]
-    words += ["--image-dir", str(votes / "pictures"), "--keep-images", keep]
-    assert main(words) == 0
+def build_dataset(votes, output, keep="path"):
+    arguments = ["build", str(votes / "votes.csv"), "--scale", "likert5", "--output", str(output)]
+    arguments += ["--image-dir", str(votes / "pictures"), "--keep-images", keep]
+    assert main(arguments) == 0
     return str(output)
 
 
 @pytest.mark.parametrize("keep", ["path", "bytes"])
-def test_images_stand_beside_the_prompts(votes, tmp_path, cache, keep):
-    made = built(votes, tmp_path / "mine", keep)
-    rows = load_benchmark(made, split="train")
-    found = add_saved_images(rows, made, votes / "pictures" if keep == "path" else None)
-    assert found.column_names == [*rows.column_names, "flux-2_images", "mini-dalle_images"]
-    kept = load_benchmark(made, "images", split="train")
-    for row in found:
-        of_row = [k for k in kept if k["prompt_id"] == row["prompt_id"]]
+def test_adds_images_to_rows(votes, tmp_path, cache, keep):
+    dataset = build_dataset(votes, tmp_path / "mine", keep)
+    rows = load_benchmark(dataset, split="train")
+    table = add_saved_images(rows, dataset, votes / "pictures" if keep == "path" else None)
+    assert table.column_names == [*rows.column_names, "flux-2_images", "mini-dalle_images"]
+    images = load_benchmark(dataset, "images", split="train")
+    images = images.filter(lambda image: image["model"] == "Flux 2")
+    for row in table:
+        scores = [k["score"] for k in images if k["prompt_id"] == row["prompt_id"]]
         assert len(row["flux-2_images"]) == 2
-        brightness = {m: [np.asarray(i).mean() for i in row[f"{m}_images"]] for m in ("flux-2",)}
-        assert brightness["flux-2"] == [50 * k["score"] for k in of_row if k["model"] == "Flux 2"]
-        assert np.mean(brightness["flux-2"]) / 50 == pytest.approx(row["flux-2_rating"])
-    assert add_saved_images(found, made) is found
-    every = load_benchmark(made, image_dir=str(votes / "pictures"))
-    assert every["train"].column_names == found.column_names
+        brightness = [np.asarray(image).mean() for image in row["flux-2_images"]]
+        assert brightness == [50 * score for score in scores]
+        assert np.mean(brightness) / 50 == pytest.approx(row["flux-2_rating"])
+    assert add_saved_images(table, dataset) is table
+    splits = load_benchmark(dataset, image_dir=str(votes / "pictures"))
+    assert splits["train"].column_names == table.column_names
 
 
-def test_images_that_are_not_there_are_named(votes, tmp_path, cache):
-    made = built(votes, tmp_path / "mine")
-    rows = load_benchmark(made, split="train")
+def test_rejects_missing_images(votes, tmp_path, cache):
+    dataset = build_dataset(votes, tmp_path / "mine")
+    rows = load_benchmark(dataset, split="train")
     with pytest.raises(BenchmarkError, match=r"stores only names of images.*`image_dir`"):
-        add_saved_images(rows, made)
+        add_saved_images(rows, dataset)
     with pytest.raises(BenchmarkError, match=r"\.png: image of .*"):
-        add_saved_images(rows, made, tmp_path)
+        add_saved_images(rows, dataset, tmp_path)
     (tmp_path / "bare").mkdir()
     rows.to_parquet(tmp_path / "bare" / "train.parquet")
     bare = str(tmp_path / "bare")
@@ -81,71 +82,71 @@ def test_images_that_are_not_there_are_named(votes, tmp_path, cache):
         add_saved_images(rows, bare, tmp_path)
 
 
-def trained(name, made, folder, *words):
+def train(name, dataset, folder, *arguments):
     script = trainer(name)
     clip = str(save_clip(folder / "clip"))
-    given = ("--dataset", made, "--model", clip, "--output_dir", str(folder / "run"))
-    given += ("--per_device_train_batch_size", "16")
-    recipe = parse_recipe(recipe_of(name), "", "", [*given, *words])
+    flags = ("--dataset", dataset, "--model", clip, "--output_dir", str(folder / "run"))
+    flags += ("--per_device_train_batch_size", "16")
+    recipe = parse_recipe(recipe_of(name), "", "", [*flags, *arguments])
     script.train(recipe)
     return str(folder / "run" / "model")
 
 
-def test_clip_learns_ratings_of_anybodys_images(votes, tmp_path, cache, capsys, monkeypatch):
-    """Brighter images were rated higher: what is learned says so of images not seen."""
-    made = built(votes, tmp_path / "mine")
+def test_clip_learns_ratings_of_new_images(votes, tmp_path, cache, capsys, monkeypatch):
+    """Brighter images have higher ratings, which holds for the test images too."""
+    dataset = build_dataset(votes, tmp_path / "mine")
     pictures = str(votes / "pictures")
-    words = ["--tuning", "frozen", "--num_train_epochs", "30", "--head_dropout", "0"]
-    words += ["--learning_rate", "0.003", "--image_dir", pictures]
-    words += ["--targets", "flux-2_rating,mini-dalle_rating,mean_rating"]
-    model = trained("clip", made, tmp_path, *words)
+    flags = ["--tuning", "frozen", "--num_train_epochs", "30", "--head_dropout", "0"]
+    flags += ["--learning_rate", "0.003", "--image_dir", pictures]
+    flags += ["--targets", "flux-2_rating,mini-dalle_rating,mean_rating"]
+    model = train("clip", dataset, tmp_path, *flags)
     predictor = Predictor.from_pretrained(model)
     assert predictor.targets == ("flux-2_rating", "mini-dalle_rating", "mean_rating")
     assert dict(predictor.limits) == {one: [1.0, 5.0] for one in predictor.targets}
-    rows = add_saved_images(load_benchmark(made, split="test"), made, pictures)
-    found = predictor.predict(rows)
-    assert ((found >= 1) & (found <= 5)).all()
-    np.testing.assert_allclose(found[:, 2], found[:, :2].mean(axis=1), atol=1e-12)
-    assert np.corrcoef(found[:, 0], rows["flux-2_rating"][:])[0, 1] > 0.7
+    rows = add_saved_images(load_benchmark(dataset, split="test"), dataset, pictures)
+    predictions = predictor.predict(rows)
+    assert ((predictions >= 1) & (predictions <= 5)).all()
+    np.testing.assert_allclose(predictions[:, 2], predictions[:, :2].mean(axis=1), atol=1e-12)
+    assert np.corrcoef(predictions[:, 0], rows["flux-2_rating"][:])[0, 1] > 0.7
     capsys.readouterr()
-    command = ["--dataset", made, "--split", "test", "--image-dir", pictures, "--format", "json"]
+    command = ["--dataset", dataset, "--split", "test", "--image-dir", pictures, "--format", "json"]
     assert main(["bench", "--predictors", model, *command]) == 0
-    rows_of = json.loads(capsys.readouterr().out)["rows"]
-    assert [row["target"] for row in rows_of] == list(predictor.targets)
-    assert rows_of[0]["pearson"] > 0.7
+    results = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["target"] for row in results] == list(predictor.targets)
+    assert results[0]["pearson"] > 0.7
     assert main(["predict", "--predictor", model, *command]) == 0
-    said = json.loads(capsys.readouterr().out)
-    given = [row["flux-2_rating_predicted"] for row in said]
-    assert given == pytest.approx(found[:, 0].tolist(), abs=1e-6)
-    assert main(["bench", "--predictors", model, "--dataset", made, "--split", "test"]) == 2
+    rows = json.loads(capsys.readouterr().out)
+    values = [row["flux-2_rating_predicted"] for row in rows]
+    assert values == pytest.approx(predictions[:, 0].tolist(), abs=1e-6)
+    assert main(["bench", "--predictors", model, "--dataset", dataset, "--split", "test"]) == 2
     assert "set --image-dir to the folder of the images" in capsys.readouterr().err
 
 
-def test_pictures_that_the_benchmark_holds_need_no_folder(votes, tmp_path, cache, capsys):
-    made = built(votes, tmp_path / "mine", "bytes")
-    words = ("--tuning", "frozen", "--num_train_epochs", "1", "--targets", "mini-dalle_rating")
-    model = trained("clip", made, tmp_path, *words)
+def test_stored_images_need_no_folder(votes, tmp_path, cache, capsys):
+    dataset = build_dataset(votes, tmp_path / "mine", "bytes")
+    flags = ("--tuning", "frozen", "--num_train_epochs", "1", "--targets", "mini-dalle_rating")
+    model = train("clip", dataset, tmp_path, *flags)
     capsys.readouterr()
-    assert main(["bench", "--predictors", model, "--dataset", made, "--format", "json"]) == 0
+    assert main(["bench", "--predictors", model, "--dataset", dataset, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"][0]["target"] == "mini-dalle_rating"
 
 
-def test_the_correlation_cnn_takes_anybodys_images(votes, tmp_path, cache):
-    made = built(votes, tmp_path / "mine", "bytes")
-    words = ("--num_train_epochs", "1", "--targets", "mean_rating")
-    model = trained("correlation_cnn", made, tmp_path, *words)
+def test_correlation_cnn_trains_on_own_images(votes, tmp_path, cache):
+    dataset = build_dataset(votes, tmp_path / "mine", "bytes")
+    flags = ("--num_train_epochs", "1", "--targets", "mean_rating")
+    model = train("correlation_cnn", dataset, tmp_path, *flags)
     assert Predictor.from_pretrained(model).targets == ("mean_rating",)
 
 
-def test_targets_that_no_image_can_be_trained_on(votes, tmp_path, cache):
-    made = built(votes, tmp_path / "mine", "bytes")
-    rows = load_benchmark(made).map(lambda row: {"x_hbpp": 1.0, "clip_p10": 0.1})
-    for split, own in rows.items():
-        own.to_parquet(tmp_path / "own" / f"{split}.parquet")
-    own = str(tmp_path / "own")
-    for targets, said in (
+def test_rejects_targets_unsuitable_for_images(votes, tmp_path, cache):
+    dataset = build_dataset(votes, tmp_path / "mine", "bytes")
+    rows = load_benchmark(dataset).map(lambda row: {"x_hbpp": 1.0, "clip_p10": 0.1})
+    for split, table in rows.items():
+        table.to_parquet(tmp_path / "own" / f"{split}.parquet")
+    folder = str(tmp_path / "own")
+    for targets, message in (
         ("mean_rating,x_hbpp", "must use the same measure"),
         ("clip_p10", "'clip_p10' is not a target of `task` 'generation'"),
     ):
-        with pytest.raises(PqppError, match=said):
-            trained("clip", own, tmp_path, "--targets", targets)
+        with pytest.raises(PqppError, match=message):
+            train("clip", folder, tmp_path, "--targets", targets)

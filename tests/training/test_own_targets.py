@@ -1,4 +1,4 @@
-"""Training on anybody's dataset: the targets, and the ranges of ratings, come from the data."""
+"""Training on a user's dataset: targets and ranges of ratings are read from the data."""
 
 import json
 
@@ -18,17 +18,17 @@ from pqpp_files.options.recipe import parse_recipe  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
 from pqpp_models.training.recipe import PredictorRecipe  # noqa: E402
 
-TOLD = [*to_targets(["flux", "mini-dalle"], "hbpp"), *to_targets(["flux"], "rating", (1, 5))[:1]]
+TARGETS = [*to_targets(["flux", "mini-dalle"], "hbpp"), *to_targets(["flux"], "rating", (1, 5))[:1]]
 
 
-def write(folder, told=TOLD, **columns):
-    """Write both splits of a dataset whose features tell its targets."""
+def write_dataset(folder, targets=TARGETS, **columns):
+    """Write both splits of a dataset whose features describe its targets."""
     count = np.arange(24) % 6
     table = {"prompt": [f"A cat and {n} birds." for n in count]}
-    table |= {target.name: 2 - count / 2 for target in TOLD[:3]}
+    table |= {target.name: 2 - count / 2 for target in TARGETS[:3]}
     table |= {"flux_rating": 1 + count / 2.0, **columns}
     for split in ("train", "validation"):
-        write_split(folder / "data", split, [describe_targets(pa.table(table), told)])
+        write_split(folder / "data", split, [describe_targets(pa.table(table), targets)])
     return str(folder)
 
 
@@ -38,22 +38,22 @@ def script():
 
 
 @pytest.fixture
-def trained(script, tmp_path, cache):
-    """Train as the command would, and return the predictor's folder."""
+def train(script, tmp_path, cache):
+    """Return a function that trains on a dataset and returns the predictor's folder."""
 
     def run(dataset: str, *flags: str):
-        words = ("--dataset", dataset, "--model", str(save_text_encoder(tmp_path / "encoder")))
-        words += ("--output_dir", str(tmp_path / "run"), "--num_train_epochs", "1")
-        words += ("--per_device_train_batch_size", "8")
-        recipe = parse_recipe(script.BertRecipe, "", "", [*words, *flags])
+        arguments = ("--dataset", dataset, "--model", str(save_text_encoder(tmp_path / "encoder")))
+        arguments += ("--output_dir", str(tmp_path / "run"), "--num_train_epochs", "1")
+        arguments += ("--per_device_train_batch_size", "8")
+        recipe = parse_recipe(script.BertRecipe, "", "", [*arguments, *flags])
         script.train(recipe)
         return tmp_path / "run" / "model"
 
     return run
 
 
-def test_all_targets_that_the_data_tells_of_and_the_range_of_a_rating(trained, tmp_path):
-    folder = trained(write(tmp_path / "mine"))
+def test_trains_all_described_targets(train, tmp_path):
+    folder = train(write_dataset(tmp_path / "mine"))
     predictor = Predictor.from_pretrained(folder)
     assert predictor.targets == ("flux_hbpp", "mini-dalle_hbpp", "mean_hbpp", "flux_rating")
     config = json.loads((folder / "config.json").read_text())
@@ -68,35 +68,35 @@ def test_all_targets_that_the_data_tells_of_and_the_range_of_a_rating(trained, t
     assert "`flux_rating` (1 to 5)" in (folder / "README.md").read_text()
 
 
-def test_a_rating_without_a_told_range_has_that_of_the_training_rows(script, tmp_path, cache):
-    dataset = write(tmp_path / "mine", told=to_targets(["flux"], "rating")[:1])
+def test_rating_without_limits_gets_range_of_train_split(script, tmp_path, cache):
+    dataset = write_dataset(tmp_path / "mine", targets=to_targets(["flux"], "rating")[:1])
     recipe = script.BertRecipe(dataset=dataset, model="m", output_dir="o")
     rows = script.load_rows(recipe, "train")
     assert recipe.targets == ["flux_rating"] and rows.limits == {"flux_rating": (1.0, 3.5)}
 
 
-def test_listed_benchmarks_tell_their_targets_before_they_are_read():
-    nine = PredictorRecipe(output_dir="o").targets
-    assert nine[:3] == ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"] and len(nine) == 9
-    rated = PredictorRecipe(dataset="genai", output_dir="o").targets
-    assert rated[-1] == "mean_rating" and all(one.endswith("_rating") for one in rated)
+def test_listed_benchmarks_have_default_targets():
+    targets = PredictorRecipe(output_dir="o").targets
+    assert targets[:3] == ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"] and len(targets) == 9
+    targets = PredictorRecipe(dataset="genai", output_dir="o").targets
+    assert targets[-1] == "mean_rating" and all(one.endswith("_rating") for one in targets)
 
 
 @pytest.mark.parametrize(
-    ("columns", "targets", "said"),
+    ("columns", "targets", "message"),
     [
         ({}, ["glide_hbpp"], "no column 'glide_hbpp' .columns: prompt"),
         ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"must be from 1 to 5; .* from 7 to 7"),
     ],
 )
-def test_targets_that_the_data_does_not_have(script, tmp_path, cache, columns, targets, said):
-    dataset = write(tmp_path / "mine", **columns)
+def test_rejects_missing_or_invalid_targets(script, tmp_path, cache, columns, targets, message):
+    dataset = write_dataset(tmp_path / "mine", **columns)
     recipe = script.BertRecipe(dataset=dataset, model="m", output_dir="o", targets=targets)
-    with pytest.raises(PqppError, match=said):
+    with pytest.raises(PqppError, match=message):
         script.load_rows(recipe, "train")
 
 
-def test_data_without_targets_is_told_how_to_name_them(script, tmp_path, cache):
+def test_rejects_data_without_targets(script, tmp_path, cache):
     from datasets import Dataset
 
     Dataset.from_dict({"prompt": ["a"], "quality": [1.0]}).to_parquet(tmp_path / "d/train.parquet")
@@ -106,10 +106,10 @@ def test_data_without_targets_is_told_how_to_name_them(script, tmp_path, cache):
 
 
 @pytest.mark.parametrize("limits", [{"flux_rating": [5, 1]}, {"flux_rating": "ab"}, {}])
-def test_a_checkpoint_with_unusable_limits_is_refused(trained, tmp_path, limits):
+def test_rejects_checkpoint_with_invalid_limits(train, tmp_path, limits):
     from pqpp_models import ModelError
 
-    folder = trained(write(tmp_path / "mine"), "--targets", "flux_rating")
+    folder = train(write_dataset(tmp_path / "mine"), "--targets", "flux_rating")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "limits": limits}))
     with pytest.raises(ModelError, match=r"limits|range"):

@@ -1,4 +1,4 @@
-"""Two processes evaluate to what one does, and train one common model."""
+"""Training in two processes: the same metrics and model as in one."""
 
 import json
 import os
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 def train(tmp_path, name, processes, *flags):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
-    environment.pop("ACCELERATE_USE_CPU", None)  # a machine without GPUs needs no word of it
+    environment.pop("ACCELERATE_USE_CPU", None)  # not needed without GPUs
     launcher = [sys.executable]
     if processes > 1:
         launcher += ["-m", "torch.distributed.run", "--nproc_per_node", str(processes)]
@@ -46,29 +46,29 @@ def train(tmp_path, name, processes, *flags):
     return json.loads((tmp_path / name / "model" / "config.json").read_text())["training"]
 
 
-def test_two_processes_evaluate_to_what_one_does(tmp_path, cache):
+def test_two_processes_give_the_same_metrics(tmp_path, cache):
     save_text_encoder(tmp_path / "encoder")
-    # A learning rate that changes nothing leaves the two with the same model to evaluate; 77 rows
-    # don't come out even.
-    still = ("--learning_rate", "1e-30", "--per_device_train_batch_size", "8")
-    still += ("--validation_split", "test[:77]")
-    one = train(tmp_path, "one", 1, *still)
-    two = train(tmp_path, "two", 2, *still)
-    assert (one["processes"], two["processes"]) == (1, 2)
-    assert one["validation"] == pytest.approx(two["validation"], abs=1e-6)
+    # The learning rate is too low to change weights, so both evaluate the same model. 77 rows do
+    # not divide into equal parts.
+    flags = ("--learning_rate", "1e-30", "--per_device_train_batch_size", "8")
+    flags += ("--validation_split", "test[:77]")
+    single = train(tmp_path, "one", 1, *flags)
+    double = train(tmp_path, "two", 2, *flags)
+    assert (single["processes"], double["processes"]) == (1, 2)
+    assert single["validation"] == pytest.approx(double["validation"], abs=1e-6)
 
 
-def test_two_processes_learn_what_one_does_on_twice_the_batch(tmp_path, cache):
+def test_two_processes_equal_one_with_double_batch(tmp_path, cache):
     save_text_encoder(tmp_path / "encoder")
-    # Without dropout and with whole batches in one order, the mean of two gradients is that of the
-    # joint batch.
+    # Without dropout and with full batches in the same order, the mean of two gradients is the
+    # gradient of the joint batch.
     flags = ("--head_dropout", "0", "--no-group_by_length", "--learning_rate", "1e-3")
     config = tmp_path / "encoder" / "config.json"
     fields = json.loads(config.read_text())
     fields |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     config.write_text(json.dumps(fields))
     flags += ("--per_device_train_batch_size", "8")
-    one = train(tmp_path, "one", 1, *flags, "--gradient_accumulation_steps", "2")
-    two = train(tmp_path, "two", 2, *flags)
-    assert one["steps"] == two["steps"] == 30
-    assert one["validation"] == pytest.approx(two["validation"], abs=1e-3)
+    single = train(tmp_path, "one", 1, *flags, "--gradient_accumulation_steps", "2")
+    double = train(tmp_path, "two", 2, *flags)
+    assert single["steps"] == double["steps"] == 30
+    assert single["validation"] == pytest.approx(double["validation"], abs=1e-3)

@@ -1,4 +1,4 @@
-"""Fitting on train and validation: validation is not scored, the other build's figures are told."""
+"""Fitting on train and validation: the card has the evaluation of the train-only build."""
 
 import json
 
@@ -16,54 +16,54 @@ SCORES = {"validation": {"mean": [0.4, 0.3]}, "coverage_validation": 0.9}
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
-    """A dataset with 40 rows of train and 20 of validation, in the current folder."""
+def folder(tmp_path, monkeypatch):
+    """Write a dataset with 40 rows for training and 20 for validation to the working directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
-    made = {}
+    splits = {}
     for seed, (split, n) in enumerate({"train": 40, "validation": 20}.items()):
         prompts, scores = made_up(n, seed)
         rows = dict(zip(TARGETS, scores.T.tolist(), strict=True))
         rows["prompt"] = [f"{prompt} {at} {split}" for at, prompt in enumerate(prompts)]
-        made[split] = Dataset.from_dict(rows)
-        made[split].to_parquet(tmp_path / "data" / f"{split}.parquet")
-    DatasetDict(made).save_to_disk(tmp_path / "saved")
+        splits[split] = Dataset.from_dict(rows)
+        splits[split].to_parquet(tmp_path / "data" / f"{split}.parquet")
+    DatasetDict(splits).save_to_disk(tmp_path / "saved")
     (tmp_path / "captions.txt").write_text("a cat\n")
     return tmp_path
 
 
-def recipe(**given):
-    return TextRecipe(**{"dataset": "data", "captions": "captions.txt", "model": "x/y"} | given)
+def make_recipe(**options):
+    return TextRecipe(**{"dataset": "data", "captions": "captions.txt", "model": "x/y"} | options)
 
 
-def read(one):
-    return one.read_split(one.train_split), one.read_split(one.validation_split)
+def read_splits(recipe):
+    return recipe.read_split(recipe.train_split), recipe.read_split(recipe.validation_split)
 
 
-def build(folder, prompts, **details):
-    """Save a predictor with figures that was fitted to some prompts."""
-    one = fit(prompts, [n / len(prompts) for n in range(len(prompts))], "mean_rr")
-    one.details |= {"evaluation": SCORES, **details}
-    return str(one.save_pretrained(folder))
+def save_predictor(folder, prompts, **details):
+    """Save a predictor fitted to prompts, with an evaluation."""
+    predictor = fit(prompts, [n / len(prompts) for n in range(len(prompts))], "mean_rr")
+    predictor.details |= {"evaluation": SCORES, **details}
+    return str(predictor.save_pretrained(folder))
 
 
 @pytest.mark.parametrize("dataset", ["data", "saved"])
-def test_both_splits_are_read(files, dataset):
-    one = recipe(dataset=dataset, train_split="train+validation")
-    train, validation = read(one)
+def test_reads_joined_splits(folder, dataset):
+    recipe = make_recipe(dataset=dataset, train_split="train+validation")
+    train, validation = read_splits(recipe)
     assert len(train) == 60 and len(validation) == 20
     assert train.prompts[40:] == validation.prompts
-    assert one.describe_training(train, 0)["data"] == f"{dataset}, split train + validation"
+    assert recipe.describe_training(train, 0)["data"] == f"{dataset}, split train + validation"
 
 
-def test_the_other_build_is_shown_beside(files):
-    alone = build(files / "alone", recipe().read_split("train").prompts)
-    one = recipe(train_split="train+validation", train_only=alone)
-    assert one.read_evaluation("ridge", *read(one)) == {**SCORES, "fitted_on": "train"}
+def test_card_shows_evaluation_of_train_only_build(folder):
+    folder = save_predictor(folder / "alone", make_recipe().read_split("train").prompts)
+    recipe = make_recipe(train_split="train+validation", train_only=folder)
+    assert recipe.read_evaluation("ridge", *read_splits(recipe)) == {**SCORES, "fitted_on": "train"}
 
 
 @pytest.mark.parametrize(
-    ("scores", "kind", "given", "error", "said"),
+    ("scores", "kind", "options", "error", "message"),
     [
         ({"fitted_rows": 20}, "ridge", {}, PqppError, "must be a ridge predictor"),
         ({**SCORES, "fitted_rows": 5}, "ridge", {}, PqppError, "not fitted to it; choose another"),
@@ -72,47 +72,47 @@ def test_the_other_build_is_shown_beside(files):
         (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],
 )
-def test_another_build_is_refused_before_the_training(files, scores, kind, given, error, said):
-    (files / "alone").mkdir()
+def test_rejects_unsuitable_train_only_build(folder, scores, kind, options, error, message):
+    (folder / "alone").mkdir()
     if scores:
-        build(files / "alone", recipe().read_split("train").prompts, evaluation=scores)
-    one = recipe(**{"train_split": "train+validation", "train_only": "alone"} | given)
-    with pytest.raises(error, match=said) as caught:
-        one.read_evaluation(kind, *read(one))
+        prompts = make_recipe().read_split("train").prompts
+        save_predictor(folder / "alone", prompts, evaluation=scores)
+    recipe = make_recipe(**{"train_split": "train+validation", "train_only": "alone"} | options)
+    with pytest.raises(error, match=message) as caught:
+        recipe.read_evaluation(kind, *read_splits(recipe))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "../elsewhere", "/root/build"])
-def test_no_path_is_told_to_others(files, name):
+def test_rejects_local_path_of_build(folder, name):
     with pytest.raises(PqppError, match="`fitted_on_train` must be"):
-        recipe(fitted_on_train=name)
+        make_recipe(fitted_on_train=name)
 
 
-def test_a_predictor_tells_its_rows_and_where_the_other_build_is(files):
-    one = recipe(train_split="train+validation", fitted_on_train="me/mine@v1")
-    train, validation = read(one)
-    made = fit(train.prompts, train.targets, TARGETS)
-    one.record_training(made, train)
-    folder = made.save_pretrained(files / "made")
+def test_records_rows_and_build(folder):
+    recipe = make_recipe(train_split="train+validation", fitted_on_train="me/mine@v1")
+    train, validation = read_splits(recipe)
+    predictor = fit(train.prompts, train.targets, TARGETS)
+    recipe.record_training(predictor, train)
+    folder = predictor.save_pretrained(folder / "made")
     assert json.loads((folder / "config.json").read_text())["fitted_on_train"] == "me/mine@v1"
     record = Predictor.from_pretrained(folder).record
     assert record.fitted_on_train == "me/mine@v1"
-    below = len(
-        Predictor.from_pretrained("static-train").record.rows
-    )  # of the network under the head
-    assert record.rows.contains(validation.prompts).all() and len(record.rows) == below + 60
+    network = Predictor.from_pretrained("static-train")  # computes the features of the head
+    assert record.rows.contains(validation.prompts).all()
+    assert len(record.rows) == len(network.record.rows) + 60
 
 
 @pytest.mark.realdata
-def test_the_relevant_images_of_both_splits_are_counted(files, real_data, cache):
+def test_counts_relevant_images_of_both_splits(folder, real_data, cache):
     from pqpp_models.text.training.data import read_training_values
 
     folder = str(real_data / "pqpp" / "v1.0")
-    one = recipe(
+    recipe = make_recipe(
         dataset="pqpp-v1.0", data_dir=folder, targets=["mean_rr"], train_split="train+validation"
     )
-    train = one.read_split(one.train_split)
-    counts = np.exp(read_training_values(one, train)[:, -1])
+    train = recipe.read_split(recipe.train_split)
+    counts = np.exp(read_training_values(recipe, train)[:, -1])
     relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=folder, split="validation")
     expected = [max(len(row["image_ids"]), 1) for row in relevance]
     assert counts[6000:].round().tolist() == expected and max(expected) > 1

@@ -1,4 +1,4 @@
-"""A training that is killed and resumed ends with the weights of one that was not."""
+"""Resumed training: the same weights as without interruption, and damaged checkpoints."""
 
 import os
 import random
@@ -22,7 +22,7 @@ from pqpp_files.errors import PqppError  # noqa: E402
 
 @pytest.fixture
 def recipe(tmp_path, cache):
-    """A recipe of 3 epochs of 10 steps on a tiny model, a checkpoint after every 3."""
+    """A recipe of 3 epochs of 10 steps for a tiny model, with a checkpoint every 3 steps."""
     return trainer("bert").BertRecipe(
         subset="sample",
         model=str(save_text_encoder(tmp_path / "encoder")),
@@ -39,25 +39,25 @@ def recipe(tmp_path, cache):
     )
 
 
-def run(recipe, interrupt_at=None):
-    """Train in this process; with `interrupt_at`, fail when that training batch is computed."""
-    script, seen = trainer("bert"), 0
+def train(recipe, interrupt_at=None):
+    """Train in this process; with `interrupt_at`, raise KeyboardInterrupt at that batch."""
+    script, batches = trainer("bert"), 0
     forward = script.BertForPerformancePrediction.forward
 
     def forward_or_fail(self, *inputs, **named):
-        nonlocal seen
-        seen += self.training
-        if seen == interrupt_at and self.training:
+        nonlocal batches
+        batches += self.training
+        if batches == interrupt_at and self.training:
             raise KeyboardInterrupt
         return forward(self, *inputs, **named)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(script.BertForPerformancePrediction, "forward", forward_or_fail)
         outcome = script.train(recipe)
-    return outcome, weights_in(recipe.output_dir)
+    return outcome, load_weights(recipe.output_dir)
 
 
-def weights_in(folder):
+def load_weights(folder):
     return load_file(Path(folder) / "model" / "model.safetensors")
 
 
@@ -72,51 +72,51 @@ def assert_same(left, right):
 )
 def test_resumed_run_equals_uninterrupted_run(recipe, interrupt_at, grouped, tmp_path):
     recipe.group_by_length = grouped
-    whole, expected = run(recipe)
+    full, expected = train(recipe)
     recipe.output_dir, recipe.resume_from_checkpoint = str(tmp_path / "interrupted"), "last"
     with pytest.raises(KeyboardInterrupt):
-        run(recipe, interrupt_at)
-    resumed, found = run(recipe)
-    assert_same(found, expected)
-    assert resumed.validation == whole.validation and resumed.best_epoch == whole.best_epoch
-    assert resumed.steps == whole.steps == 30 and resumed.epochs == whole.epochs == 3
+        train(recipe, interrupt_at)
+    resumed, weights = train(recipe)
+    assert_same(weights, expected)
+    assert resumed.validation == full.validation and resumed.best_epoch == full.best_epoch
+    assert resumed.steps == full.steps == 30 and resumed.epochs == full.epochs == 3
 
 
 def test_resuming_a_finished_run_changes_nothing(recipe):
-    _, first = run(recipe)
+    _, first = train(recipe)
     recipe.resume_from_checkpoint = "last"
-    _, again = run(recipe)
+    _, again = train(recipe)
     assert_same(first, again)
 
 
-def test_a_half_written_checkpoint_is_not_used(recipe, tmp_path):
-    _, expected = run(recipe)
-    half = Path(recipe.output_dir) / "checkpoint-99"
-    shutil.copytree(half.with_name("checkpoint-30"), half)
-    (half / "trainer_state.json").unlink()
+def test_ignores_incomplete_checkpoint(recipe, tmp_path):
+    _, expected = train(recipe)
+    incomplete = Path(recipe.output_dir) / "checkpoint-99"
+    shutil.copytree(incomplete.with_name("checkpoint-30"), incomplete)
+    (incomplete / "trainer_state.json").unlink()
     recipe.resume_from_checkpoint = "last"
-    outcome, found = run(recipe)
+    outcome, weights = train(recipe)
     assert outcome.steps == 30
-    assert_same(found, expected)
-    recipe.resume_from_checkpoint = str(half)
+    assert_same(weights, expected)
+    recipe.resume_from_checkpoint = str(incomplete)
     with pytest.raises(PqppError, match="is not a complete checkpoint"):
-        run(recipe)
+        train(recipe)
 
 
 @pytest.mark.parametrize("name", ["trainer_state.json", "model.safetensors", "optimizer.pt"])
-def test_a_cut_checkpoint_is_one_line(recipe, name):
+def test_damaged_checkpoint_gives_one_line(recipe, name):
     recipe.num_train_epochs = 1
-    run(recipe)
+    train(recipe)
     (checkpoint,) = Path(recipe.output_dir).glob("checkpoint-*")
     content = (checkpoint / name).read_bytes()
     (checkpoint / name).write_bytes(content[: len(content) // 2])
     recipe.resume_from_checkpoint, recipe.num_train_epochs = "last", 2
     with pytest.raises(PqppError, match="is damaged") as caught:
-        run(recipe)
+        train(recipe)
     assert "\n" not in str(caught.value)
 
 
-def command(recipe, folder):
+def make_command(recipe, folder):
     flags = {
         "subset": "sample",
         "model": recipe.model,
@@ -130,21 +130,21 @@ def command(recipe, folder):
         "resume_from_checkpoint": "last",
     }
     script = str(REPOSITORY / "training" / "train_bert.py")
-    named = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
-    return [sys.executable, script, *named]
+    options = [part for name, value in flags.items() for part in (f"--{name}", str(value))]
+    return [sys.executable, script, *options]
 
 
 @pytest.mark.slow
-def test_sigkill_in_an_epoch_and_while_a_checkpoint_is_written(recipe, tmp_path):
+def test_resumes_after_sigkill(recipe, tmp_path):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
-    quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(command(recipe, tmp_path / "whole"), check=True, timeout=900, **quiet)
+    options = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(make_command(recipe, tmp_path / "whole"), check=True, timeout=900, **options)
     killed = []
     for wait in (0, 0, random.Random(0).uniform(0, 0.5)):
-        process = subprocess.Popen(command(recipe, tmp_path / "killed"), **quiet)
+        process = subprocess.Popen(make_command(recipe, tmp_path / "killed"), **options)
         checkpoints = lambda: {*(tmp_path / "killed").glob("checkpoint-*")}  # noqa: E731
-        before = checkpoints()
-        while process.poll() is None and before >= checkpoints():
+        existing = checkpoints()
+        while process.poll() is None and existing >= checkpoints():
             time.sleep(0.001)
         time.sleep(wait)
         if process.poll() is None:
@@ -152,5 +152,5 @@ def test_sigkill_in_an_epoch_and_while_a_checkpoint_is_written(recipe, tmp_path)
             killed.append(wait)
         process.wait()
     assert killed, "the run was over before it could be killed"
-    subprocess.run(command(recipe, tmp_path / "killed"), check=True, timeout=900, **quiet)
-    assert_same(weights_in(tmp_path / "killed"), weights_in(tmp_path / "whole"))
+    subprocess.run(make_command(recipe, tmp_path / "killed"), check=True, timeout=900, **options)
+    assert_same(load_weights(tmp_path / "killed"), load_weights(tmp_path / "whole"))

@@ -1,4 +1,4 @@
-"""How a training script begins and ends: what is wrong is one line and exit code 2."""
+"""Entry points of training scripts: errors are one line, and existing results are kept."""
 
 import os
 import subprocess
@@ -19,11 +19,11 @@ from pqpp_files.errors import PqppError
 
 
 class OutOfMemoryError(RuntimeError):
-    """Torch's is called so."""
+    """An error with the name of torch's."""
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (OutOfMemoryError("CUDA out of memory.\nTried"), "per_device_train_batch_size"),
         (MemoryError(), "per_device_train_batch_size"),
@@ -31,8 +31,8 @@ class OutOfMemoryError(RuntimeError):
         (OSError(28, "no space is left (9 are free)", "out/it"), r"out/it: no space is left"),
     ],
 )
-def test_what_a_training_died_of_is_told(error, said):
-    with pytest.raises(ModelError, match=said) as caught, explain_crash():
+def test_crashes_are_explained(error, message):
+    with pytest.raises(ModelError, match=message) as caught, explain_crash():
         raise error
     assert "\n" not in str(caught.value)
 
@@ -51,11 +51,11 @@ def test_existing_predictor_is_replaced_only_with_overwrite(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_launched_script_ends_in_one_line_too(tmp_path):
+def test_launched_script_reports_error_in_one_line(tmp_path):
     pytest.importorskip("accelerate", reason="the launcher is Accelerate's")
     launcher = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--cpu"]
-    words = [*launcher, "--quiet", str(REPOSITORY / "training" / "train_bert.py"), "--seed", "-1"]
+    command = [*launcher, "--quiet", str(REPOSITORY / "training" / "train_bert.py"), "--seed", "-1"]
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1] == "error: --seed is -1; it must be 0 or more"
+    process = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert process.returncode and "Traceback" not in process.stderr
+    assert process.stderr.splitlines()[-1] == "error: --seed is -1; it must be 0 or more"

@@ -1,4 +1,4 @@
-// Yes or no; the linked prompts, with images of the same model, on demand.
+// Yes or no, and the linked prompts with images by the same model, which can be shown.
 import {grade} from "../grade.js";
 import {make, parts, showPrompt} from "../parts.js";
 import {gettext} from "../../texts.js";
@@ -18,10 +18,10 @@ export function start(task, api) {
   for (const {prompt, images} of prompts) {
     const text = make("p", {class: "linked-prompt"});
     showPrompt(text, prompt);
-    const pictures = images.map((src, place) => make("img", {
-      src, alt: gettext("Image {number} of {count}", {number: place + 1, count: images.length}), loading: "lazy",
+    const elements = images.map((src, index) => make("img", {
+      src, alt: gettext("Image {number} of {count}", {number: index + 1, count: images.length}), loading: "lazy",
     }));
-    linkedList.append(make("li", {}, text, ...pictures));
+    linkedList.append(make("li", {}, text, ...elements));
   }
   const toggle = {key: "l", label: gettext("Show or hide linked prompts"), run: () => (linked.open = !linked.open)};
   return grade(task, api, ANSWERS, {others: prompts.length ? [toggle] : []});

@@ -44,8 +44,8 @@ class Order(TaskKind):
             AnnotationError: A prompt has fewer than 2 images or more than 12.
         """
         if not 2 <= len(rows) <= _MOST_IMAGES:
-            where = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
-            raise AnnotationError(f"{where}: expected 2 to {_MOST_IMAGES} images, got {len(rows)}")
+            prompt = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
+            raise AnnotationError(f"{prompt}: expected 2 to {_MOST_IMAGES} images, got {len(rows)}")
         return [list(rows)]
 
     def check_answer(self, value: Fields, item: ShownItem, settings: Fields) -> None:
@@ -54,22 +54,22 @@ class Order(TaskKind):
         places = value["places"]
         if set(places) != {str(image.id) for image in item.images}:
             raise AnnotationError("places: rank each image shown, and no other image", 409)
-        used = sorted(places.values())
-        if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
+        ranks = sorted(places.values())
+        if sorted(set(ranks)) != list(range(1, len(set(ranks)) + 1)):
             raise AnnotationError("places: ranks must begin at 1 and have no gaps", 409)
-        if len(set(used)) < len(used) and not settings.get("ties", True):
+        if len(set(ranks)) < len(ranks) and not settings.get("ties", True):
             raise AnnotationError("places: this study allows no ties; use each rank once", 409)
 
     def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
         """Replace the page's image names with ids."""
         places = value.get("places")
         if not isinstance(places, Mapping):
-            return dict(value)  # refused by `check_answer`, like the id 0
+            return dict(value)  # `check_answer` refuses it, and the id 0 of unknown names
         return {**value, "places": {str(ids.get(name, 0)): rank for name, rank in places.items()}}
 
     def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
         """Replace image ids with the page's image names."""
-        places = {names[int(image)]: place for image, place in value["places"].items()}
+        places = {names[int(image)]: rank for image, rank in value["places"].items()}
         return {**value, "places": places}
 
     def get_label(self, value: Fields) -> float | None:
@@ -98,9 +98,9 @@ def to_rank_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """
     for vote in votes:
         for image, model, image_id in vote.images:
-            place = {"image": image, "model": model, "annotator": vote.annotator}
+            columns = {"image": image, "model": model, "annotator": vote.annotator}
             rank = vote.value["places"][str(image_id)]
-            yield vote.to_row("prompt_id", "prompt", **place, rank=rank)
+            yield vote.to_row("prompt_id", "prompt", **columns, rank=rank)
 
 
 TASK_KIND = Order()

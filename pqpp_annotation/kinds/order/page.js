@@ -1,37 +1,37 @@
-// The images of a prompt are pressed best first, then dragged or moved by buttons and keys; ties
-// where the study allows them.
+// Ranking of images: clicks rank them best first; dragging, buttons and keys move them. Ties if the
+// study allows them.
 import {isOnControl, make, parts, showPrompt} from "../parts.js";
 import {gettext} from "../../texts.js";
 
 const LETTERS = "ABCDEFGHIJKL";
-const FAR = 8; // pixels that a pointer moves before it drags
+const DRAG_DISTANCE = 8; // pixels that a pointer moves before it drags
 
 export function start(task, api) {
   const part = parts(api.root);
   const {images} = task;
   const letter = id => LETTERS[images.findIndex(image => image.id === id)];
-  const before = [];
-  let ranked = []; // ids, the best first
-  let tied = new Set(); // those that share the place of the one before
+  const undoStack = [];
+  let ranked = []; // ids, best first
+  let tied = new Set(); // ids with the same rank as the previous id
   let wasDragged = false;
 
-  const given = task.answers.item?.places;
-  if (given) {
-    ranked = Object.keys(given).sort((one, other) => given[one] - given[other]);
-    tied = new Set(ranked.filter((id, place) => place > 0 && given[id] === given[ranked[place - 1]]));
+  const ranks = task.answers.item?.places;
+  if (ranks) {
+    ranked = Object.keys(ranks).sort((a, b) => ranks[a] - ranks[b]);
+    tied = new Set(ranked.filter((id, index) => index > 0 && ranks[id] === ranks[ranked[index - 1]]));
   }
   showPrompt(part.prompt, task.prompt);
   part.question.textContent = task.settings.question;
 
-  /** Place of each image that has one, from 1, without gaps. */
-  function places() {
-    const found = {};
-    let place = 0;
+  /** Return the rank of each ranked image, from 1, without gaps. */
+  function getRanks() {
+    const ranks = {};
+    let rank = 0;
     for (const id of ranked) {
-      if (!tied.has(id)) place += 1;
-      found[id] = place;
+      if (!tied.has(id)) rank += 1;
+      ranks[id] = rank;
     }
-    return found;
+    return ranks;
   }
 
   const cards = new Map(images.map(({id, url, width, height}) => {
@@ -58,22 +58,22 @@ export function start(task, api) {
     return [id, {card, pick, badge, moves}];
   }));
 
-  function change(make_) {
-    before.push([[...ranked], new Set(tied)]);
-    make_();
+  function change(run) {
+    undoStack.push([[...ranked], new Set(tied)]);
+    run();
     if (ranked.length) tied.delete(ranked[0]);
     draw();
   }
 
   function say(id) {
-    const place = places()[id];
+    const place = getRanks()[id];
     const left = images.length - ranked.length;
     const rest = left ? gettext("{left} left.", {left}) : gettext("All images ranked. Press Enter to continue.");
-    const said = gettext("Image {name}: rank {place}.", {name: letter(id), place});
-    api.say(`${said} ${rest}`);
+    const message = gettext("Image {name}: rank {place}.", {name: letter(id), place});
+    api.say(`${message} ${rest}`);
   }
 
-  /** Give an image the next place. */
+  /** Give an image the next rank. */
   function choose(id) {
     if (ranked.includes(id)) return;
     change(() => ranked.push(id));
@@ -96,9 +96,9 @@ export function start(task, api) {
     change(() => {
       const from = ranked.indexOf(id);
       if (from >= 0) {
-        const behind = ranked[from + 1];
-        // Who shared its place with the one that leaves begins a place, or joins the one before.
-        if (behind !== undefined && tied.has(behind) && !tied.has(id)) tied.delete(behind);
+        const next = ranked[from + 1];
+        // If the next image was tied with this one, it now starts that rank.
+        if (next !== undefined && tied.has(next) && !tied.has(id)) tied.delete(next);
         ranked.splice(from, 1);
       }
       tied.delete(id);
@@ -116,14 +116,14 @@ export function start(task, api) {
   }
 
   function undo() {
-    const last = before.pop();
+    const last = undoStack.pop();
     if (!last) return;
     [ranked, tied] = last;
     draw();
     api.say(gettext("Undone"));
   }
 
-  /** Follow a pointer that carries an image to another's place; a finger scrolls instead. */
+  /** Let a mouse or pen drag an image to another's rank; a finger scrolls instead. */
   function drag(event, id) {
     wasDragged = false;
     if (event.pointerType === "touch" || event.button !== 0) return;
@@ -133,7 +133,7 @@ export function start(task, api) {
       return card && card.dataset.card !== id && ranked.includes(card.dataset.card) ? card : null;
     };
     addEventListener("pointermove", moved => {
-      wasDragged ||= Math.hypot(moved.clientX - event.clientX, moved.clientY - event.clientY) > FAR;
+      wasDragged ||= Math.hypot(moved.clientX - event.clientX, moved.clientY - event.clientY) > DRAG_DISTANCE;
       for (const {card} of cards.values()) card.classList.toggle("over", wasDragged && card === target(moved));
     }, {signal: stop.signal});
     addEventListener("pointerup", moved => {
@@ -141,16 +141,16 @@ export function start(task, api) {
       for (const {card} of cards.values()) card.classList.remove("over");
       const card = wasDragged && target(moved);
       if (card) moveTo(id, ranked.indexOf(card.dataset.card));
-      setTimeout(() => (wasDragged = false)); // the click that follows is none
+      setTimeout(() => (wasDragged = false)); // ignores the click after dragging
     }, {signal: stop.signal});
     addEventListener("pointercancel", () => stop.abort(), {signal: stop.signal});
   }
 
   function draw() {
-    const found = places();
+    const ranks = getRanks();
     part.cards.append(...[...ranked, ...images.map(({id}) => id).filter(id => !ranked.includes(id))].map(id => cards.get(id).card));
     for (const [id, {card, pick, badge, moves}] of cards) {
-      const place = found[id];
+      const place = ranks[id];
       badge.textContent = place ?? "";
       card.classList.toggle("placed", place !== undefined);
       pick.setAttribute("aria-label", place
@@ -160,7 +160,7 @@ export function start(task, api) {
       moves.children[2]?.setAttribute("aria-pressed", String(tied.has(id)));
     }
     part.next.setAttribute("aria-disabled", String(ranked.length < images.length));
-    part.undo.disabled = before.length === 0;
+    part.undo.disabled = undoStack.length === 0;
   }
 
   function goOn() {
@@ -168,7 +168,7 @@ export function start(task, api) {
       api.say(gettext("{count} images not ranked yet", {count: images.length - ranked.length}));
       return;
     }
-    api.save(null, {places: places()}).catch(error => (part.error.textContent = error.message));
+    api.save(null, {places: getRanks()}).catch(error => (part.error.textContent = error.message));
     api.done();
   }
 

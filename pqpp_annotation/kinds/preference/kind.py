@@ -10,8 +10,8 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
-_NUMBERS = {"a": 1.0, "tie": 0.0, "b": -1.0}
-_OTHER = {"a": "b", "b": "a"}
+_LABELS = {"a": 1.0, "tie": 0.0, "b": -1.0}
+_SWAPPED = {"a": "b", "b": "a"}
 
 
 class PreferenceAnswer(BaseModel, extra="forbid", strict=True):
@@ -38,7 +38,7 @@ class Preference(TaskKind):
 
     def list_choices(self, settings: Fields) -> list[dict[str, Any]]:
         """Return the choices b, tie (if the study allows it) and a."""
-        return [{"choice": one} for one in ("b", "tie", "a") if one != "tie" or settings["tie"]]
+        return [{"choice": name} for name in ("b", "tie", "a") if name != "tie" or settings["tie"]]
 
     def check_answer(self, value: Fields, item: ShownItem, settings: Fields) -> None:
         """Refuse a tie if the study allows none."""
@@ -58,15 +58,15 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            where = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
-            raise AnnotationError(f"{where}: expected images from two or more models, got one")
+            prompt = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
+            raise AnnotationError(f"{prompt}: expected images from two or more models, got one")
         return pairs
 
     def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
         """Swap `a` and `b` if image names and ids have different orders."""
         if sorted(ids) == sorted(ids, key=ids.__getitem__):
             return dict(value)
-        return {key: _OTHER.get(str(said), said) for key, said in value.items()}
+        return {key: _SWAPPED.get(str(answer), answer) for key, answer in value.items()}
 
     def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
         """Swap `a` and `b` if image names and ids have different orders."""
@@ -74,12 +74,12 @@ class Preference(TaskKind):
 
     def get_label(self, value: Fields) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""
-        return _NUMBERS[value["choice"]]
+        return _LABELS[value["choice"]]
 
     def parse_expected(self, cell: str, settings: Fields) -> dict[str, Any]:
         """Parse a cell as a choice: a (the prompt's first row), b or tie."""
         choice = cell.strip().lower()
-        known = sorted(one["choice"] for one in self.list_choices(settings))
+        known = sorted(answer["choice"] for answer in self.list_choices(settings))
         if choice not in known:
             raise AnnotationError(f"`expected` must be one of {', '.join(known)}; got {cell!r:.60}")
         return {"choice": choice}

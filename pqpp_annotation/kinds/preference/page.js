@@ -1,4 +1,4 @@
-// Which of two images is better; "a" is the first by name, on whichever side it stands.
+// The choice between two images; "a" is the first by name, on either side.
 import {choiceButton, isOnControl, parts, showPrompt, zoomable} from "../parts.js";
 import {gettext} from "../../texts.js";
 
@@ -69,7 +69,7 @@ export function start(task, api) {
   };
 }
 
-/** Whether two images are larger one above the other than beside each other. */
+/** Return whether two images are larger above each other than side by side. */
 function isLargerStacked({clientWidth, clientHeight}, images) {
   const shape = Math.max(...images.map(({width, height}) => width / height));
   const widest = (width, height) => Math.min(width, height * shape);

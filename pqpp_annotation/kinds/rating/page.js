@@ -1,18 +1,18 @@
-// A scale of whole numbers; a step's key is its own digit where each has one.
+// A scale of integers; the key of a step is its digit if all steps are from 0 to 10.
 import {grade} from "../grade.js";
 
-const PLACES = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "x"];
-const MOST_IN_A_LIST = 7;
+const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "x"];
+const LONGEST_LIST = 7;
 
 export function start(task, api) {
   const {low, high, labels} = task.settings;
-  const steps = Array.from({length: high - low + 1}, (_, place) => low + place);
+  const steps = Array.from({length: high - low + 1}, (_, index) => low + index);
   const isDigit = low >= 0 && high <= 10;
-  // Where each step has a word, they stand in a list; else in a row.
-  const isList = steps.length <= MOST_IN_A_LIST && steps.every(step => labels[step]);
-  return grade(task, api, steps.map((value, place) => ({
+  // Steps are shown in a list if each has a word, else in a row.
+  const isList = steps.length <= LONGEST_LIST && steps.every(step => labels[step]);
+  return grade(task, api, steps.map((value, index) => ({
     value,
-    keys: [isDigit ? (value === 10 ? "x" : String(value)) : PLACES[place]],
+    keys: [isDigit ? (value === 10 ? "x" : String(value)) : KEYS[index]],
     name: isList ? labels[value] : String(value),
     help: isList ? "" : labels[value] ?? "",
   })), {isScale: !isList});

@@ -1,4 +1,4 @@
-// PQPP's four grades, best first; or relevant, not relevant, and unsure where the study allows it.
+// PQPP's four grades, best first; or relevant, not relevant and, if the study allows it, unsure.
 import {grade} from "../grade.js";
 import {gettext} from "../../texts.js";
 
@@ -18,6 +18,6 @@ export function start(task, api) {
   const {grades, unsure} = task.settings;
   const choices = grades === "binary"
     ? ANSWERS.filter(({value}) => value !== null || unsure)
-    : GRADES.map((one, place) => ({...one, keys: [String(place + 1)]}));
+    : GRADES.map((grade, index) => ({...grade, keys: [String(index + 1)]}));
   return grade(task, api, choices);
 }

@@ -1,49 +1,49 @@
-// What is said so far, with undo; kept in the browser until it is whole, as a half answer is none.
+// An unfinished answer with undo, stored in the browser until it is complete and saved.
 
 const empty = () => ({implausible: [], misaligned: [], words: [], scores: {}, inappropriate: false});
 
 export class Draft {
   #key;
-  #before = [];
+  #undoStack = [];
 
   constructor(key, answer) {
     this.#key = key;
-    const kept = this.#kept();
-    // What was sent stands in the answer by now, or in a later one from elsewhere.
-    this.value = structuredClone((kept?.isSent ? answer : null) ?? kept?.value ?? answer ?? empty());
+    const stored = this.#read();
+    // A draft that was sent is already in the answer, or replaced by a later one.
+    this.value = structuredClone((stored?.isSent ? answer : null) ?? stored?.value ?? answer ?? empty());
   }
 
   get canUndo() {
-    return this.#before.length > 0;
+    return this.#undoStack.length > 0;
   }
 
   /** Make a change that can be undone. */
-  change(make) {
-    this.#before.push(structuredClone(this.value));
-    make();
-    this.#keep();
+  change(run) {
+    this.#undoStack.push(structuredClone(this.value));
+    run();
+    this.#write();
   }
 
   undo() {
-    const before = this.#before.pop();
-    if (!before) return false;
-    Object.assign(this.value, before);
-    this.#keep();
+    const previous = this.#undoStack.pop();
+    if (!previous) return false;
+    Object.assign(this.value, previous);
+    this.#write();
     return true;
   }
 
-  /** Say that it is whole and on its way. */
+  /** Mark the draft as sent. */
   send() {
-    this.#keep(true);
+    this.#write(true);
   }
 
   forget() {
     try {
       localStorage.removeItem(this.#key);
-    } catch { /* A browser that keeps nothing. */ }
+    } catch { /* The browser has no storage. */ }
   }
 
-  #kept() {
+  #read() {
     try {
       return JSON.parse(localStorage.getItem(this.#key));
     } catch {
@@ -51,9 +51,9 @@ export class Draft {
     }
   }
 
-  #keep(isSent = false) {
+  #write(isSent = false) {
     try {
       localStorage.setItem(this.#key, JSON.stringify({value: this.value, isSent}));
-    } catch { /* Full, or a browser that keeps nothing: it stays in the page. */ }
+    } catch { /* The storage is full or missing; the draft stays in the page. */ }
   }
 }

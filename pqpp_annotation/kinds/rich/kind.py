@@ -21,8 +21,8 @@ from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
 Score = Literal["plausibility", "alignment", "aesthetics", "overall"]
 RICH_SCORES = get_args(Score)
 RICH_REGIONS = ("implausible", "misaligned")
-_GRID = [*itertools.product((0.125, 0.375, 0.625, 0.875), repeat=2)]
-_NEAR = 0.15  # fraction of the image's side
+_CELL_CENTRES = [*itertools.product((0.125, 0.375, 0.625, 0.875), repeat=2)]
+_MARK_RADIUS = 0.15  # fraction of the image's side
 _Fraction = Annotated[float, Field(ge=0, le=1)]
 _Points = Annotated[list[Annotated[list[_Fraction], Len(2, 2)]], Len(0, 500)]
 
@@ -79,14 +79,14 @@ class Rich(TaskKind):
         Example:
             >>> value = {"implausible": [[0.5, 0.9]], "misaligned": [], "words": [1]}
             >>> value |= {"scores": dict.fromkeys(RICH_SCORES, 4), "inappropriate": False}
-            >>> found = Rich().to_numbers(value, "A red cat.")
-            >>> found["scores"], found["words"], sum(found["points"])
+            >>> numbers = Rich().to_numbers(value, "A red cat.")
+            >>> numbers["scores"], numbers["words"], sum(numbers["points"])
             ([4, 4, 4, 4], [0, 1, 0], 2)
         """
         points = [
-            int(any(math.dist(point, place) < _NEAR for point in value[name]))
+            int(any(math.dist(point, centre) < _MARK_RADIUS for point in value[name]))
             for name in RICH_REGIONS
-            for place in _GRID
+            for centre in _CELL_CENTRES
         ]
         words = [int(n in value["words"]) for n in range(len(prompt_tokens(prompt)))]
         scores = [value["scores"][name] for name in RICH_SCORES]
@@ -130,23 +130,23 @@ def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 
 def _to_pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
     """Convert points of the displayed copy to [row, column] in pixels of the image file."""
-    # Undoes EXIF rotation, bars and crops; a point on a bar moves to the image's edge. Rounding
-    # makes a click on the centre of a pixel exact, as a disk includes pixels at exactly its radius.
+    # EXIF rotation, bars and crops are undone, and points on a bar move to the image's edge.
+    # Rounding removes floating-point errors: a disk includes the pixels at exactly its radius.
 
     def to_pixel(fraction: float, size: int) -> float:
         return min(max(round(fraction * size - 0.5, 6), 0.0), size - 1.0)
 
     left, top, right, bottom = vote.frame
-    inside = [((x - left) / (right - left), (y - top) / (bottom - top)) for x, y in points]
-    stored = [_to_stored(x, y, vote.orientation) for x, y in inside]
+    upright = [((x - left) / (right - left), (y - top) / (bottom - top)) for x, y in points]
+    stored = [_to_stored(x, y, vote.orientation) for x, y in upright]
     return [[to_pixel(y, vote.height), to_pixel(x, vote.width)] for x, y in stored]
 
 
 def _to_stored(x: float, y: float, orientation: int) -> tuple[float, float]:
     """Map a point of the upright image to the stored image, in fractions of width and height."""
-    across, down = (y, x) if orientation > 4 else (x, y)  # EXIF orientations 5 to 8 are turned
-    across = 1 - across if orientation in (2, 3, 7, 8) else across
-    return across, 1 - down if orientation in (3, 4, 6, 7) else down
+    if orientation > 4:  # EXIF orientations 5 to 8 swap the axes
+        x, y = y, x
+    return 1 - x if orientation in (2, 3, 7, 8) else x, 1 - y if orientation in (3, 4, 6, 7) else y
 
 
 def consolidate_feedback(rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:
@@ -164,35 +164,34 @@ def consolidate_feedback(rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:
         ...        "height": 50, "width": 100, "implausible_points": [[3, 4]],
         ...        "misaligned_points": [], "keyword_labels": [1, 0], "inappropriate": False}
         >>> rows = [{**row, "scores": [5, 4, 3, 2]}, {**row, "scores": [4, 4, 4, 4]}]
-        >>> [found] = consolidate_feedback(rows)
-        >>> found["plausibility"], found["overall"], found["keyword_labels"], found["annotators"]
+        >>> [image] = consolidate_feedback(rows)
+        >>> image["plausibility"], image["overall"], image["keyword_labels"], image["annotators"]
         (4.5, 3.0, [1, 0], 2)
-        >>> found["implausible_points"]
+        >>> image["implausible_points"]
         [[[3, 4]], [[3, 4]]]
     """
     names = ("prompt_id", "prompt", "image", "model", "annotators", "height", "width")
     images: dict[tuple[str, str, str], list[Fields]] = {}
     for row in rows:
         images.setdefault((row["prompt_id"], row["image"], row["model"]), []).append(row)
-    for opinions in images.values():
-        if any(row["inappropriate"] for row in opinions):
+    for feedback in images.values():
+        if any(row["inappropriate"] for row in feedback):
             continue
-        labels = [row["keyword_labels"] for row in opinions]
+        labels = [row["keyword_labels"] for row in feedback]
         has_words = bool(labels[0])  # a prompt may have only punctuation
-        together = richhf_consolidation(
-            [row["scores"] for row in opinions],
-            labels if has_words else [[1] for _ in opinions],
-            [[] for _ in opinions],  # no points: the heatmap is not used
+        consolidated = richhf_consolidation(
+            [row["scores"] for row in feedback],
+            labels if has_words else [[1] for _ in feedback],
+            [[] for _ in feedback],  # no points: the heatmap is not used
             height=1,
             width=1,
         )
-        points = [f"{name}_points" for name in RICH_REGIONS]
-        about = {**opinions[0], "annotators": len(opinions)}
+        columns = {**feedback[0], "annotators": len(feedback)}
         yield {
-            **{name: about[name] for name in names},
-            **dict(zip(RICH_SCORES, together["scores"].tolist(), strict=True)),
-            "keyword_labels": together["keyword_labels"].tolist() if has_words else [],
-            **{name: [row[name] for row in opinions] for name in points},
+            **{name: columns[name] for name in names},
+            **dict(zip(RICH_SCORES, consolidated["scores"].tolist(), strict=True)),
+            "keyword_labels": consolidated["keyword_labels"].tolist() if has_words else [],
+            **{f"{r}_points": [row[f"{r}_points"] for row in feedback] for r in RICH_REGIONS},
         }
 
 

@@ -1,4 +1,4 @@
-// RichHF's feedback on one image: points of two kinds, words, four scores, a flag.
+// RichHF's feedback on an image: points of two kinds, words, four scores and a flag.
 import {isOnControl, make, parts, zoomable} from "../parts.js";
 import {Draft} from "./draft.js";
 import {drawPoints, follow} from "./points.js";
@@ -93,7 +93,7 @@ export function start(task, api) {
     draw();
   }
 
-  /** A digit scores the row that has the focus, else the first row without a score. */
+  /** Score the focused row, or the first row without a score. */
   function digit(step) {
     const focused = rows.findIndex(row => row.contains(document.activeElement));
     const place = focused >= 0 ? focused : missing();

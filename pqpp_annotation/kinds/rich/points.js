@@ -1,4 +1,4 @@
-// Points on an image: where a click or the cross is, and the disks that they stand for.
+// Points on an image, set by clicks or a crosshair, and their disks.
 import {placeIn} from "../parts.js";
 
 const RADIUS = 1 / 20; // of the image's height
@@ -6,8 +6,8 @@ const STEP = 1 / 50; // of the image's height, for a press of an arrow key
 const FINE = 1 / 200; // with Shift
 const ARROWS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
 
-const within = fraction => Math.min(1, Math.max(0, fraction));
-const rounded = fraction => Math.round(within(fraction) * 1e6) / 1e6;
+const clip = fraction => Math.min(1, Math.max(0, fraction));
+const round = fraction => Math.round(clip(fraction) * 1e6) / 1e6;
 
 function shape(tag, attributes) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -26,7 +26,7 @@ export function drawPoints(drawing, {width, height, tall}, kinds) {
   })), ...(cross ? [cross] : []));
 }
 
-/** Call `add` with [x, y], fractions of the image, for each click, tap, or Enter at the cross. */
+/** Call `add` with [x, y], in fractions of the image, at each click, tap, or Enter on the crosshair. */
 export function follow({canvas, image, drawing}, api, add) {
   const at = {x: .5, y: .5};
 
@@ -45,19 +45,19 @@ export function follow({canvas, image, drawing}, api, add) {
 
   canvas.addEventListener("click", event => {
     Object.assign(at, placeIn(image, event));
-    add([rounded(at.x), rounded(at.y)]);
+    add([round(at.x), round(at.y)]);
     drawing.querySelector(".cross")?.remove();
   }, {signal: api.signal});
 
   canvas.addEventListener("keydown", event => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === "Enter" || event.key === " ") {
-      if (!event.repeat) add([rounded(at.x), rounded(at.y)]);
+      if (!event.repeat) add([round(at.x), round(at.y)]);
     } else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
       const step = event.shiftKey ? FINE : STEP;
-      at.x = within(at.x + right * step * (image.clientHeight / image.clientWidth));
-      at.y = within(at.y + down * step);
+      at.x = clip(at.x + right * step * (image.clientHeight / image.clientWidth));
+      at.y = clip(at.y + down * step);
     } else {
       return;
     }

@@ -1,8 +1,8 @@
-// Keeps the owner's pages up to date, shows times in the reader's zone.
+// Updates the owner's pages, and shows times in the reader's time zone.
 
 import {gettext} from "../texts.js";
 
-const EVERY = 5000;
+const INTERVAL = 5000; // milliseconds
 
 function localTimes(root) {
   const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
@@ -17,14 +17,14 @@ function say(text) {
   if (place) place.textContent = text;
 }
 
-// What has the focus, a scrolled table or a selection is left alone until the next look.
+// Parts with the focus or a selection are not replaced until the next update.
 function isInUse(part) {
   const selection = document.getSelection();
   if (part.contains(document.activeElement)) return true;
   return selection && !selection.isCollapsed && part.contains(selection.anchorNode);
 }
 
-// Returns whether all of it is new now.
+// Returns whether all parts were replaced.
 function replaceParts(live, html) {
   const fresh = document.createElement("template");
   fresh.innerHTML = html;
@@ -36,21 +36,21 @@ function replaceParts(live, html) {
     live.replaceChildren(fresh.content);
     return true;
   }
-  let whole = true;
+  let isComplete = true;
   for (const part of parts) {
     const old = live.querySelector(`#${part.id}`);
     if (isInUse(old)) {
-      whole = false;
+      isComplete = false;
       continue;
     }
     const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
     old.replaceWith(part);
     part.querySelectorAll(".scroll").forEach((one, place) => { one.scrollLeft = scrolled[place] ?? 0; });
   }
-  return whole;
+  return isComplete;
 }
 
-async function look(live) {
+async function update(live) {
   const headers = { "X-Part": "live", "If-None-Match": live.dataset.live };
   const response = await fetch(location.href, { headers, credentials: "same-origin" });
   if (response.status === 304) return;
@@ -61,10 +61,10 @@ async function look(live) {
 
 async function watch(live) {
   for (;;) {
-    await new Promise((wake) => { setTimeout(wake, EVERY); });
+    await new Promise((wake) => { setTimeout(wake, INTERVAL); });
     if (document.hidden) continue;
     try {
-      await look(live);
+      await update(live);
       say(gettext("Updated {time}", { time: new Date().toLocaleTimeString() }));
     } catch {
       say(gettext("No connection. This page may be out of date."));

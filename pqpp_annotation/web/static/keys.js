@@ -1,4 +1,4 @@
-// Single keys: what each does, the list of them, and the switch that turns them off.
+// Keyboard shortcuts: their handlers, their list, and the setting that disables single keys.
 
 import {gettext} from "./texts.js";
 
@@ -10,11 +10,11 @@ const isTyping = target =>
   target.matches?.("textarea, select, [contenteditable], input:not([type=checkbox], [type=radio])");
 
 export class Keys {
-  #own; // of the page itself: [{keys, label, run}]
-  #items = []; // of the item that is shown
+  #pageKeys; // [{keys, label, run}]
+  #itemKeys = []; // the same for the displayed item
 
-  constructor(own) {
-    this.#own = own.map(spread);
+  constructor(pageKeys) {
+    this.#pageKeys = pageKeys.map(normalize);
     document.addEventListener("keydown", event => this.#pressed(event));
     document.documentElement.classList.toggle("no-keys", !this.areOn);
   }
@@ -28,14 +28,14 @@ export class Keys {
     document.documentElement.classList.toggle("no-keys", !isOn);
   }
 
-  /** Set the keys of the item that is shown. */
-  set(items) {
-    this.#items = items.map(spread);
+  /** Set the shortcuts of the displayed item. */
+  set(itemKeys) {
+    this.#itemKeys = itemKeys.map(normalize);
   }
 
-  /** Fill a table with the keys and what they do. */
+  /** Fill a table body with all shortcuts. */
   list(body) {
-    body.replaceChildren(...[...this.#items, ...this.#own].map(({keys, label}) => {
+    body.replaceChildren(...[...this.#itemKeys, ...this.#pageKeys].map(({keys, label}) => {
       const row = document.createElement("tr");
       const names = document.createElement("th");
       names.scope = "row";
@@ -44,9 +44,9 @@ export class Keys {
         name.textContent = NAMES[key] ?? key;
         names.append(name, " ");
       }
-      const what = document.createElement("td");
-      what.textContent = label;
-      row.append(names, what);
+      const action = document.createElement("td");
+      action.textContent = label;
+      row.append(names, action);
       return row;
     }));
   }
@@ -55,22 +55,22 @@ export class Keys {
     if (event.defaultPrevented || event.isComposing || event.repeat) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (isTyping(event.target) || document.querySelector("dialog[open], .menu[open]")) return;
-    const found = this.#find(event.key) ?? this.#find(ofCode(event.code));
-    if (!found || (!this.areOn && isSingle(event.key) && event.key !== " ")) return;
+    const shortcut = this.#find(event.key) ?? this.#find(getPrintedKey(event.code));
+    if (!shortcut || (!this.areOn && isSingle(event.key) && event.key !== " ")) return;
     if (event.key !== "Enter" && event.key !== " ") event.preventDefault();
-    found.run(event);
+    shortcut.run(event);
   }
 
   #find(key) {
-    const wanted = key?.toLowerCase();
-    const has = ({keys}) => keys.some(one => one.toLowerCase() === wanted);
-    return this.#items.find(has) ?? this.#own.find(has);
+    const pressed = key?.toLowerCase();
+    const has = ({keys}) => keys.some(name => name.toLowerCase() === pressed);
+    return this.#itemKeys.find(has) ?? this.#pageKeys.find(has);
   }
 }
 
-const spread = ({key, keys, label, run}) => ({keys: keys ?? [key], label, run});
+const normalize = ({key, keys, label, run}) => ({keys: keys ?? [key], label, run});
 
-/** The letter or digit printed on a key, for keyboards that write other letters. */
-function ofCode(code) {
+/** Return the Latin letter or digit printed on a key, for keyboards with other letters. */
+function getPrintedKey(code) {
   return /^(?:Key|Digit)(.)$/.exec(code)?.[1];
 }

@@ -1,41 +1,41 @@
-// What a person said waits here, in IndexedDB, until the server has it on disk; it leaves in order.
-// Tabs share the queue: one sends at a time, and each is told what became of its own.
+// A queue of answers in IndexedDB, sent in order and kept until the server has saved them. Tabs share
+// the queue: one tab sends at a time, and tells the others the results.
 
 import {gettext} from "./texts.js";
 
-/** What stands before every path of the study, where a proxy serves it below a prefix. */
+/** Prefix of all paths of the study behind a proxy; "" without one. */
 export const ROOT = new URL("..", import.meta.url).pathname.replace(/\/$/, "");
 
 const STORE = "outbox";
 const LONGEST_WAIT = 15_000;
-const LARGEST_KEPT_ALIVE = 50_000; // a browser lets 64 kB outlive their page
+const LARGEST_KEEPALIVE = 50_000; // browsers allow 64 kB in keepalive requests
 
-/** A random name for an answer, by which the server knows one that comes twice. */
+/** Return a random id for an answer, by which the server ignores repeated ones. */
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function asked(request) {
+function toPromise(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
 }
 
-/** Where entries are kept; in memory where a browser has no database (a private window). */
+/** Return the storage of entries: IndexedDB, or memory if the browser has none (a private window). */
 async function openOutbox() {
   try {
     const opening = indexedDB.open("pqpp", 1);
     opening.onupgradeneeded = () =>
       opening.result.createObjectStore(STORE, {keyPath: "number", autoIncrement: true});
-    const database = await asked(opening);
+    const database = await toPromise(opening);
     const store = mode => database.transaction(STORE, mode, {durability: "strict"}).objectStore(STORE);
     return {
       isKept: true,
-      all: () => asked(store("readonly").getAll()),
-      add: entry => asked(store("readwrite").add(entry)),
-      remove: number => asked(store("readwrite").delete(number)),
+      all: () => toPromise(store("readonly").getAll()),
+      add: entry => toPromise(store("readwrite").add(entry)),
+      remove: number => toPromise(store("readwrite").delete(number)),
     };
   } catch {
     const entries = new Map();
@@ -53,17 +53,17 @@ export class Queue {
   #outbox;
   #session;
   #tell;
-  #waiting = new Map(); // client id -> how the promise of this tab's entry is settled
+  #waiting = new Map(); // client id -> {resolve, reject} of this tab's entry
   #tabs = new BroadcastChannel("pqpp");
   #sending = null;
-  #added = false; // since the running #sendAll last looked for entries
+  #added = false; // whether entries were added since #sendAll last read them
   #timer = 0;
   #failures = 0;
 
   /**
-   * session: {study, who, csrf}; tell({waiting, state, isKept, why, entry, problem, isElsewhere}):
-   * called at each change; state is "saved", "sending", "offline" or "signed-out", `why` what the
-   * server said that could not take an entry, `problem` why it refused one for good.
+   * session: {study, who, csrf}; tell({waiting, state, isKept, why, entry, problem, isElsewhere}) is
+   * called at each change: state is "saved", "sending", "offline" or "signed-out", `why` is the
+   * server's reason for a temporary failure, `problem` its reason for rejecting an entry.
    */
   static async open(session, tell) {
     const queue = new Queue();
@@ -76,19 +76,19 @@ export class Queue {
     return queue;
   }
 
-  /** The entries of this person in this study, oldest first. */
+  /** Return the entries of this person in this study, oldest first. */
   async mine() {
     const {study, who} = this.#session;
-    return (await this.#outbox.all()).filter(one => one.study === study && one.who === who);
+    return (await this.#outbox.all()).filter(entry => entry.study === study && entry.who === who);
   }
 
-  /** Keep what was said and send it; the promise is settled when the server has decided. */
+  /** Store an entry and send it; the promise settles when the server accepts or rejects it. */
   async add(path, body) {
     const {study, who} = this.#session;
     const id = body.client_id ?? newId();
     const settled = new Promise((resolve, reject) => this.#waiting.set(id, {resolve, reject}));
-    settled.catch(() => {}); // whoever wants to know listens to it too
-    // At once: until the answer is on the server's disk, "Saved" would be said of the one before.
+    settled.catch(() => {}); // callers can handle it as well
+    // Before storing it: the page must not show "Saved" of the previous answer.
     this.#tell({waiting: this.#waiting.size, state: "sending", isKept: this.#outbox.isKept});
     await this.#outbox.add({id, study, who, path, body});
     this.#added = true;
@@ -97,7 +97,7 @@ export class Queue {
     return settled;
   }
 
-  /** Send all that waits, also what comes meanwhile; resolves true when nothing is left. */
+  /** Send all entries, including those added meanwhile; resolve to true if none remain. */
   async flush() {
     clearTimeout(this.#timer);
     do {
@@ -107,7 +107,7 @@ export class Queue {
     return true;
   }
 
-  /** Only one tab sends at a time; without locks (no TLS) the ids keep double ones from counting. */
+  /** Let one tab send at a time; without locks (no TLS), the server ignores repeated ids. */
   #locked(run) {
     return navigator.locks ? navigator.locks.request("pqpp-outbox", run) : run();
   }
@@ -138,19 +138,19 @@ export class Queue {
     }
   }
 
-  /** Send JSON at once, with the session's token. */
+  /** Post JSON with the session's token. */
   post(path, body) {
     const text = JSON.stringify(body);
     return fetch(ROOT + path, {
       method: "POST",
       headers: {"Content-Type": "application/json", "X-CSRF-Token": this.#session.csrf},
       body: text,
-      keepalive: text.length < LARGEST_KEPT_ALIVE,
+      keepalive: text.length < LARGEST_KEEPALIVE,
       signal: AbortSignal.timeout(30_000),
     });
   }
 
-  /** Send one; {result} or {problem} when the server has decided, else {state} or {again}. */
+  /** Send an entry; return {result} if accepted, {problem} if rejected, else {state} or {again}. */
   async #send({path, body}) {
     let response;
     try {
@@ -158,29 +158,29 @@ export class Queue {
     } catch {
       return {state: "offline"};
     }
-    const said = await response.json().catch(() => ({}));
-    if (response.ok) return {result: said};
+    const data = await response.json().catch(() => ({}));
+    if (response.ok) return {result: data};
     if (response.status === 401) return this.#renew();
     if (response.status === 429 || response.status >= 500) {
-      return {state: "offline", why: said.error};
+      return {state: "offline", why: data.error};
     }
-    return {problem: said.error ?? gettext("the server rejected it ({status})", {status: response.status})};
+    return {problem: data.error ?? gettext("the server rejected it ({status})", {status: response.status})};
   }
 
-  /** The person may have signed in again, in another tab: then there is a new token. */
+  /** Get a new token if the person has signed in again in another tab. */
   async #renew() {
     const response = await fetch(`${ROOT}/api/session`).catch(() => null);
     if (!response) return {state: "offline"};
-    const said = await response.json().catch(() => ({}));
-    if (!response.ok || said.who !== this.#session.who) return {state: "signed-out"};
-    if (said.csrf === this.#session.csrf) return {state: "offline"};
-    this.#session.csrf = said.csrf;
+    const data = await response.json().catch(() => ({}));
+    if (!response.ok || data.who !== this.#session.who) return {state: "signed-out"};
+    if (data.csrf === this.#session.csrf) return {state: "offline"};
+    this.#session.csrf = data.csrf;
     return {again: true};
   }
 
   #hear({id, entry, result, problem}, isMine = false) {
     const {study, who} = this.#session;
-    if (entry.study !== study || entry.who !== who) return; // of another study on this host
+    if (entry.study !== study || entry.who !== who) return; // another study on this host
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (problem) waiting?.reject(new Error(problem));

@@ -1,8 +1,8 @@
-// What pages say, in the page's language; a text is found by what it is in English.
+// Texts in the page's language, by English text.
 
 const texts = JSON.parse(document.getElementById("texts")?.textContent ?? "{}");
 
-/** The text, with what stands in {braces} filled in. */
+/** Return the translation, with names in {braces} replaced by their values. */
 export function gettext(english, values = {}) {
   return (texts[english] ?? english).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }

@@ -1,23 +1,23 @@
-// The page of judging: shows one item after the other, keeps what is said, and goes on while offline.
+// The rating page: shows one item after another, stores answers, and continues while offline.
 
 import {Keys} from "./keys.js";
 import {newId, Queue, ROOT} from "./queue.js";
 import {gettext} from "./texts.js";
 
-const MOST_AHEAD = 3; // items that are reserved and loaded before they are needed
-const NEAR_THE_END = 40; // then nobody holds what another could do
-const IDLE = 600_000; // a longer pause is no time spent
+const MOST_AHEAD = 3; // items reserved and loaded ahead
+const NEAR_THE_END = 40; // remaining items; below this, only one is reserved ahead
+const IDLE = 600_000; // maximum milliseconds between two events that count as active time
 
 const find = id => document.getElementById(id);
 const page = find("page");
 const session = JSON.parse(find("state").textContent);
 const {start} = await import(`${ROOT}/static/kinds/${session.kind}/page.js`);
 
-let now = session; // {task, progress, training} that is shown
-let front = session; // the furthest one; earlier ones are looked at again behind it
+let current = session; // {task, progress, training} of the displayed item
+let latest = session; // the same of the last item; `current` is an earlier one after going back
 let ahead = [];
 let fetching = null;
-let item = null; // {handle, abort, isNew, isCounted} of what is shown
+let item = null; // {handle, abort, isNew, isCounted} of the displayed item
 let visited = history.state?.visited ?? [];
 const loaded = new Map(); // url -> image, so that the browser keeps it
 
@@ -29,11 +29,11 @@ const keys = new Keys([
   {key: "?", label: gettext("Instructions and shortcuts"), run: () => help()},
 ]);
 
-// --- What the head of the page says -------------------------------------------------------------
+// --- Header -------------------------------------------------------------------------------------
 
 function showSaving({waiting, state, isKept, why, entry, problem, isElsewhere}) {
   if (problem) note(gettext("An answer was not accepted: {problem}", {problem}), "bad");
-  if (isElsewhere && entry.body.assignment === now.task?.assignment) seenElsewhere();
+  if (isElsewhere && entry.body.assignment === current.task?.assignment) reloadItem();
   const shown = waiting === 0 ? "saved" : state ?? find("saved").dataset.state;
   find("saved").dataset.state = shown;
   find("saved").dataset.waiting = waiting;
@@ -66,7 +66,7 @@ function note(text, kind = "") {
 }
 
 function showProgress() {
-  const {task, progress, training} = now;
+  const {task, progress, training} = current;
   const isTraining = task?.is_training ?? false;
   const [done, total] = isTraining
     ? [training.done, training.total]
@@ -88,8 +88,8 @@ const say = text => {
 
 async function show(next) {
   item?.abort.abort();
-  now = next;
-  const {task} = now;
+  current = next;
+  const {task} = current;
   for (const {path, body} of await queue.mine()) {
     if (path === "/api/answers" && body.assignment === task.assignment) {
       task.answers[body.image ?? "item"] = body.value;
@@ -114,12 +114,12 @@ async function show(next) {
 function api(task, signal) {
   let since = performance.now();
   let active = 0;
-  let isSeen = !document.hidden; // since the last tick
+  let isVisible = !document.hidden; // since the last tick
   const tick = () => {
-    const moment = performance.now();
-    if (isSeen) active += Math.min(moment - since, IDLE);
-    since = moment;
-    isSeen = !document.hidden;
+    const time = performance.now();
+    if (isVisible) active += Math.min(time - since, IDLE);
+    since = time;
+    isVisible = !document.hidden;
   };
   for (const kind of ["pointerdown", "pointermove", "keydown", "visibilitychange"]) {
     document.addEventListener(kind, tick, {signal, passive: true, capture: true});
@@ -131,7 +131,7 @@ function api(task, signal) {
   return {
     root: find("main"),
     signal,
-    who: session.who, // drafts of other people and studies stand beside
+    who: session.who, // separates drafts of other people and studies
     say,
     seconds,
     shortcuts: list => keys.set(list),
@@ -150,16 +150,16 @@ function api(task, signal) {
 
 let isMoving = false;
 
-/** Run one move at a time: a second press of Enter must not go over the next item. */
+/** Run one move at a time: a second press of Enter must not skip the next item. */
 function moving(run) {
-  return async (...given) => {
+  return async (...args) => {
     if (isMoving) return;
     isMoving = true;
     try {
-      await run(...given);
+      await run(...args);
     } catch {
       note(gettext("No connection. Your answers are stored; the next item loads once you are online again."), "warn");
-      retryLater(() => run(...given));
+      retryLater(() => run(...args));
     } finally {
       isMoving = false;
     }
@@ -168,61 +168,61 @@ function moving(run) {
 
 let retry = 0;
 
-/** Try a move again, unless the person has moved otherwise in the meantime. */
+/** Retry a move, unless the person has moved to another item in the meantime. */
 function retryLater(run) {
-  const from = now;
+  const from = current;
   clearTimeout(retry);
-  retry = setTimeout(() => now === from && moving(run)(), 3000);
+  retry = setTimeout(() => current === from && moving(run)(), 3000);
 }
 
 const done = moving(async () => {
-  if (now.task.is_training) return feedback();
+  if (current.task.is_training) return feedback();
   count("done");
   return forward();
 });
 
 const skip = moving(async () => {
-  if (item.isCounted !== "skipped") queue.add("/api/skip", {assignment: now.task.assignment});
+  if (item.isCounted !== "skipped") queue.add("/api/skip", {assignment: current.task.assignment});
   count("skipped");
   say(gettext("Skipped"));
   return forward();
 });
 
-/** Count a new item at once; the server counts it when the answers have arrived. */
-function count(what) {
-  if (now !== front || !item.isNew || item.isCounted) return;
-  item.isCounted = what;
-  now.progress[what] += 1;
-  now.progress.left_for_me = Math.max(0, now.progress.left_for_me - 1);
+/** Count a new item immediately as "done" or "skipped"; the server counts it when answers arrive. */
+function count(outcome) {
+  if (current !== latest || !item.isNew || item.isCounted) return;
+  item.isCounted = outcome;
+  current.progress[outcome] += 1;
+  current.progress.left_for_me = Math.max(0, current.progress.left_for_me - 1);
 }
 
 async function forward() {
-  const from = now;
-  const next = now === front ? await afterFront() : await ask(`/api/tasks/${front.task.assignment}`, {fallback: front});
-  if (now !== from) return;
+  const from = current;
+  const next = current === latest ? await getNext() : await ask(`/api/tasks/${latest.task.assignment}`, {fallback: latest});
+  if (current !== from) return;
   if (!next?.task) {
     location.assign(`${ROOT}/thanks`);
     return;
   }
   visited.push(from.task.assignment);
-  front = next;
+  latest = next;
   history.pushState({assignment: next.task.assignment, visited}, "", `${ROOT}/work`);
   await show(next);
 }
 
-async function afterFront() {
+async function getNext() {
   await fetching;
-  const {progress} = now;
-  const ready = ahead.shift() ?? (now.task.is_training === false && await ask("/api/next", {send: behind(now)}));
+  const {progress} = current;
+  const ready = ahead.shift() ?? (current.task.is_training === false && await ask("/api/next", {send: after(current)}));
   if (ready?.task) return {...ready, progress: {...ready.progress, ...progress}};
   await queue.flush();
   if ((await queue.mine()).length) throw new Error("offline");
   return ask("/api/next", {send: {}});
 }
 
-const behind = state => ({after: state.task.assignment});
+const after = state => ({after: state.task.assignment});
 
-/** Fetch JSON, of an address or for what is sent to it; `fallback` where there is no connection. */
+/** Fetch JSON with GET, or with POST if `send` is set; return `fallback` without a connection. */
 async function ask(url, {send = null, fallback = null} = {}) {
   let response;
   try {
@@ -233,18 +233,18 @@ async function ask(url, {send = null, fallback = null} = {}) {
     throw error;
   }
   if (response.ok) return response.json();
-  location.assign(`${ROOT}/work`); // it says what is the matter
+  location.assign(`${ROOT}/work`); // this page shows the error
   return new Promise(() => {});
 }
 
-/** Reserve and load what comes next, so that it is there at once, and while offline. */
+/** Reserve and load the next items, so that they are shown without delay, even offline. */
 function lookAhead() {
-  if (fetching || front.task.is_training) return;
-  const {study_done, study_total} = front.progress;
+  if (fetching || latest.task.is_training) return;
+  const {study_done, study_total} = latest.progress;
   const most = study_total - study_done > NEAR_THE_END ? MOST_AHEAD : 1;
   fetching = (async () => {
     while (ahead.length < most) {
-      const response = await queue.post("/api/next", behind(ahead.at(-1) ?? front));
+      const response = await queue.post("/api/next", after(ahead.at(-1) ?? latest));
       if (!response.ok) break;
       const next = await response.json();
       if (!next.task || next.task.is_training) break;
@@ -268,22 +268,22 @@ function load(url) {
 // --- Training -----------------------------------------------------------------------------------
 
 async function feedback() {
-  const {task} = now;
+  const {task} = current;
   if (!(await queue.flush())) throw new Error("offline");
-  const told = await ask(`/api/feedback/${task.assignment}`);
-  const {total, right, tries_left} = told.training;
-  let text = told.is_right ? gettext("Correct.") : gettext("Not quite. The correct answer is shown.");
+  const response = await ask(`/api/feedback/${task.assignment}`);
+  const {total, right, tries_left} = response.training;
+  let text = response.is_right ? gettext("Correct.") : gettext("Not quite. The correct answer is shown.");
   const result = gettext("{right} of {total} correct.", {right, total});
-  if (told.is_over) text += ` ${result}`;
-  if (told.is_over && told.is_passed) text += ` ${gettext("Practice is over. Your answers count from now on.")}`;
-  else if (told.is_over && tries_left > 1) text += ` ${gettext("Not passed. Practice starts again.")}`;
-  item.handle.mark?.(told.expected);
+  if (response.is_over) text += ` ${result}`;
+  if (response.is_over && response.is_passed) text += ` ${gettext("Practice is over. Your answers count from now on.")}`;
+  else if (response.is_over && tries_left > 1) text += ` ${gettext("Not passed. Practice starts again.")}`;
+  item.handle.mark?.(response.expected);
   for (const control of find("main").querySelectorAll(".panel :is(button, input), #next")) {
     control.disabled = true;
   }
   note("");
   find("feedback-text").textContent = text;
-  find("feedback").dataset.kind = told.is_right ? "good" : "bad";
+  find("feedback").dataset.kind = response.is_right ? "good" : "bad";
   find("feedback").hidden = false;
   keys.set([]);
   find("feedback-next").focus();
@@ -297,7 +297,7 @@ find("feedback-next").addEventListener("click", moving(async () => {
     location.assign(`${ROOT}/thanks`);
     return;
   }
-  front = next;
+  latest = next;
   history.replaceState({assignment: next.task.assignment, visited}, "", `${ROOT}/work`);
   await show(next);
 }));
@@ -312,8 +312,8 @@ const back = moving(async () => {
 addEventListener("popstate", async ({state}) => {
   if (!state?.assignment) return;
   visited = state.visited ?? [];
-  if (state.assignment === front.task.assignment) {
-    await show(front);
+  if (state.assignment === latest.task.assignment) {
+    await show(latest);
     return;
   }
   const url = `${ROOT}/work/${state.assignment}`;
@@ -322,16 +322,16 @@ addEventListener("popstate", async ({state}) => {
     note(gettext("No connection. You can open earlier items once you are online again."), "warn");
     return;
   }
-  if (history.state?.assignment !== state.assignment) return; // the person has gone on meanwhile
+  if (history.state?.assignment !== state.assignment) return; // the person has moved on
   await show(earlier);
-  history.replaceState(state, "", url); // the address is of what is shown
+  history.replaceState(state, "", url); // the address of the displayed item
 });
 
-/** The item that is shown here was answered in another tab. */
-async function seenElsewhere() {
-  const fresh = await ask(`/api/tasks/${now.task.assignment}`).catch(() => null);
-  if (!fresh?.task || fresh.task.assignment !== now.task.assignment) return;
-  if (now === front) front = fresh;
+/** Reload the displayed item, which was answered in another tab. */
+async function reloadItem() {
+  const fresh = await ask(`/api/tasks/${current.task.assignment}`).catch(() => null);
+  if (!fresh?.task || fresh.task.assignment !== current.task.assignment) return;
+  if (current === latest) latest = fresh;
   await show(fresh);
   note(gettext("You answered this in another tab. Your answer is shown."), "info");
 }
@@ -352,13 +352,13 @@ find("report-button").addEventListener("click", () => {
 });
 find("report").addEventListener("close", async () => {
   if (find("report").returnValue !== "send") return;
-  await queue.add("/api/report", {assignment: now.task.assignment, text: find("report-text").value});
+  await queue.add("/api/report", {assignment: current.task.assignment, text: find("report-text").value});
   note(gettext("Report sent. You can still answer or skip this item."), "info");
 });
 
 // --- Begin ----------------------------------------------------------------------------------------
 
-/** Send what an earlier visit left behind, before the item is shown that it may be about. */
+/** Send unsent answers of an earlier visit, then show the first item with its current answers. */
 const begin = moving(async () => {
   showProgress();
   let fresh = {};
@@ -367,13 +367,13 @@ const begin = moving(async () => {
     if (isSent && session.task) fresh = await ask(`/api/tasks/${session.task.assignment}`, {fallback: fresh});
   }
   if (!session.task) fresh = await ask("/api/next", {send: {}});
-  now = front = {...session, ...fresh};
-  if (!now.task) {
+  current = latest = {...session, ...fresh};
+  if (!current.task) {
     location.replace(`${ROOT}/thanks`);
     return;
   }
-  history.replaceState({assignment: now.task.assignment, visited}, "", location.pathname);
-  await show(now);
+  history.replaceState({assignment: current.task.assignment, visited}, "", location.pathname);
+  await show(current);
   find("saved").dataset.state ||= "";
   document.documentElement.dataset.ready = "yes";
 });

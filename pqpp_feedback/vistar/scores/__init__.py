@@ -37,8 +37,8 @@ def get_score_class(name: str) -> type[VistarScore]:
     if name not in list_scores():
         raise FeedbackError(f"unknown score {name!r:.40}; {did_you_mean(name, list_scores())}")
     module = importlib.import_module(f"{__name__}.{name}")
-    own = (value for value in vars(module).values() if isinstance(value, type))
-    return next(kind for kind in own if issubclass(kind, VistarScore) and kind.section == name)
+    classes = (value for value in vars(module).values() if isinstance(value, type))
+    return next(cls for cls in classes if issubclass(cls, VistarScore) and cls.section == name)
 
 
 def load_scores(options: Any) -> list[VistarScore]:
@@ -53,7 +53,7 @@ def load_scores(options: Any) -> list[VistarScore]:
     """
     classes = [get_score_class(name) for name in options.only or list_scores()]
     if not options.only:
-        usual = [score for score in classes if score.is_default]
-        classes = sorted(usual, key=lambda score: [*ANGLES, score.angle].index(score.angle))
+        defaults = [score for score in classes if score.is_default]
+        classes = sorted(defaults, key=lambda score: [*ANGLES, score.angle].index(score.angle))
     vision = None if options.evidence else Vision(options.model, options.device, options.dtype)
     return [score.from_options(vision, options) for score in classes]

@@ -57,15 +57,15 @@ class Characters(VistarScore):
             {"postures": find_posture(person["keypoints"]), "expressions": person.get("expression")}
             for person in evidence["people"]
         ]
-        wanted, count = parse_characters(picture), get_param(picture, "count")
-        count = len(wanted) if count is None else int(float(count))
-        parts = {"count": 1 - abs(len(people) - count) / max(len(people), count, 1)}
-        parts |= match_people(people, wanted)
+        required, count = parse_characters(picture), get_param(picture, "count")
+        count = len(required) if count is None else int(float(count))
+        values = {"count": 1 - abs(len(people) - count) / max(len(people), count, 1)}
+        values |= match_people(people, required)
         weights = load_params(self.section)["weights"]
-        total = sum(weights[name] for name in parts)
-        score = sum(weights[name] * value for name, value in parts.items()) / total
-        shares = ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
-        return Verdict(None, score, f"{len(people)} people, {count} wanted; {shares}")
+        total = sum(weights[name] for name in values)
+        score = sum(weights[name] * match for name, match in values.items()) / total
+        listed = ", ".join(f"{name} {match:.2f}" for name, match in values.items())
+        return Verdict(None, score, f"{len(people)} people, {count} wanted; {listed}")
 
 
 def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
@@ -77,17 +77,17 @@ def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, floa
         {'postures': 0.5}
     """
     weights = load_params("characters")["weights"]
-    numbers = {name: sum(name in who for who in wanted) for name in ("postures", "expressions")}
-    numbers = {name: number for name, number in numbers.items() if number}
-    if not people or not numbers:
-        return dict.fromkeys(numbers, 0.0)
-    fits = {
+    names = [n for n in ("postures", "expressions") if any(n in person for person in wanted)]
+    counts = {name: sum(name in person for person in wanted) for name in names}
+    if not people or not counts:
+        return dict.fromkeys(counts, 0.0)
+    matches = {
         name: np.array([[name in w and p.get(name) == w[name] for p in people] for w in wanted])
-        for name in numbers
+        for name in counts
     }
-    value = sum(weights[name] * fit for name, fit in fits.items())
-    pairing = linear_sum_assignment(value, maximize=True)
-    return {name: float(fit[pairing].sum() / numbers[name]) for name, fit in fits.items()}
+    weighted = sum(weights[name] * match for name, match in matches.items())
+    pairing = linear_sum_assignment(weighted, maximize=True)
+    return {name: float(match[pairing].sum() / counts[name]) for name, match in matches.items()}
 
 
 def parse_characters(picture: Picture) -> list[dict[str, str]]:
@@ -126,13 +126,13 @@ def find_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
         >>> find_posture([(*place.get(n, (0, 0)), n in place) for n in range(17)])
         'standing'
     """
-    chosen = load_params("characters")
+    params = load_params("characters")
     points = np.asarray(keypoints, dtype=float)
-    sure = points[:, 2] >= chosen["least_keypoint"]
+    is_reliable = points[:, 2] >= params["least_keypoint"]
 
     def get_middle(pair):
-        own = [n for n in pair if sure[n]]
-        return points[own, :2].mean(0) if own else None
+        reliable = [n for n in pair if is_reliable[n]]
+        return points[reliable, :2].mean(0) if reliable else None
 
     shoulders, hips, knees, ankles = map(get_middle, (_SHOULDERS, _HIPS, _KNEES, _ANKLES))
     if shoulders is None or hips is None:
@@ -141,18 +141,18 @@ def find_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     length = np.hypot(*torso)
     if length == 0:
         return None
-    if _get_tilt(torso) > chosen["lying_degrees"]:
+    if _get_tilt(torso) > params["lying_degrees"]:
         legs = ankles if ankles is not None else knees
-        if legs is None or _get_tilt(legs - hips) > chosen["lying_leg_degrees"]:
+        if legs is None or _get_tilt(legs - hips) > params["lying_leg_degrees"]:
             return "lying"
     if knees is None or ankles is None:
         return None
     thigh, shank = (knees - hips)[1] / length, (ankles - knees)[1] / length
-    if thigh + shank > chosen["standing_legs"]:
+    if thigh + shank > params["standing_legs"]:
         return "standing"
-    if thigh > chosen["kneeling_thigh"] and shank < chosen["kneeling_shank"]:
+    if thigh > params["kneeling_thigh"] and shank < params["kneeling_shank"]:
         return "kneeling"
-    return "squatting" if thigh < chosen["squatting_thigh"] else "sitting"
+    return "squatting" if thigh < params["squatting_thigh"] else "sitting"
 
 
 def _get_tilt(line: np.ndarray) -> float:

@@ -44,17 +44,17 @@ class ComposedScene(VistarScore):
         """Return the panels, their similarities to each text, and the subjects' similarities."""
         texts = parse_list(get_param(picture, "panels"))
         subject = str(get_param(picture, "subject"))
-        how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
-        parts = [image.crop(box) for box in boxes]
-        subjects = [self.vision.embed_subject(part, subject) for part in parts]
-        places = [number for number, features in enumerate(subjects) if features is not None]
-        vectors = to_unit([subjects[number] for number in places])
+        method, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
+        panels = [image.crop(box) for box in boxes]
+        subjects = [self.vision.embed_subject(panel, subject) for panel in panels]
+        indices = [number for number, features in enumerate(subjects) if features is not None]
+        vectors = to_unit([subjects[number] for number in indices])
         return {
-            "how": how,
+            "how": method,
             "panels": boxes,
-            "similarity": self.vision.compare(parts, texts).tolist(),
-            "found": places,
-            "likeness": (vectors @ vectors.T).tolist() if places else [],
+            "similarity": self.vision.compare(panels, texts).tolist(),
+            "found": indices,
+            "likeness": (vectors @ vectors.T).tolist() if indices else [],
         }
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
@@ -62,14 +62,14 @@ class ComposedScene(VistarScore):
         if len(evidence["panels"]) < 2:
             return Verdict(None, None, "no panels were found, and the prompt names no `layout`")
         coverage = compute_coverage(evidence["similarity"])
-        alike = compute_consistency(evidence["likeness"])
+        consistency = compute_consistency(evidence["likeness"])
         number, panels = len(evidence["found"]), len(evidence["panels"])
         reason = f"coverage {coverage:.2f}; subject found in {number} of {panels} panels"
-        if alike is None:
-            alike = load_params(self.section)["too_few_finds"]
+        if consistency is None:
+            consistency = load_params(self.section)["too_few_finds"]
         else:
-            reason += f", consistency {alike:.2f}"
-        score = float(scene_composition([coverage], [np.clip(alike, -1, 1)])[0])
+            reason += f", consistency {consistency:.2f}"
+        score = float(scene_composition([coverage], [np.clip(consistency, -1, 1)])[0])
         return Verdict(None, score, reason)
 
 
@@ -86,8 +86,8 @@ def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int
     """
     grid = parse_grid(layout)
     boxes = split_at_gutters(np.asarray(image))
-    wanted = grid[0] * grid[1] if grid else texts
-    if len(boxes) == wanted or (grid is None and len(boxes) > 1):
+    expected = grid[0] * grid[1] if grid else texts
+    if len(boxes) == expected or (grid is None and len(boxes) > 1):
         return "gutters", boxes
     return ("grid", split_grid(image.size, grid)) if grid else ("none", boxes)
 
@@ -115,8 +115,8 @@ def compute_consistency(likeness: Sequence[Sequence[float]]) -> float | None:
     """
     if len(likeness) < 2:
         return None
-    above = np.triu_indices(len(likeness), 1)
-    return float(np.array(likeness)[above].mean())
+    upper_triangle = np.triu_indices(len(likeness), 1)
+    return float(np.array(likeness)[upper_triangle].mean())
 
 
 def parse_grid(layout: Any) -> tuple[int, int] | None:
@@ -171,19 +171,19 @@ def split_at_gutters(image: NDArray[np.uint8]) -> list[Box]:
 
 def _find_runs(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
     """Return the start and end of each run of lines between gutters; short runs are dropped."""
-    chosen = load_params("composed_scene")
+    params = load_params("composed_scene")
     values = lines.astype(float)
-    middle = np.median(values, axis=1, keepdims=True)
-    apart = np.abs(values - middle).max(2) > chosen["gutter_tolerance"]
-    even = apart.mean(1) <= chosen["gutter_specks"]
-    edges = np.flatnonzero(np.diff(np.concatenate([[True], even, [True]]).astype(int)))
+    medians = np.median(values, axis=1, keepdims=True)
+    differs = np.abs(values - medians).max(2) > params["gutter_tolerance"]
+    is_gutter = differs.mean(1) <= params["gutter_specks"]
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], is_gutter, [True]]).astype(int)))
     runs = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
     joined: list[tuple[int, int]] = []
     for start, end in runs:
-        # A single even line within a picture is no gutter.
-        if joined and start - joined[-1][1] < chosen["least_gutter"] * side:
+        # A single line of one colour within a picture is not a gutter.
+        if joined and start - joined[-1][1] < params["least_gutter"] * side:
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((start, end))
-    kept = [run for run in joined if run[1] - run[0] >= chosen["least_panel"] * side]
-    return kept or [(0, len(lines))]
+    panels = [run for run in joined if run[1] - run[0] >= params["least_panel"] * side]
+    return panels or [(0, len(lines))]

@@ -77,15 +77,15 @@ def scale_cues(evidence: Mapping[str, Any]) -> dict[str, float]:
         >>> scale_cues({**seen, "texture": 1})["highlights"]
         0.5
     """
-    chosen = load_params("geometry")
+    params = load_params("geometry")
     spots, highlights = evidence["highlights"]
     pieces, edge = evidence["contours"]
-    chance = chosen["uniform_by_chance"]
+    chance = params["uniform_by_chance"]
     return {
-        "normals": math.exp(-evidence["normals"] / chosen["normals_scale"]),
-        "curvature": math.exp(-evidence["curvature"] / chosen["curvature_scale"]),
+        "normals": math.exp(-evidence["normals"] / params["normals_scale"]),
+        "curvature": math.exp(-evidence["curvature"] / params["curvature_scale"]),
         "highlights": min(spots / highlights, 1.0) if highlights else 1.0,
-        "contours": math.exp(-1000 * pieces / edge / chosen["contours_scale"]) if edge else 1.0,
+        "contours": math.exp(-1000 * pieces / edge / params["contours_scale"]) if edge else 1.0,
         "texture": max(evidence["texture"] - chance, 0.0) / (1 - chance),
     }
 
@@ -104,16 +104,16 @@ def measure_normals(depth: Values) -> float:
         0.0
     """
     height = depth.shape[0]
-    reach = np.tan(np.radians(load_params("light")["vertical_view_degrees"]) / 2)
+    half_height = np.tan(np.radians(load_params("light")["vertical_view_degrees"]) / 2)
     down, across = np.gradient(depth)
-    # A pixel is as wide as the view at its depth over the picture's height.
-    wide = 2 * reach * np.maximum(depth, 1e-9) / height
-    normals = np.stack([-across / wide, down / wide, np.ones(depth.shape)], -1)
+    # A pixel's size in the scene is the height of the view at its depth, over the image's height.
+    pixel_size = 2 * half_height * np.maximum(depth, 1e-9) / height
+    normals = np.stack([-across / pixel_size, down / pixel_size, np.ones(depth.shape)], -1)
     normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
     side = load_params("geometry")["neighbourhood"]
     mean = np.stack([ndimage.uniform_filter(normals[..., n], side) for n in range(3)], -1)
     mean /= np.maximum(np.linalg.norm(mean, axis=-1, keepdims=True), 1e-12)
-    # Half the chord: exact where normals are almost equal.
+    # Compute the angle from half the chord, which is exact for almost equal normals.
     chord = np.linalg.norm(normals - mean, axis=-1) / 2
     return _average_trimmed(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))
 
@@ -125,8 +125,8 @@ def measure_curvature(depth: Values) -> float:
         >>> round(measure_curvature(np.arange(400.0).reshape(20, 20) + 1), 6)
         0.0
     """
-    bent = ndimage.laplace(depth / max(float(np.median(depth)), 1e-9))
-    return _average_trimmed(np.abs(bent[1:-1, 1:-1]))
+    laplacian = ndimage.laplace(depth / max(float(np.median(depth)), 1e-9))
+    return _average_trimmed(np.abs(laplacian[1:-1, 1:-1]))
 
 
 def _average_trimmed(values: Values) -> float:
@@ -147,13 +147,13 @@ def count_highlights(image: Values) -> tuple[int, int]:
         >>> count_highlights(image)
         (1, 2)
     """
-    chosen = load_params("geometry")
-    bright, dull = image.max(-1), image.min(-1)
-    shine = bright >= chosen["highlight_brightness"]
-    shine &= bright - dull <= chosen["highlight_saturation"] * bright
-    labels, number = label_components(shine, chosen["least_highlight"])
-    side = chosen["highlight_bridge"]
-    padded = np.pad(labels > 0, side)  # or pieces at the picture's rim would be worn off
+    params = load_params("geometry")
+    brightest, darkest = image.max(-1), image.min(-1)
+    is_highlight = brightest >= params["highlight_brightness"]
+    is_highlight &= brightest - darkest <= params["highlight_saturation"] * brightest
+    labels, number = label_components(is_highlight, params["least_highlight"])
+    side = params["highlight_bridge"]
+    padded = np.pad(labels > 0, side)  # otherwise closing would erode spots at the border
     _, spots = label_components(ndimage.binary_closing(padded, np.ones((side, side))))
     return spots, number
 
@@ -170,9 +170,9 @@ def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray
         (array([[1, 1, 0, 0]]), 1)
     """
     labels, number = ndimage.label(mask, np.ones((3, 3)))
-    kept = np.bincount(labels.ravel(), minlength=number + 1) >= least
-    kept[0] = False
-    return np.where(kept, np.cumsum(kept), 0)[labels], int(kept.sum())
+    is_large = np.bincount(labels.ravel(), minlength=number + 1) >= least
+    is_large[0] = False
+    return np.where(is_large, np.cumsum(is_large), 0)[labels], int(is_large.sum())
 
 
 def count_contours(image: Values) -> tuple[int, int]:
@@ -189,10 +189,10 @@ def count_contours(image: Values) -> tuple[int, int]:
     """
     with require_extra("geometry", "assess"):
         import cv2
-    chosen = load_params("geometry")
+    params = load_params("geometry")
     grey = cv2.GaussianBlur((image.mean(-1) * 255).astype(np.uint8), (0, 0), 1)
-    edges = cv2.Canny(grey, *chosen["canny"]) > 0
-    labels, number = label_components(edges, chosen["contour_piece_pixels"])
+    edges = cv2.Canny(grey, *params["canny"]) > 0
+    labels, number = label_components(edges, params["contour_piece_pixels"])
     return number, int((labels > 0).sum())
 
 
@@ -208,10 +208,10 @@ def measure_patterns(image: Values) -> float:
     """
     grey = image.mean(-1)
     inner = grey[1:-1, 1:-1]
-    around = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
+    neighbours = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
     height, width = inner.shape
     bits = np.stack(
-        [grey[1 + y : 1 + y + height, 1 + x : 1 + x + width] >= inner for y, x in around]
+        [grey[1 + y : 1 + y + height, 1 + x : 1 + x + width] >= inner for y, x in neighbours]
     )
     changes = (bits != np.roll(bits, 1, axis=0)).sum(0)
     return float((changes <= 2).mean())

@@ -80,8 +80,8 @@ class Questionnaires:
                     raise ValueError("the file is for another prompt")
                 validate_questionnaire(entry.get("questionnaire"))
             except (ValueError, AttributeError) as error:
-                wrong = f"{path} is not a usable questionnaire ({str(error)[:120]})"
-                raise FeedbackError(f"{wrong}; remove the file and run again") from None
+                problem = f"{path} is not a usable questionnaire ({str(error)[:120]})"
+                raise FeedbackError(f"{problem}; remove the file and run again") from None
             return entry["questionnaire"]
         questionnaire, tries = write_questionnaire(self.writer, prompt)
         entry = {
@@ -107,31 +107,31 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         FeedbackError: No attempt gave a usable questionnaire.
 
     Example:
-        >>> from types import SimpleNamespace as Made
+        >>> from types import SimpleNamespace
         >>> pair = {"node": "cat", "question_weight": 1.0, "P": "A cat?", "N": "No cat?"}
         >>> level = {"level_weight": 0.25, "questions": [pair]}
-        >>> told = json.dumps({name: level for name in LEVELS})
-        >>> writer = Made(name="writer", ask=lambda request: Made(text=told))
+        >>> reply = SimpleNamespace(text=json.dumps({name: level for name in LEVELS}))
+        >>> writer = SimpleNamespace(name="writer", ask=lambda request: reply)
         >>> questionnaire, tries = write_questionnaire(writer, "a cat")
         >>> questionnaire["L1"]["questions"][0]["node"], tries
         ('cat', 1)
     """
-    tries, wrong, more = load_params("hwpq")["questionnaire_tries"], "", ""
+    tries, problem, correction = load_params("hwpq")["questionnaire_tries"], "", ""
     for seed in range(tries):
-        reply = writer.ask(_build_request(prompt, more, seed)).text
+        reply = writer.ask(_build_request(prompt, correction, seed)).text
         try:
             return normalise_weights(parse_json_reply(reply)), seed + 1
         except ValueError as error:
-            wrong = " ".join(str(error).split())[:300]
-            more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
+            problem = " ".join(str(error).split())[:300]
+            correction = f"\n\nYour last reply could not be used: {problem}. Reply again."
     raise FeedbackError(
-        f"{writer.name} wrote no usable questionnaire ({wrong}); choose another `writer`"
+        f"{writer.name} wrote no usable questionnaire ({problem}); choose another `writer`"
     )
 
 
-def _build_request(prompt: str, more: str = "", seed: int = 0) -> Request:
-    text, told = f"The prompt:\n{prompt}{more}", INSTRUCTION.read_text("utf-8")
-    return Request(text, told, None, read_json(SCHEMA), seed, max_tokens=4096)
+def _build_request(prompt: str, correction: str = "", seed: int = 0) -> Request:
+    text, instruction = f"The prompt:\n{prompt}{correction}", INSTRUCTION.read_text("utf-8")
+    return Request(text, instruction, None, read_json(SCHEMA), seed, max_tokens=4096)
 
 
 def normalise_weights(questionnaire: Any) -> dict[str, Any]:
@@ -144,8 +144,8 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
     Example:
         >>> pair = {"node": "cat", "question_weight": 0.9995, "P": "A cat?", "N": "No cat?"}
         >>> level = {"level_weight": 0.25, "questions": [pair]}
-        >>> found = normalise_weights({name: level for name in LEVELS})
-        >>> found["L1"]["questions"][0]["question_weight"]
+        >>> questionnaire = normalise_weights({name: level for name in LEVELS})
+        >>> questionnaire["L1"]["questions"][0]["question_weight"]
         1.0
     """
     levels = []
@@ -197,16 +197,16 @@ class VoteCollector:
             ServiceError: The model does not reply.
         """
         answers: dict[str, Any] = {side: [[] for _ in questions[side]] for side in SIDES}
-        for side, seed, left, request in self.make_requests(image, questions):
+        for side, seed, unanswered, request in self.make_requests(image, questions):
             votes: dict[int, bool | None] = {}
             for attempt in range(load_params("hwpq")["answer_tries"]):
-                if left:  # ask unreadable answers again
-                    again = seed + attempt * self.votes
+                if unanswered:  # ask unreadable answers again
                     if attempt:
-                        request = make_request(image, [questions[side][n] for n in left], again)
-                    read = parse_answers(self.chat.ask(request).text, len(left))
-                    votes |= dict(zip(left, read, strict=True))
-                    left = [n for n in left if votes[n] is None]
+                        texts = [questions[side][n] for n in unanswered]
+                        request = make_request(image, texts, seed + attempt * self.votes)
+                    parsed = parse_answers(self.chat.ask(request).text, len(unanswered))
+                    votes |= dict(zip(unanswered, parsed, strict=True))
+                    unanswered = [n for n in unanswered if votes[n] is None]
             for number, vote in votes.items():
                 answers[side][number].append(vote)
         return answers
@@ -217,7 +217,7 @@ class VoteCollector:
         """Yield the side, seed, order of questions and first request of each vote."""
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
-            # Shuffled, so that the first question is not always the same one.
+            # Shuffled, so that no question is always asked first.
             order = make_rng(pixels, side, seed).permutation(len(questions[side])).tolist()
             yield side, seed, order, make_request(image, [questions[side][n] for n in order], seed)
 
@@ -229,7 +229,7 @@ def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
         >>> make_request(None, ["A cat?", "A dog?"], 0).text
         'q1: A cat?\nq2: A dog?'
     """
-    chosen, names = load_params("hwpq"), [f"q{number}" for number in range(1, len(questions) + 1)]
+    params, names = load_params("hwpq"), [f"q{number}" for number in range(1, len(questions) + 1)]
     schema = {
         "type": "object",
         "properties": {name: {"type": "boolean"} for name in names},
@@ -237,8 +237,8 @@ def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
         "additionalProperties": False,
     }
     text = "\n".join(map(": ".join, zip(names, questions, strict=True)))
-    max_tokens = 64 + chosen["tokens_an_answer"] * len(names)
-    return Request(text, SYSTEM, image, schema, seed, chosen["temperature"], max_tokens)
+    max_tokens = 64 + params["tokens_an_answer"] * len(names)
+    return Request(text, SYSTEM, image, schema, seed, params["temperature"], max_tokens)
 
 
 def parse_answers(text: str, number: int) -> list[bool | None]:
@@ -257,7 +257,7 @@ def parse_answers(text: str, number: int) -> list[bool | None]:
     return [answer if isinstance(answer, bool) else None for answer in answers]
 
 
-_LIKELY = ["Is the thing that the prompt names there, as it says?"] * 12
+_TYPICAL_QUESTIONS = ["Is the thing that the prompt names there, as it says?"] * 12
 
 
 class HwpqScore(VistarScore):
@@ -270,7 +270,7 @@ class HwpqScore(VistarScore):
 
     angle = "SF"
     angles: ClassVar = ("SF", "CUL", "MA")
-    is_default = False  # it needs a model that chats
+    is_default = False  # it needs a chat model
 
     def __init__(
         self, questionnaires: Questionnaires | None = None, answers: VoteCollector | None = None
@@ -294,38 +294,40 @@ class HwpqScore(VistarScore):
         for name in ("chat_model", "questionnaires"):
             if not getattr(options, name):
                 raise FeedbackError(f"the score hwpq requires `{name}`")
-        place = options.make_budget(), options.device, options.dtype
-        answerer = options.open_chat(options.chat_model, *place, images=True)
-        is_same = options.writer in (None, options.chat_model)
-        writer = answerer if is_same else options.open_chat(options.writer, *place, images=True)
+        chat_options = options.make_budget(), options.device, options.dtype
+        answerer = writer = options.open_chat(options.chat_model, *chat_options, images=True)
+        if options.writer not in (None, options.chat_model):
+            writer = options.open_chat(options.writer, *chat_options, images=True)
         questionnaires = Questionnaires(options.questionnaires, writer)
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:
         """Raise an error if a run would exceed the budget, and prepare batched calls."""
-        kept, answers = self._questionnaires, self._answers
-        if not (kept and answers):
+        questionnaires, answers = self._questionnaires, self._answers
+        if not (questionnaires and answers):
             return
 
-        def estimate_requests(guessed: list) -> Iterator[Request]:
+        def estimate_requests(default_questions: list) -> Iterator[Request]:
             for image, picture in open_pictures(pictures):
-                questions: Mapping[str, list] = dict.fromkeys(SIDES, guessed)
-                if kept.get_path(picture.prompt).is_file():
-                    with contextlib.suppress(FeedbackError):  # told when it is its turn
-                        questions = flatten_questions(kept.get_questionnaire(picture.prompt))
-                all_asked = answers.make_requests(image, questions)
-                yield from (asked[3] for asked in all_asked if asked[2])
+                questions: Mapping[str, list] = dict.fromkeys(SIDES, default_questions)
+                if questionnaires.get_path(picture.prompt).is_file():
+                    with contextlib.suppress(FeedbackError):  # reported with its image
+                        stored = questionnaires.get_questionnaire(picture.prompt)
+                        questions = flatten_questions(stored)
+                for _, _, order, request in answers.make_requests(image, questions):
+                    if order:
+                        yield request
 
-        prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
-        new = [prompt for prompt in prompts if not kept.get_path(prompt).is_file()]
-        written = kept.writer.get_max_costs(map(_build_request, new))
-        prices = itertools.chain(written, answers.chat.get_max_costs(estimate_requests(_LIKELY)))
-        answers.chat.budget.check_calls(prices)
-        if kept.writer.batch:
-            kept.writer.prepare(map(_build_request, new))
+        prompts = dict.fromkeys(picture.prompt for picture in pictures if not picture.problem)
+        new = [prompt for prompt in prompts if not questionnaires.get_path(prompt).is_file()]
+        writing_costs = questionnaires.writer.get_max_costs(map(_build_request, new))
+        answer_costs = answers.chat.get_max_costs(estimate_requests(_TYPICAL_QUESTIONS))
+        answers.chat.budget.check_calls(itertools.chain(writing_costs, answer_costs))
+        if questionnaires.writer.batch:
+            questionnaires.writer.prepare(map(_build_request, new))
             for prompt in new:
-                with contextlib.suppress(FeedbackError, ServiceError):  # told when it is its turn
-                    kept.get_questionnaire(prompt)
+                with contextlib.suppress(FeedbackError, ServiceError):  # reported with its image
+                    questionnaires.get_questionnaire(prompt)
         if answers.chat.batch:
             answers.chat.prepare(estimate_requests([]))
 
@@ -349,25 +351,25 @@ class HwpqScore(VistarScore):
         """Return the weighted share of confirmed facts; None if a question has no answer."""
         questions = evidence["questions"]
         votes = [vote for side in SIDES for question in evidence[side] for vote in question]
-        failed = f"{votes.count(None)} of {len(votes)} answers unreadable"
+        unreadable = f"{votes.count(None)} of {len(votes)} answers unreadable"
         sides = [[_get_majority(question) for question in evidence[side]] for side in SIDES]
         if unanswered := sum(side.count(None) for side in sides):
-            return Verdict(None, None, f"{unanswered} questions without an answer; {failed}")
+            return Verdict(None, None, f"{unanswered} questions without an answer; {unreadable}")
         levels = [LEVELS.index(level) + 1 for level in questions["level"]]
         weights = dict(zip(levels, questions["level_weight"], strict=True))
         level_weights = np.array([weights[n] for n in (1, 2, 3, 4)], dtype=float)
         weight = np.array(questions["question_weight"], dtype=float)
-        # Kept evidence has six digits, after which thirds no longer sum to 1.
+        # Stored evidence has six decimals, so weights such as thirds do not sum to exactly 1.
         shares = weight / np.bincount(levels, weight)[levels], level_weights / level_weights.sum()
         positive, negative = (np.array(side)[:, None] for side in sides)
         score = hwpq(positive, negative, levels, *shares)
-        facts = zip(questions["node"], score["confirmed"], strict=True)
-        wrong = ", ".join(node for node, is_right in facts if not is_right)
-        reason = f"not confirmed: {wrong}" if wrong else "all facts confirmed"
-        return Verdict(None, score["hwpq"], f"{reason}; {failed}")
+        confirmed = zip(questions["node"], score["confirmed"], strict=True)
+        unconfirmed = ", ".join(node for node, is_right in confirmed if not is_right)
+        reason = f"not confirmed: {unconfirmed}" if unconfirmed else "all facts confirmed"
+        return Verdict(None, score["hwpq"], f"{reason}; {unreadable}")
 
 
 def _get_majority(votes: list[bool | None]) -> bool | None:
     """Return whether most readable votes are yes; None if no vote is readable."""
-    known = [vote for vote in votes if vote is not None]
-    return 2 * sum(known) > len(known) if known else None
+    readable = [vote for vote in votes if vote is not None]
+    return 2 * sum(readable) > len(readable) if readable else None

@@ -17,7 +17,7 @@ from pqpp_feedback.vistar.vision import shrink_image
 from pqpp_metrics.functional.vistar import light_direction
 
 Mask = NDArray[np.bool_]
-_OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
+_EXTREME = 0.98  # quantile; more extreme values are depth errors or at the edge of a mask
 
 
 class Light(VistarScore):
@@ -44,25 +44,25 @@ class Light(VistarScore):
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the objects with their cast shadows."""
-        seen, masks = self.vision.find_objects(image, picture)
+        objects, masks = self.vision.find_objects(image, picture)
         depth = self.vision.estimate_depth(image, picture)
         shadows = find_shadows(np.asarray(shrink_image(image)) / 255.0, masks, depth)
-        return {**shadows, "seen": seen}
+        return {**shadows, "seen": objects}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return 1 - (angle between the inferred and the requested direction) / 90 degrees."""
-        light, wanted = infer_direction(evidence), parse_light_direction(picture)
+        light, requested = infer_direction(evidence), parse_light_direction(picture)
         if light is None:
             if not evidence["objects"]:
-                why = "no object was found"
+                reason = "no object was found"
             elif not evidence["floor"]:
-                why = "no floor was found that a shadow could lie on"
+                reason = "no floor was found that a shadow could lie on"
             else:
-                why = "; ".join(sorted(set(evidence["left_out"]))) or "no cast shadow was found"
-            return Verdict(None, None, why)
-        assert wanted is not None
-        score = float(light_direction([light], [wanted])[0])
-        cosine = float(np.clip(light @ wanted / np.linalg.norm(wanted), -1, 1))
+                reason = "; ".join(sorted(set(evidence["left_out"]))) or "no cast shadow was found"
+            return Verdict(None, None, reason)
+        assert requested is not None
+        score = float(light_direction([light], [requested])[0])
+        cosine = float(np.clip(light @ requested / np.linalg.norm(requested), -1, 1))
         degrees, pairs = np.degrees(np.arccos(cosine)), len(evidence["pairs"])
         reason = f"light {degrees:.0f} degrees off, from {pairs} object(s) with a shadow"
         return Verdict(None, score, reason)
@@ -131,26 +131,26 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
         >>> found["objects"], found["floor"], found["pairs"]
         (1, False, [])
     """
-    chosen = load_params("light")
+    params = load_params("light")
     shadows: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0}
     shadows |= {"pairs": [], "left_out": []}
-    anything: Any = masks.any(0) if len(masks) else np.zeros(depth.shape, bool)
+    occupied: Any = masks.any(0) if len(masks) else np.zeros(depth.shape, bool)
     height, width = depth.shape
-    reach = np.tan(np.radians(chosen["vertical_view_degrees"]) / 2)
+    half_height = np.tan(np.radians(params["vertical_view_degrees"]) / 2)
     y, x = np.mgrid[:height, :width]
-    x = (2 * (x + 0.5) - width) / height * reach
-    y = (1 - 2 * (y + 0.5) / height) * reach
+    x = (2 * (x + 0.5) - width) / height * half_height
+    y = (1 - 2 * (y + 0.5) / height) * half_height
     points = np.stack([x * depth, y * depth, -depth], -1)  # right, up, towards the viewer
-    plane = _fit_floor(points, depth, ~anything)
+    plane = _fit_floor(points, depth, ~occupied)
     if plane is None:
         return shadows
     shadows["floor"] = True
     up, offset = plane
-    towards = np.array([0.0, 0.0, 1.0]) - up[2] * up
-    towards /= np.linalg.norm(towards)
-    axes = np.stack([np.cross(up, towards), up, towards])
+    forward = np.array([0.0, 0.0, 1.0]) - up[2] * up
+    forward /= np.linalg.norm(forward)
+    axes = np.stack([np.cross(up, forward), up, forward])
     ground = points @ axes.T - np.array([0, offset, 0])
-    on_floor = ~anything & (np.abs(ground[..., 1]) < chosen["floor_tolerance"] * depth)
+    on_floor = ~occupied & (np.abs(ground[..., 1]) < params["floor_tolerance"] * depth)
     labels, shadows["shadows"] = find_dark_areas(image, on_floor)
     for index in range(1, shadows["shadows"] + 1):
         pair = _match_shadow(labels == index, masks, ground)
@@ -158,30 +158,31 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
     return shadows
 
 
-def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
+def _fit_floor(points: NDArray, depth: NDArray, is_free: Mask) -> tuple[NDArray, float] | None:
     """Return the unit normal and offset of the plane through most of the free pixels, or None."""
-    chosen, some, far = load_params("light"), points[free], depth[free]
-    if len(some) < 3:
+    params, candidates, depths = load_params("light"), points[is_free], depth[is_free]
+    if len(candidates) < 3:
         return None
     random = np.random.default_rng(0)  # the same image gives the same floor
-    if len(some) > 5000:
-        taken = random.choice(len(some), 5000, replace=False)
-        some, far = some[taken], far[taken]
-    best = np.zeros(len(some), bool)
-    for three in random.integers(0, len(some), (200, 3)):
-        corner, *others = some[three]
+    if len(candidates) > 5000:
+        sample = random.choice(len(candidates), 5000, replace=False)
+        candidates, depths = candidates[sample], depths[sample]
+    inliers = np.zeros(len(candidates), bool)
+    for triple in random.integers(0, len(candidates), (200, 3)):
+        corner, *others = candidates[triple]
         normal = np.cross(*(other - corner for other in others))
         length = np.linalg.norm(normal)
-        if length < 1e-12:  # the three are on a line
+        if length < 1e-12:  # the three points are collinear
             continue
         normal = normal / length * (np.sign(normal[1]) or 1)
-        if normal[1] >= chosen["least_upright"]:
-            near = np.abs(some @ normal - normal @ corner) < chosen["floor_tolerance"] * far
-            best = near if near.sum() > best.sum() else best
-    if not best.any():
+        if normal[1] >= params["least_upright"]:
+            distances = np.abs(candidates @ normal - normal @ corner)
+            is_close = distances < params["floor_tolerance"] * depths
+            inliers = is_close if is_close.sum() > inliers.sum() else inliers
+    if not inliers.any():
         return None
-    centre = some[best].mean(0)
-    normal = np.linalg.svd(some[best] - centre, full_matrices=False)[2][2]
+    centre = candidates[inliers].mean(0)
+    normal = np.linalg.svd(candidates[inliers] - centre, full_matrices=False)[2][2]
     normal = normal * np.sign(normal[1])
     return normal, float(centre @ normal)
 
@@ -196,37 +197,40 @@ def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
         >>> number, int(labels[14, 14]), int(labels[0, 0])
         (1, 1, 0)
     """
-    chosen = load_params("light")
+    params = load_params("light")
     if not on_floor.any():
         return np.zeros(on_floor.shape, int), 0
     light = image.mean(-1)
-    dark = on_floor & (light < chosen["shadow_brightness"] * np.median(light[on_floor]))
-    return label_components(ndimage.binary_opening(dark), chosen["least_shadow_share"] * dark.size)
+    is_dark = on_floor & (light < params["shadow_brightness"] * np.median(light[on_floor]))
+    min_size = params["least_shadow_share"] * is_dark.size
+    return label_components(ndimage.binary_opening(is_dark), min_size)
 
 
 def _match_shadow(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:
     """Return a shadow with its object, or the reason why it is not usable."""
-    chosen = load_params("light")
-    reach = max(2, round(chosen["contact_share"] * shadow.shape[0]))
-    near = ndimage.binary_dilation(shadow, np.ones((3, 3)), iterations=reach)
-    touching = [n for n, mask in enumerate(masks) if (near & mask).any()]
+    params = load_params("light")
+    reach = max(2, round(params["contact_share"] * shadow.shape[0]))
+    surroundings = ndimage.binary_dilation(shadow, np.ones((3, 3)), iterations=reach)
+    touching = [n for n, mask in enumerate(masks) if (surroundings & mask).any()]
     if len(touching) != 1:
         return f"a shadow {'is shared by several objects' if touching else 'touches no object'}"
     if shadow[[0, -1]].any() or shadow[:, [0, -1]].any():
         return "a shadow leaves the picture"
-    # The object's point that casts the shadow's end, and that end.
-    cast, solid, flat = ground[shadow], ground[masks[touching[0]]], np.array([1.0, 0.0, 1.0])
-    stand = solid.mean(0) * flat
-    away = (cast * flat).mean(0) - stand
-    away = away / max(np.linalg.norm(away), 1e-12)
-    across = np.array([away[2], 0.0, -away[0]])
-    tall = np.quantile(solid[:, 1], _OUTERMOST)
-    high = solid[solid[:, 1] > 0.9 * tall] - stand
-    top = stand + np.quantile(high @ away, _OUTERMOST) * away + np.median(high @ across) * across
-    top[1] = tall
-    on = cast * flat - stand
-    far = on @ away
-    middle = np.median((on @ across)[far >= np.quantile(far, 0.95)])
-    tip = stand + np.quantile(far, _OUTERMOST) * away + middle * across
+    # Find the tip of the shadow, and the point of the object that casts it.
+    shadow_xyz, object_xyz = ground[shadow], ground[masks[touching[0]]]
+    horizontal = np.array([1.0, 0.0, 1.0])
+    base = object_xyz.mean(0) * horizontal
+    direction = (shadow_xyz * horizontal).mean(0) - base
+    direction = direction / max(np.linalg.norm(direction), 1e-12)
+    across = np.array([direction[2], 0.0, -direction[0]])
+    height = np.quantile(object_xyz[:, 1], _EXTREME)
+    top_points = object_xyz[object_xyz[:, 1] > 0.9 * height] - base
+    top = base + np.quantile(top_points @ direction, _EXTREME) * direction
+    top += np.median(top_points @ across) * across
+    top[1] = height
+    offsets = shadow_xyz * horizontal - base
+    distances = offsets @ direction
+    lateral = np.median((offsets @ across)[distances >= np.quantile(distances, 0.95)])
+    tip = base + np.quantile(distances, _EXTREME) * direction + lateral * across
     ends = {"top": top.round(5).tolist(), "tip": tip.round(5).tolist()}
     return {"object": touching[0], **ends, "pixels": int(shadow.sum())}

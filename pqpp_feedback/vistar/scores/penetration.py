@@ -16,7 +16,7 @@ from pqpp_feedback.vistar.vision import Vision
 from pqpp_metrics.functional.vistar import penetration
 
 Mask = NDArray[np.bool_]
-_FLATTEST = 1e-5  # of the mean depth; smaller differences are rounding
+_MIN_RELIEF = 1e-5  # as a fraction of the mean depth; smaller differences are rounding errors
 
 
 class PenetrationScore(VistarScore):
@@ -45,25 +45,25 @@ class PenetrationScore(VistarScore):
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pairs of objects that touch in the image, with their depths."""
-        seen, masks = self.vision.find_objects(image, picture)
+        objects, masks = self.vision.find_objects(image, picture)
         depth = self.vision.estimate_depth(image, picture)
         return {
             "objects": len(masks),
-            "labels": [found["label"] for found in seen],
-            "seen": seen,
+            "labels": [item["label"] for item in objects],
+            "seen": objects,
             "depths": [float(np.median(depth[mask])) for mask in masks],
-            "pairs": find_contacts(masks, depth, [found["score"] for found in seen]),
+            "pairs": find_contacts(masks, depth, [item["score"] for item in objects]),
         }
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the lowest score of all pairs; 0 means that one object penetrates another."""
         if evidence["objects"] < 2:
             return Verdict(None, None, f"{evidence['objects']} object(s) found; two are needed")
-        chosen, pairs = load_params(self.section), evidence["pairs"]
+        params, pairs = load_params(self.section), evidence["pairs"]
         if self.weighting == "printed":
-            pairs = [pair for pair in pairs if pair["contact"] >= chosen["least_contact"]]
+            pairs = [pair for pair in pairs if pair["contact"] >= params["least_contact"]]
         if not pairs:
-            return Verdict(None, chosen["without_pairs"], "no two objects touch")
+            return Verdict(None, params["without_pairs"], "no two objects touch")
         weighted = score_pairs(pairs, self.weighting)
         worst = int(np.argmin(weighted))
         names = " and ".join(evidence["labels"][number] for number in pairs[worst]["objects"])
@@ -83,19 +83,19 @@ def score_pairs(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[n
         >>> score_pairs([{**pair, "relief": 2, "enclosed": 0}], "corrected").round(2).tolist()
         [0.2]
     """
-    chosen = load_params("penetration")
+    params = load_params("penetration")
 
     def get_values(name: str) -> NDArray[np.float64]:
         return np.array([pair[name] for pair in pairs], dtype=float)
 
     relief, confidences = get_values("relief")[:, None], get_values("confidences")
     if weighting == "corrected":
-        confidences[:, 0] *= np.minimum(get_values("contact") / chosen["full_contact"], 1)
+        confidences[:, 0] *= np.minimum(get_values("contact") / params["full_contact"], 1)
     depths = get_values("overlap") / relief, get_values("outside") / relief
-    options = {"epsilon": chosen["epsilon"], "weighting": weighting}
+    options = {"epsilon": params["epsilon"], "weighting": weighting}
     weighted = penetration(*depths, confidences, **options)["weighted"]
-    relaxed = 1 - chosen["attachment_relief"] * (1 - np.minimum(weighted, 1))
-    return np.where(get_values("enclosed") >= chosen["attachment_enclosure"], relaxed, weighted)
+    relaxed = 1 - params["attachment_relief"] * (1 - np.minimum(weighted, 1))
+    return np.where(get_values("enclosed") >= params["attachment_enclosure"], relaxed, weighted)
 
 
 def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> list[dict]:
@@ -117,7 +117,7 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
     Example:
         >>> masks = np.zeros((2, 20, 20), bool)
         >>> masks[0, 5:15, 2:10] = masks[1, 5:15, 10:18] = True
-        >>> depth = 2 + np.mgrid[:20, :20][1] / 100.0  # one surface runs on into the other
+        >>> depth = 2 + np.mgrid[:20, :20][1] / 100.0  # one continuous surface
         >>> (pair,) = find_contacts(masks, depth, [0.9, 0.8])
         >>> pair["objects"], pair["contact"] > 0.5, pair["enclosed"]
         ([0, 1], True, 0.0)
@@ -133,7 +133,7 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         if pair is not None:
             pair["objects"] = [first, second]
             pair["confidences"] = [float(confidences[first]), float(confidences[second])]
-            # The share of the smaller bounding box that is inside the larger one.
+
             firsts, lasts = zip(_get_bounds(masks[first]), _get_bounds(masks[second]), strict=True)
             sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
             areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)
@@ -144,13 +144,13 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
 
 def _get_bounds(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and last row and column of a mask."""
-    places = np.argwhere(mask)
-    return places.min(axis=0), places.max(axis=0)
+    positions = np.argwhere(mask)
+    return positions.min(axis=0), positions.max(axis=0)
 
 
 def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     """Return `overlap`, `outside`, `relief` and `contact` of `find_contacts`; None without one."""
-    chosen, square = load_params("penetration"), np.ones((3, 3), bool)
+    params, square = load_params("penetration"), np.ones((3, 3), bool)
     if not a.any() or not b.any():
         return None
     firsts, lasts = zip(_get_bounds(a), _get_bounds(b), strict=True)
@@ -158,37 +158,37 @@ def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
         return None
     low, high = np.maximum(np.min(firsts, axis=0) - 2, 0), np.max(lasts, axis=0) + 3
     a, b, depth = (part[low[0] : high[0], low[1] : high[1]] for part in (a, b, depth))
-    rim = ndimage.binary_dilation(a, square) & ndimage.binary_dilation(b, square)
+    boundary = ndimage.binary_dilation(a, square) & ndimage.binary_dilation(b, square)
     relief = float(depth[a].std() + depth[b].std())
-    if not rim.any() or relief <= max(_FLATTEST * float(depth.mean()), 10.0**-DIGITS):
+    if not boundary.any() or relief <= max(_MIN_RELIEF * float(depth.mean()), 10.0**-DIGITS):
         return None
-    (near_a, slope), (near_b, slope_of_other) = (_extrapolate(mask, depth, rim) for mask in (a, b))
-    allowed = chosen["meeting_slope"] * (slope + slope_of_other)
-    meets = np.abs(near_a - near_b) < allowed + chosen["meeting_relief"] * relief
+    depth_a, slope_a = _extrapolate(a, depth, boundary)
+    depth_b, slope_b = _extrapolate(b, depth, boundary)
+    tolerance = params["meeting_slope"] * (slope_a + slope_b)
+    meets = np.abs(depth_a - depth_b) < tolerance + params["meeting_relief"] * relief
     line = np.zeros(a.shape, bool)
-    line[rim] = meets
-    ring = ndimage.binary_dilation(line, square, iterations=chosen["ring_pixels"])
-    parts = [mask & side for side in (ring, ~ring) for mask in (a, b)]
-    if not all(part.any() for part in parts):  # nor where no point meets
+    line[boundary] = meets
+    ring = ndimage.binary_dilation(line, square, iterations=params["ring_pixels"])
+    regions = [mask & side for side in (ring, ~ring) for mask in (a, b)]
+    if not all(part.any() for part in regions):  # an empty ring means that no point meets
         return None
-    depths = [float(depth[part].mean()) for part in parts]
-    # The rim is two pixels wide, one on each side.
+    depths = [float(depth[part].mean()) for part in regions]
+    # The boundary is two pixels wide, one pixel in each mask.
     contact = float(meets.sum() / 2 / np.sqrt(min(a.sum(), b.sum())))
     return {"overlap": depths[:2], "outside": depths[2:], "relief": relief, "contact": contact}
 
 
-def _extrapolate(mask: Mask, depth: NDArray, rim: Mask) -> tuple[NDArray, NDArray]:
+def _extrapolate(mask: Mask, depth: NDArray, boundary: Mask) -> tuple[NDArray, NDArray]:
     """Return a surface's extrapolated depth at a rim, and its slope per pixel."""
-    inner = ndimage.binary_erosion(mask, np.ones((3, 3), bool), iterations=2)
-    inner = inner if inner.any() else mask
-    to_own, to_inner = (
-        ndimage.distance_transform_edt(~part, return_distances=False, return_indices=True)
-        for part in (mask, inner)
-    )
-    rows, columns = np.nonzero(rim)
-    near = tuple(to_own[:, rows, columns])
-    deep = tuple(to_inner[:, near[0], near[1]])
-    step = np.hypot(deep[0] - near[0], deep[1] - near[1])
-    out = np.hypot(rows - near[0], columns - near[1])
-    slope = np.where(step > 0, (depth[near] - depth[deep]) / np.maximum(step, 1), 0.0)
-    return depth[near] + slope * out, np.abs(slope)
+    core = ndimage.binary_erosion(mask, np.ones((3, 3), bool), iterations=2)
+    core = core if core.any() else mask
+    options = {"return_distances": False, "return_indices": True}
+    nearest_in_mask = ndimage.distance_transform_edt(~mask, **options)
+    nearest_in_core = ndimage.distance_transform_edt(~core, **options)
+    rows, columns = np.nonzero(boundary)
+    edge = tuple(nearest_in_mask[:, rows, columns])
+    inner = tuple(nearest_in_core[:, edge[0], edge[1]])
+    step = np.hypot(inner[0] - edge[0], inner[1] - edge[1])
+    distance = np.hypot(rows - edge[0], columns - edge[1])
+    slope = np.where(step > 0, (depth[edge] - depth[inner]) / np.maximum(step, 1), 0.0)
+    return depth[edge] + slope * distance, np.abs(slope)

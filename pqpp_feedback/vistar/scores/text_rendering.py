@@ -41,7 +41,7 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
     params = {
         "Global.log_level": "error",
         "Global.use_cls": read_upside_down,
-        # One thread sums in the same order on any machine, and several processes can share it.
+        # With one thread, sums are the same on any machine.
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     }
     if language := SCRIPTS[script][0]:
@@ -49,9 +49,9 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
         params["Rec.ocr_version"] = OCRVersion.PPOCRV5
     try:
         return RapidOCR(params=params)
-    except Exception as error:  # any error of a download
-        missing = f"rapidocr's {script!r} model cannot be loaded ({describe(error)[:120]})"
-        raise FeedbackError(f"{missing}; it is downloaded once from modelscope.cn") from None
+    except Exception as error:  # a download may raise anything
+        problem = f"rapidocr's {script!r} model cannot be loaded ({describe(error)[:120]})"
+        raise FeedbackError(f"{problem}; it is downloaded once from modelscope.cn") from None
 
 
 def read_text_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
@@ -71,16 +71,16 @@ def read_text_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
         >>> read_text_pieces(Image.new("RGB", (64, 64), "white"))
         []
     """
-    upside_down = load_params("text_rendering")["read_upside_down"]
-    read = _load_reader(script, upside_down)(np.asarray(image)[..., ::-1])
-    if read.txts is None:
+    read_upside_down = load_params("text_rendering")["read_upside_down"]
+    result = _load_reader(script, read_upside_down)(np.asarray(image)[..., ::-1])
+    if result.txts is None:
         return []
     pieces = []
-    for text, confidence, corners in zip(read.txts, read.scores, read.boxes, strict=True):
+    for text, confidence, corners in zip(result.txts, result.scores, result.boxes, strict=True):
         points = np.asarray(corners)
-        shares = np.clip(points / image.size, 0, 1)
+        fractions = np.clip(points / image.size, 0, 1)
         piece = {"text": text, "confidence": round(float(confidence), 4)}
-        box = [*shares.min(0).tolist(), *shares.max(0).tolist()]
+        box = [*fractions.min(0).tolist(), *fractions.max(0).tolist()]
         pieces.append({**piece, "corners": points.round(1).tolist(), "box": box})
     return sort_pieces(pieces)
 
@@ -92,23 +92,23 @@ def sort_pieces(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         >>> def piece(text, x, y):
         ...     return {"text": text, "corners": [[x, y], [x + 9, y], [x + 9, y + 4], [x, y + 4]]}
         >>> pieces = piece("c", 0, 9), piece("b", 20, 1), piece("a", 0, 0)
-        >>> [one["text"] for one in sort_pieces(pieces)]
+        >>> [piece["text"] for piece in sort_pieces(pieces)]
         ['a', 'b', 'c']
     """
     if not pieces:
         return []
     corners = np.array([piece["corners"] for piece in pieces], dtype=float)
-    along = corners[:, 1] - corners[:, 0]
-    angle = math.atan2(np.median(along[:, 1]), np.median(along[:, 0]))
-    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    level = corners @ turn
-    left, top, bottom = level[..., 0].min(1), level[..., 1].min(1), level[..., 1].max(1)
-    high, least = bottom - top, load_params("text_rendering")["row_overlap"]
+    directions = corners[:, 1] - corners[:, 0]
+    angle = math.atan2(np.median(directions[:, 1]), np.median(directions[:, 0]))
+    rotation = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    rotated = corners @ rotation
+    left, top, bottom = rotated[..., 0].min(1), rotated[..., 1].min(1), rotated[..., 1].max(1)
+    heights, min_overlap = bottom - top, load_params("text_rendering")["row_overlap"]
     rows: list[list[int]] = []
     for i in np.lexsort((left, top)):
         j = rows[-1][0] if rows else i
-        shared = min(bottom[i], bottom[j]) - max(top[i], top[j])
-        if rows and shared > least * min(high[i], high[j]):
+        overlap = min(bottom[i], bottom[j]) - max(top[i], top[j])
+        if rows and overlap > min_overlap * min(heights[i], heights[j]):
             rows[-1].append(i)
         else:
             rows.append([i])
@@ -122,11 +122,11 @@ def normalise_text(text: str) -> str:
         >>> normalise_text(' "Grand  CANYON!" ')
         'grand canyon'
     """
-    chosen = load_params("text_rendering")
+    params = load_params("text_rendering")
     text = unicodedata.normalize("NFKC", text)
-    text = text.casefold() if chosen["fold_case"] else text
-    if chosen["punctuation_as_blank"]:
-        # An apostrophe joins: OCR often drops it, and "don't" is one word.
+    text = text.casefold() if params["fold_case"] else text
+    if params["punctuation_as_blank"]:
+        # Apostrophes are removed: OCR often drops them, and "don't" is one word.
         text = re.sub(r"[^\w\s]|_", " ", re.sub("['’]", "", text))
     return " ".join(text.split())
 
@@ -139,8 +139,8 @@ def find_unknown_script(text: str, script: str) -> str:
         ('', 'cyrillic')
     """
     letters = filter(str.isalpha, unicodedata.normalize("NFKC", text))
-    kinds = (re.split(r"\W", unicodedata.name(letter, "").lower())[0] for letter in letters)
-    return next((kind for kind in kinds if kind not in SCRIPTS[script][1].split()), "")
+    scripts = (re.split(r"\W", unicodedata.name(letter, "").lower())[0] for letter in letters)
+    return next((kind for kind in scripts if kind not in SCRIPTS[script][1].split()), "")
 
 
 class TextRenderingScore(VistarScore):
@@ -184,8 +184,8 @@ class TextRenderingScore(VistarScore):
 
     def explain_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if the prompt requests text."""
-        missing = "it has no quotes and no parameter `text`"
-        return "" if find_wanted_text(picture) else f"the prompt asks for no text: {missing}"
+        reason = "it has no quotes and no parameter `text`"
+        return "" if find_wanted_text(picture) else f"the prompt asks for no text: {reason}"
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
@@ -193,19 +193,19 @@ class TextRenderingScore(VistarScore):
         Raises:
             FeedbackError: The requested text has letters that the reader cannot read.
         """
-        if unread := find_unknown_script(find_wanted_text(picture), self._script):
-            wrong = f"the requested text has {unread} letters, which the reader does not know"
-            raise FeedbackError(f"{wrong}; change `text_script` (now {self._script})")
+        if unknown := find_unknown_script(find_wanted_text(picture), self._script):
+            problem = f"the requested text has {unknown} letters, which the reader does not know"
+            raise FeedbackError(f"{problem}; change `text_script` (now {self._script})")
         return {"pieces": self._read(image)}
 
     def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the similarity of the read text and the requested one."""
-        chosen = load_params(self.section)
-        least, weight = chosen["least_confidence"], chosen["character_weight"]
-        sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
-        read, wanted = map(normalise_text, (" ".join(sure), find_wanted_text(picture)))
-        parts = text_rendering([read], [wanted], (weight, 1 - weight))
-        scores = {name: float(values[0]) for name, values in parts.items()}
+        params = load_params(self.section)
+        min_confidence, weight = params["least_confidence"], params["character_weight"]
+        texts = [p["text"] for p in evidence["pieces"] if p["confidence"] >= min_confidence]
+        read, requested = map(normalise_text, (" ".join(texts), find_wanted_text(picture)))
+        results = text_rendering([read], [requested], (weight, 1 - weight))
+        scores = {name: float(values[0]) for name, values in results.items()}
         outcome = f'read "{read}"' if read else "no text was read"
         reason = f"{outcome}; characters {scores['characters']:.2f}, tokens {scores['tokens']:.2f}"
         return Verdict(None, scores["text_rendering"], reason)
@@ -219,7 +219,7 @@ def find_wanted_text(picture: Picture) -> str:
         >>> find_wanted_text(Picture(Path("a.png"), 'A sign that says "Open" and "24 h"'))
         'Open 24 h'
     """
-    given = get_param(picture, "text")
-    if given:
-        return given if isinstance(given, str) else " ".join(given)
+    requested = get_param(picture, "text")
+    if requested:
+        return requested if isinstance(requested, str) else " ".join(requested)
     return " ".join(Prompt.read(picture.prompt).texts)

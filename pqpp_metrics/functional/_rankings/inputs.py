@@ -61,14 +61,14 @@ class Rules:
 @functools.cache
 def get_parameters(function: Callable[..., Any]) -> dict[str, Any]:
     """Return a function's parameters and defaults; `**rules` is expanded into its keys."""
-    found: dict[str, Any] = {}
-    for own in inspect.signature(function).parameters.values():
-        if own.kind is own.VAR_KEYWORD:
-            (rules,) = get_args(get_type_hints(function)[own.name])
-            found |= {name: getattr(Rules, name) for name in get_type_hints(rules)}
+    parameters: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            (rules,) = get_args(get_type_hints(function)[parameter.name])
+            parameters |= {name: getattr(Rules, name) for name in get_type_hints(rules)}
         else:
-            found[own.name] = own.default
-    return found
+            parameters[parameter.name] = parameter.default
+    return parameters
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class RankingInputs:
         """Yield batches of queries that fit into the CPU's cache."""
         step = max(1, 2**18 // self.scores.shape[1])
         for start in range(0, self.scores.shape[0], step):
-            some = slice(start, start + step)
-            parts = self.scores[some], self.relevance[some], self.missing[some]
+            rows = slice(start, start + step)
+            parts = self.scores[rows], self.relevance[rows], self.missing[rows]
             yield RankingInputs(self.xp, *parts, self.ties, self.relevant)
 
     def rank(self) -> RankingInputs:
@@ -140,25 +140,25 @@ def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs
     may_be_unjudged = rules.has_unjudged or rules.judged_only
     scores, relevance = unwrap("scores", scores), unwrap("relevance", relevance)
     lengths = get_row_lengths(scores), get_row_lengths(relevance)
-    if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
+    if any(row_lengths and len(set(row_lengths)) > 1 for row_lengths in lengths):
         if lengths[0] is None or lengths[0] != lengths[1]:
-            shown = " and ".join(repr(of)[:40] if of else "equal lengths" for of in lengths)
-            wanted = "rows of `scores` and `relevance` must have the same lengths"
-            raise MetricInputError(f"{wanted}; got {shown}")
+            got = " and ".join(repr(n)[:40] if n else "equal lengths" for n in lengths)
+            rule = "rows of `scores` and `relevance` must have the same lengths"
+            raise MetricInputError(f"{rule}; got {got}")
         rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
         # Padding is below all scores of the query; grades of 0 at the end change no metric.
-        last = [get_score_below(float(r.min()), float(r.max())) if len(r) else 0.0 for r in rows]
-        unknown = np.nan if may_be_unjudged else 0
-        scores = pad_rows("scores", rows, last)
-        relevance = pad_rows("relevance", relevance, unknown)
+        padding = [get_score_below(float(r.min()), float(r.max())) if len(r) else 0.0 for r in rows]
+        no_grade = np.nan if may_be_unjudged else 0
+        scores = pad_rows("scores", rows, padding)
+        relevance = pad_rows("relevance", relevance, no_grade)
     scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
     relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
     xp = _inputs.require_same_library(scores=scores, relevance=relevance)
     if rules.judged_only:  # rank documents without a judgment last
         scores = xp.astype(scores, xp.float64)
         ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
-        behind = xp.asarray(get_score_below(*ends), device=array_api_compat.device(scores))[:, None]
-        scores = xp.where(relevance >= 0, scores, behind)
+        below = xp.asarray(get_score_below(*ends), device=array_api_compat.device(scores))[:, None]
+        scores = xp.where(relevance >= 0, scores, below)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
     if not are_grades:
         relevance = _as_grades(xp, "relevance", relevance, may_be_unjudged)
@@ -177,8 +177,8 @@ def _as_grades(xp, name, grades, may_be_unjudged):
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
     _inputs.require_finite(name, grades)
     if (lowest := float(xp.min(grades))) < 0:
-        wanted = f"must be 0 or more{', or -1 or NaN if not judged' * may_be_unjudged}"
-        raise MetricInputError(f"`{name}` {wanted}; got {lowest:g}")
+        rule = "must be 0 or more" + (", or -1 or NaN if not judged" if may_be_unjudged else "")
+        raise MetricInputError(f"`{name}` {rule}; got {lowest:g}")
     return grades
 
 
@@ -210,11 +210,11 @@ def get_row_lengths(value: Any) -> list[int] | None:
 def pad_rows(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
     """Return rows of different lengths as an array, padded with `fill`: a value, or one per row."""
     arrays = [as_numbers(name, row, ndim=1) if len(row) else np.empty(0) for row in rows]
-    dtype = np.result_type(*arrays, *[np.float64] * bool(np.any(np.not_equal(fill, 0))))
+    dtype = np.result_type(*arrays, np.float64) if np.any(fill) else np.result_type(*arrays)
     table = np.empty((len(arrays), max(map(len, arrays))), dtype)
     table[:] = np.reshape(fill, (-1, 1))
-    for place, row in zip(table, arrays, strict=True):
-        place[: len(row)] = row
+    for padded, row in zip(table, arrays, strict=True):
+        padded[: len(row)] = row
     return table
 
 
@@ -227,18 +227,18 @@ def break_ties_by_document(
     """
     if document_ids is None:
         raise MetricInputError("ties='docno' needs the ids of documents; set `document_ids`")
-    plain = to_numpy(scores).astype(np.float64)
-    ids = document_ids if callable(document_ids) else _rank_ids(document_ids, plain.shape)
-    ordered = np.sort(plain, axis=1)
+    values = to_numpy(scores).astype(np.float64)
+    ids = document_ids if callable(document_ids) else _rank_ids(document_ids, values.shape)
+    ordered = np.sort(values, axis=1)
     rows = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if not len(rows):
         return scores
     ids = ids(rows) if callable(ids) else ids[rows]
     # UTF-8 bytes sort like the characters that they encode.
     numbers = np.unique(ids, return_inverse=True)[1].reshape(len(rows), -1)
-    order = np.lexsort((numbers, plain[rows]), axis=1)
-    plain[rows] = np.argsort(order, axis=1, kind="stable")
-    return xp.asarray(plain, device=array_api_compat.device(scores))
+    order = np.lexsort((numbers, values[rows]), axis=1)
+    values[rows] = np.argsort(order, axis=1, kind="stable")
+    return xp.asarray(values, device=array_api_compat.device(scores))
 
 
 def _rank_ids(ids, shape):
@@ -246,8 +246,8 @@ def _rank_ids(ids, shape):
     ids = unwrap("document_ids", ids)
     if lengths := get_row_lengths(ids):
         blank = type(next((row[0] for row in ids if len(row)), ""))()
-        ids = [[*row, *[blank] * (max(lengths) - len(row))] for row in ids]
-        ids = np.array(ids, dtype=object)  # text and numbers stay apart
+        ids = [list(row) + [blank] * (max(lengths) - len(row)) for row in ids]
+        ids = np.array(ids, dtype=object)  # so that numbers do not become text
     (ids,), _ = encode_categories(as_labels("document_ids", ids))
     if ids.shape != shape:
         raise _inputs.shape_error("document_ids", ids, f"must have shape {shape}, like `scores`")

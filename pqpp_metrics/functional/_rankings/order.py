@@ -11,8 +11,8 @@ from pqpp_metrics.functional._containers import Array, Floats
 def get_score_below(lowest: float | Floats, highest: float | Floats) -> Any:
     """Return a finite score below all scores from `lowest` to `highest`, also elementwise."""
     with np.errstate(over="ignore"):
-        far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
-    return np.minimum(far, np.nextafter(lowest, -np.inf))
+        score = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
+    return np.minimum(score, np.nextafter(lowest, -np.inf))
 
 
 def count_true(xp: ModuleType, mask: Array) -> Array:

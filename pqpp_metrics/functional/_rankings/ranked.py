@@ -12,19 +12,19 @@ from pqpp_metrics.functional._rankings.inputs import RankingInputs
 from pqpp_metrics.functional._rankings.order import count_true, order_documents
 
 
-def get_expected_relevant(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Return the expected number of relevant documents among `free` randomly chosen tied ones."""
-    return relevant * free / tied
+def get_expected_relevant(xp: ModuleType, tied: Array, relevant: Array, slots: Array) -> Array:
+    """Return the expected number of relevant documents among `slots` randomly chosen tied ones."""
+    return relevant * slots / tied
 
 
-def get_chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Return the probability that `free` randomly chosen tied documents include a relevant one."""
-    none = xp.ones_like(tied)
-    for index in range(int(xp.max(free))):
+def get_chance_of_any(xp: ModuleType, tied: Array, relevant: Array, slots: Array) -> Array:
+    """Return the probability that `slots` randomly chosen tied documents include a relevant one."""
+    p_none = xp.ones_like(tied)
+    for index in range(int(xp.max(slots))):
         misses = xp.maximum(tied - relevant - index, xp.zeros_like(tied))
-        left = xp.maximum(tied - index, xp.ones_like(tied))
-        none = xp.where(index < free, none * misses / left, none)
-    return 1.0 - none
+        remaining = xp.maximum(tied - index, xp.ones_like(tied))
+        p_none = xp.where(index < slots, p_none * misses / remaining, p_none)
+    return 1.0 - p_none
 
 
 def count_relevant(
@@ -47,25 +47,25 @@ def count_relevant(
     rows = xp.nonzero(count_true(xp, reached) > k)[0]
     if not rows.shape[0]:
         return relevant_counts
-    # Only where more than k documents reach the k-th score does the rule for ties matter.
+    # The rule for ties matters only if more than k documents reach the k-th score.
     scores, is_relevant, threshold = (
         xp.take(part, rows, axis=0) for part in (scores, is_relevant, threshold)
     )
     above, tied = scores > threshold, scores == threshold
     candidates = tied & is_relevant
-    free = (k if isinstance(k, int) else xp.take(k, rows)) - count_true(xp, above)
-    counts = count_true(xp, tied), count_true(xp, candidates), free
+    slots = (k if isinstance(k, int) else xp.take(k, rows)) - count_true(xp, above)
+    counts = count_true(xp, tied), count_true(xp, candidates), slots
     if inputs.ties == "expected":
-        taken = expected(xp, *(xp.astype(part, xp.float64) for part in counts))
+        counted = expected(xp, *(xp.astype(part, xp.float64) for part in counts))
     elif inputs.ties == "order":
-        place = xp.cumulative_sum(xp.astype(tied, xp.int64), axis=1)
-        taken = count_true(xp, candidates & (place <= free[:, None]))
+        position = xp.cumulative_sum(xp.astype(tied, xp.int64), axis=1)
+        counted = count_true(xp, candidates & (position <= slots[:, None]))
     elif inputs.ties == "optimistic":
-        taken = xp.minimum(counts[1], free)
+        counted = xp.minimum(counts[1], slots)
     else:
-        taken = xp.maximum(free - (counts[0] - counts[1]), xp.zeros_like(free))
+        counted = xp.maximum(slots - (counts[0] - counts[1]), xp.zeros_like(slots))
     certain = xp.astype(count_true(xp, is_relevant & above), xp.float64)
-    relevant_counts[rows] = certain + xp.astype(taken, xp.float64)
+    relevant_counts[rows] = certain + xp.astype(counted, xp.float64)
     return relevant_counts
 
 
@@ -117,17 +117,17 @@ def get_ranked_gains(
     rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
     if not rows.shape[0]:
         return ranked, None
-    # The scores are in falling order, and the gains in the same.
+    # The scores are descending, and the gains are in the same order.
     scores, gains = (xp.take(part, rows, axis=0) for part in (scores, ranked))
     queries, documents = scores.shape
-    begins = scores[:, 1:] != scores[:, :-1]
-    begins = xp.reshape(xp.concat([xp.ones_like(begins[:, :1]), begins], axis=1), (-1,))
-    starts = xp.nonzero(begins)[0]
+    is_start = scores[:, 1:] != scores[:, :-1]
+    is_start = xp.reshape(xp.concat([xp.ones_like(is_start[:, :1]), is_start], axis=1), (-1,))
+    starts = xp.nonzero(is_start)[0]
     end = xp.full_like(starts[:1], queries * documents)
-    number = xp.cumulative_sum(xp.astype(begins, starts.dtype)) - 1
-    first = xp.take(starts, number)
-    last = xp.take(xp.concat([starts[1:], end]), number) - 1
-    # Sums along one query only: over all queries they would lose digits.
+    group = xp.cumulative_sum(xp.astype(is_start, starts.dtype)) - 1
+    first = xp.take(starts, group)
+    last = xp.take(xp.concat([starts[1:], end]), group) - 1
+    # Sum within each query, since sums over all queries would lose digits.
     total = xp.reshape(xp.cumulative_sum(gains, axis=1), (-1,))
     before = xp.take(total, first) - xp.take(xp.reshape(gains, (-1,)), first)
     parts = last - first + 1, first % documents, xp.take(total, last) - before, before

@@ -72,13 +72,13 @@ class Postings:
     @classmethod
     def build(cls, captions: Sequence[str]) -> Postings:
         """Index the content words of captions."""
-        spoken = [to_words(caption) for caption in captions]
+        word_lists = [to_words(caption) for caption in captions]
         pairs = {
             (zlib.crc32(word.encode()), number)
-            for number, words in enumerate(spoken)
+            for number, words in enumerate(word_lists)
             for word in find_content_words(words)
         }
-        keys = np.array([_hash_words(words) for words in spoken], dtype=np.uint32)
+        keys = np.array([_hash_words(words) for words in word_lists], dtype=np.uint32)
         hashes, numbers = np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2).T
         words, counts = np.unique(hashes, return_counts=True)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -98,28 +98,28 @@ class Postings:
             content = find_content_words(words)
             same = np.flatnonzero(self.keys == _hash_words(words))
             hits = np.zeros(len(self.keys), dtype=np.int16)
-            weight = np.zeros(len(self.keys))
+            rarity_sums = np.zeros(len(self.keys))
             total = 0.0
             hashes = np.array([zlib.crc32(word.encode()) for word in content], dtype=np.uint32)
-            starts, ends = (self.starts[np.searchsorted(self.words, hashes, at)] for at in _SIDES)
+            starts, ends = (self.starts[np.searchsorted(self.words, hashes, s)] for s in _SIDES)
             for start, end in zip(starts, ends, strict=True):
-                holding = self.captions[start:end]
-                n_same = np.isin(same, holding).sum() if len(same) else 0
-                rarity = np.log((len(self.keys) - len(same) + 1) / (len(holding) - n_same + 1))
-                hits[holding] += 1
-                weight[holding] += rarity
+                matching = self.captions[start:end]
+                n_same = np.isin(same, matching).sum() if len(same) else 0
+                rarity = np.log((len(self.keys) - len(same) + 1) / (len(matching) - n_same + 1))
+                hits[matching] += 1
+                rarity_sums[matching] += rarity
                 total += rarity
-            hits[same], weight[same] = -1, 0
-            share = weight / max(total, 1e-6)
-            most = min(max(SCOPE_RANKS), len(share))
-            top = np.zeros(max(SCOPE_RANKS))
-            top[:most] = np.sort(np.partition(share, -most)[-most:])[::-1] if most else 0
-            wanted = [max(len(content) - missing, 1) for missing in range(3)]
+            hits[same], rarity_sums[same] = -1, 0
+            share = rarity_sums / max(total, 1e-6)
+            n_top = min(max(SCOPE_RANKS), len(share))
+            top_shares = np.zeros(max(SCOPE_RANKS))
+            top_shares[:n_top] = np.sort(np.partition(share, -n_top)[-n_top:])[::-1] if n_top else 0
+            required = [max(len(content) - n_missing, 1) for n_missing in range(3)]
             rows.append(
                 [
-                    *(np.log1p((hits >= least).sum()) for least in wanted),
-                    *(np.log1p((share > least).sum()) for least in SCOPE_SHARES),
-                    *(top[rank - 1] for rank in SCOPE_RANKS),
+                    *(np.log1p((hits >= minimum).sum()) for minimum in required),
+                    *(np.log1p((share > minimum).sum()) for minimum in SCOPE_SHARES),
+                    *(top_shares[rank - 1] for rank in SCOPE_RANKS),
                     *(total, total / max(len(content), 1)),
                 ]
             )
@@ -176,9 +176,6 @@ class Collection:
         collection = cls({}, means, labelled, tables, postings)
         collection.vectors = collection.centre_and_normalise(states)
         return collection
-
-    def __len__(self) -> int:
-        return len(next(iter(self.vectors.values())))
 
     @property
     def last_layer(self) -> int:
@@ -275,15 +272,15 @@ def summarise_density(similarity: Singles) -> Singles:
     >>> summarise_density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
     [1.0, 0.75, 0.5]
     """
-    most = min(COUNTED, similarity.shape[1])
-    near = -np.partition(-similarity, most - 1, axis=1)[:, :most]
-    nearest = -np.sort(-near, axis=1)[:, : max(NEIGHBOURS)]
+    count = min(COUNTED, similarity.shape[1])
+    top = -np.partition(-similarity, count - 1, axis=1)[:, :count]
+    nearest = -np.sort(-top, axis=1)[:, : max(NEIGHBOURS)]
     # In a small collection, the prompt's own caption may be among the nearest; it counts as 0.
     sums = np.cumsum(np.maximum(nearest, 0), axis=1)
     ranks = [min(k, nearest.shape[1]) for k in NEIGHBOURS]
     columns = [sums[:, k - 1] / k for k in ranks]
-    columns += [np.log1p((near > threshold).sum(axis=1)) for threshold in THRESHOLDS]
-    columns += [np.log(np.exp((near - 0.5) / width).sum(axis=1) + 1e-6) for width in WIDTHS]
+    columns += [np.log1p((top > threshold).sum(axis=1)) for threshold in THRESHOLDS]
+    columns += [np.log(np.exp((top - 0.5) / width).sum(axis=1) + 1e-6) for width in WIDTHS]
     return np.stack(columns, axis=1).astype(np.float32)
 
 
@@ -316,19 +313,19 @@ def measure_coherence(rows: Singles, references: Singles) -> Singles:
     blocks = []
     for part in iterate_chunks(rows, 256):
         index, values = _find_nearest(part, references, max(COHERENCE_NEIGHBOURS))
-        # The prompt's own caption has the lowest value, so it is last.
+        # A caption that equals the prompt has the lowest value, so it is last.
         present = np.maximum((values > -1).sum(axis=1), 1)
         # The sum over all pairs is the squared length of the sum of the vectors.
-        sums, each = np.cumsum(references[index], axis=1), np.arange(len(values))
+        sums, row_indices = np.cumsum(references[index], axis=1), np.arange(len(values))
         columns = []
         for k in COHERENCE_NEIGHBOURS:
             count = np.minimum(k, present)
-            total = sums[each, count - 1]
+            total = sums[row_indices, count - 1]
             pairs = np.einsum("nd,nd->n", total, total) - count
             deviation = values.std(axis=1, where=np.arange(values.shape[1]) < count[:, None])
             columns += [pairs / np.maximum(count * (count - 1), 1), deviation]
-        centre = np.minimum(_CENTRE_NEIGHBOURS, present)
-        columns.append(np.linalg.norm(sums[each, centre - 1] / centre[:, None], axis=1))
+        count = np.minimum(_CENTRE_NEIGHBOURS, present)
+        columns.append(np.linalg.norm(sums[row_indices, count - 1] / count[:, None], axis=1))
         blocks.append(np.stack(columns, axis=1))
     return np.concatenate(blocks).astype(np.float32)
 

@@ -127,8 +127,8 @@ class CollectionModel:
             arrays |= add_prefix(f"inputs.{layer}.", vars(scaling))
         for number, layers in enumerate(self.networks):
             for depth, (weight, bias) in enumerate(layers):
-                both = {"weight": weight, "bias": bias}
-                arrays |= add_prefix(f"networks.{number}.{depth}.", both)
+                layer_arrays = {"weight": weight, "bias": bias}
+                arrays |= add_prefix(f"networks.{number}.{depth}.", layer_arrays)
         description = {
             "captions": self.collection.tables.size,
             "labelled": self.collection.labelled,

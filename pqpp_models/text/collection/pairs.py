@@ -18,8 +18,8 @@ from pqpp_models.text.collection.model import Scaling
 
 _BITS, _HASH = 20, np.uint64(0x9E3779B97F4A7C15)
 _LOW = (1 << 32) - 1
-_COMMON, _AT_ONCE = 15, 128
-_FEW, _OFTEN = (5, 20, 80, 320, 1280), (1, 2, 4, 16, 64)
+_N_COMMON, _BATCH_SIZE = 15, 128
+_PIECE_THRESHOLDS, _PAIR_THRESHOLDS = (5, 20, 80, 320, 1280), (1, 2, 4, 16, 64)
 
 
 @dataclass(eq=False)
@@ -50,18 +50,18 @@ class PiecePairs:
         if not is_sized or not (self.scaling.deviation > 0).all():
             raise ValueError("the table of piece pairs, or its scaling, is invalid")
         self._is_common = np.zeros(len(self.pieces), bool)
-        self._is_common[np.argsort(-self.pieces.astype(np.int64), kind="stable")[:_COMMON]] = True
+        self._is_common[np.argsort(-self.pieces.astype(np.int64), kind="stable")[:_N_COMMON]] = True
 
     @classmethod
     def build(cls, captions: Sequence[Sequence[int]], vocabulary: int) -> PiecePairs:
         """Count the pieces and pairs in captions, given the ids of word pieces."""
         counts = np.bincount(list(chain.from_iterable(map(set, captions))), minlength=vocabulary)
         unscaled, cells = Scaling(np.zeros(1, "f4"), np.ones(1, "f4")), np.zeros(1 << _BITS, "u1")
-        built = cls(counts.astype(np.uint32), cells, len(captions), unscaled)
-        counts = np.bincount(built._find_pairs(captions)[-1], minlength=1 << _BITS)
-        built.cells = np.minimum(counts, 255).astype(np.uint8)
-        built.scaling = Scaling.fit(built.summarise(captions, exclude_self=True))
-        return built
+        pairs = cls(counts.astype(np.uint32), cells, len(captions), unscaled)
+        counts = np.bincount(pairs._find_pairs(captions)[-1], minlength=1 << _BITS)
+        pairs.cells = np.minimum(counts, 255).astype(np.uint8)
+        pairs.scaling = Scaling.fit(pairs.summarise(captions, exclude_self=True))
+        return pairs
 
     def to_tensors(self) -> Arrays:
         """Return the arrays by name."""
@@ -69,9 +69,9 @@ class PiecePairs:
 
     def __call__(self, encoded: Sequence[Sequence[int]], exclude_self: bool = False) -> Singles:
         """Return the scaled features of `summarise`."""
-        starts = range(0, max(len(encoded), 1), _AT_ONCE)
+        starts = range(0, max(len(encoded), 1), _BATCH_SIZE)
         parts = [
-            self.summarise(encoded[start : start + _AT_ONCE], exclude_self) for start in starts
+            self.summarise(encoded[start : start + _BATCH_SIZE], exclude_self) for start in starts
         ]
         return self.scaling(np.concatenate(parts))
 
@@ -91,24 +91,24 @@ class PiecePairs:
         """
         rows, pieces, first, second, cells = self._find_pairs(encoded)
         counts = np.maximum(self.pieces[pieces] - float(exclude_self), 0)
-        both = np.maximum(self.cells[cells] - float(exclude_self), 0)
-        size, logs, pair_logs = self.size - exclude_self, np.log1p(counts), np.log1p(both)
-        mutual = np.log(both + 0.05) + np.log(size) - logs[first] - logs[second]
-        share = np.log(both + 0.1) - np.minimum(logs[first], logs[second])
-        of_pieces = [np.ones(len(rows)), logs, logs**2, np.log(size + 1) - logs]
-        of_pieces += [counts < most for most in _FEW]
-        of_pairs = [np.ones(len(first)), pair_logs, pair_logs**2, mutual, mutual**2]
-        of_pairs += [np.maximum(mutual, 0), share, 1 / (both + 1)]
-        of_pairs += [both >= least for least in _OFTEN]
-        found = []
-        for places, columns in ((rows, of_pieces), (rows[first], of_pairs)):
+        together = np.maximum(self.cells[cells] - float(exclude_self), 0)
+        size, logs, pair_logs = self.size - exclude_self, np.log1p(counts), np.log1p(together)
+        pmi = np.log(together + 0.05) + np.log(size) - logs[first] - logs[second]
+        share = np.log(together + 0.1) - np.minimum(logs[first], logs[second])
+        piece_features = [np.ones(len(rows)), logs, logs**2, np.log(size + 1) - logs]
+        piece_features += [counts < limit for limit in _PIECE_THRESHOLDS]
+        pair_features = [np.ones(len(first)), pair_logs, pair_logs**2, pmi, pmi**2]
+        pair_features += [np.maximum(pmi, 0), share, 1 / (together + 1)]
+        pair_features += [together >= limit for limit in _PAIR_THRESHOLDS]
+        features = []
+        for places, columns in ((rows, piece_features), (rows[first], pair_features)):
             sums = [np.bincount(places, column, len(encoded)) for column in columns]
-            found += [*sums, *(some / np.maximum(sums[0], 1) for some in sums[1:])]
-        return np.stack(found, axis=1).astype(np.float32)
+            features += [*sums, *(total / np.maximum(sums[0], 1) for total in sums[1:])]
+        return np.stack(features, axis=1).astype(np.float32)
 
     def _find_pairs(self, encoded: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], ...]:
         """Return each piece's prompt and id, and each pair's two positions and hash."""
-        rows = np.repeat(np.arange(len(encoded)), [len(some) for some in encoded])
+        rows = np.repeat(np.arange(len(encoded)), [len(pieces) for pieces in encoded])
         pieces = np.fromiter(chain.from_iterable(encoded), np.int64, len(rows))
         codes = np.unique(rows << 32 | pieces)
         codes = codes[~self._is_common[codes & _LOW]]

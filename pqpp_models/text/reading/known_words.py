@@ -19,8 +19,9 @@ import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +32,11 @@ from pqpp_datasets.prompt_text import ENDING
 from pqpp_models.text.reading.language import detect_language
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, strip_accents
 
-FAR_BELOW, PLAIN_FROM = 0.4, 0.5
+UNREAD_BELOW, PLAIN_FROM = 0.4, 0.5
 """The shares of English from which a prediction's weight is above 0, and is 1."""
 
 _BITS, _MASK, _LEVELS = 18, (1 << 18) - 1, 15
-_LETTERS = {letter: place for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 1)}
+_LETTERS = {letter: code for code, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 1)}
 _EDGE, _OTHER, _SIZE = 0, 28, 29
 _NEPERS = 10.0
 KNOWN_WORDS_TENSORS = {
@@ -44,22 +45,22 @@ KNOWN_WORDS_TENSORS = {
 }
 """Names, types and shapes of the arrays of a `KnownWords` in a checkpoint."""
 _LEXICON_HASHES = 4
-_IN_WORDNET, _ON_WEB, _SHORTEST_IN_LEXICON = 0.8, 0.4, 4
+_WORDNET_SCORE, _WEB_SCORE, _MIN_LEXICON_LENGTH = 0.8, 0.4, 4
 _GARBLED_ABOVE, _GARBLED_FROM = 0.35, 0.5
 _LIKE_WORDS, _UNLIKE_WORDS = -2.2, -2.8
 """Mean log probabilities of letters, for a likely word and for letters that are not a word."""
-_MOST_REPEATED, _FEWEST_REPEATED = 1 / 3, 4
-_MOST_TOLD = 8
+_MAX_DISTINCT_SHARE, _MIN_REPEATED_WORDS = 1 / 3, 4
+_MAX_SHOWN = 8
 
 _MOSTLY_ENGLISH = 0.6
-_USUAL = 64
+_FULL_COUNT = 64
 """The number of texts from which a word is fully known; below, the log of its count matters."""
-_IN_VOCABULARY = 0.45
-_MOST_BY_LETTERS, _LEAST_USUAL, _USUAL_ENOUGH = 0.45, -3.6, -2.2
-_ODD_VALUE = -0.3
-_WHOLE_WEIGHT = 4
-_LONGEST, _CACHED, _TEXTS = 100, 200_000, 20_000
-_ONE_TEXT, _VOCABULARY_LEVEL = 3, 7
+_VOCABULARY_SCORE = 0.45
+_MAX_LETTER_SCORE, _UNLIKELY, _LIKELY = 0.45, -3.6, -2.2
+_ODD_SCORE = -0.3
+_FULL_LENGTH = 4  # the number of letters from which a word has its full weight
+_MAX_LENGTH, _WORD_CACHE, _PROMPT_CACHE = 100, 200_000, 20_000
+_TYPO_LEVEL, _VOCABULARY_LEVEL = 3, 7  # of a word in one text, and in the vocabulary
 
 _ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
 _CONTRACTION = re.compile(r"(?:n't|'(?:d|ll|m|re|s|ve))$")
@@ -94,6 +95,19 @@ class WordReport(NamedTuple):
         return self.odd_share > _GARBLED_ABOVE
 
 
+class PromptDetector(Protocol):
+    """A detector of prompts that a predictor cannot read."""
+
+    def rate_known(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Return a weight from 0 (not readable) to 1 (readable) for each prompt."""
+
+    def rate_garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how garbled each prompt is, from 0 to 1."""
+
+    def explain_unread(self, prompt: str) -> str:
+        """Describe why a prompt is not read; empty if it is, or if the reason is unknown."""
+
+
 class KnownWords:
     """A detector of prompts that are not English, from hashes of English words.
 
@@ -105,18 +119,12 @@ class KnownWords:
     def __init__(self, words: NDArray[np.uint8], letters: NDArray[np.uint8]) -> None:
         self.words, self.letters = words, letters
         self._levels = np.stack([words & 15, words >> 4], axis=1).tobytes()
-        usual = letters.astype(np.float64) * (-_NEPERS / 255)
-        self._usual: list[float] = usual.ravel().tolist()
-        # A prompt is looked up two or three times in a row, a word in many prompts.
-        self.read = lru_cache(_TEXTS)(self._make_word_report)
-        self._values = lru_cache(_CACHED)(self._score_part)
-        # A form of the word is in more than one text, or in a lexicon.
-        self._is_known = lru_cache(_CACHED)(
-            lambda word: any(
-                self._get_known_level(s) > _ONE_TEXT or any(_look_up_word(s))
-                for s in _iterate_stems(word)
-            )
-        )
+        log_probabilities = letters.astype(np.float64) * (-_NEPERS / 255)
+        self._log_probabilities: list[float] = log_probabilities.ravel().tolist()
+        # Each prompt is read several times, and words recur in many prompts.
+        self.read = lru_cache(_PROMPT_CACHE)(self._make_word_report)
+        self._values = lru_cache(_WORD_CACHE)(self._score_part)
+        self._is_known = lru_cache(_WORD_CACHE)(self._has_known_stem)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return KnownWords, (self.words, self.letters)  # without the caches
@@ -134,39 +142,37 @@ class KnownWords:
         >>> known.rate_known(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
         [1.0, 0.0, 0.0, 0.0]
         """
-        counts = Counter(
-            word
-            for text in texts
-            for word in {word for part in text.split() for word in _tokenize(part).words}
-        )
-        known = {word: np.log2(n + 1) / np.log2(_USUAL + 1) for word, n in counts.items()}
+        distinct = ({w for part in text.split() for w in _tokenize(part).words} for text in texts)
+        counts = Counter(chain.from_iterable(distinct))
+        known = {word: np.log2(n + 1) / np.log2(_FULL_COUNT + 1) for word, n in counts.items()}
         for piece in vocabulary:
             if len(piece) > 2 and piece.isascii() and piece.isalpha():
-                known[piece] = max(known.get(piece, 0.0), _IN_VOCABULARY)
+                known[piece] = max(known.get(piece, 0.0), _VOCABULARY_SCORE)
         levels = np.zeros(1 << _BITS, np.uint8)
         for word, value in known.items():
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
             np.maximum.at(levels, _hash_positions(word), level)
         low, high = levels.reshape(-1, 2).T
-        # Log shares of a letter after two others, in words of two texts or more.
-        seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
-        usual = (three for word, n in counts.items() if n > 1 for three in _encode_trigrams(word))
-        for three in usual:
-            seen[three] += 1
-        after_one = seen.sum(axis=0)
+        # Log probabilities of a letter after two others, in words of two texts or more.
+        frequency = np.full((_SIZE, _SIZE, _SIZE), 0.05)
+        for word in (word for word, n in counts.items() if n > 1):
+            for trigram in _encode_trigrams(word):
+                frequency[trigram] += 1
+        after_one = frequency.sum(axis=0)
         after_one /= after_one.sum(axis=1, keepdims=True)
-        share = (seen + 3 * after_one) / (seen.sum(axis=2, keepdims=True) + 3)
+        share = (frequency + 3 * after_one) / (frequency.sum(axis=2, keepdims=True) + 3)
         letters = np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
         return cls(low | high << np.uint8(4), letters)
 
     def rate_known(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return a weight from 0 (not English) to 1 (plain English) for each prompt."""
-        read = map(self.read, prompts)
-        shares = np.array([0.0 if one.language else one.share for one in read])
-        return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
+        reports = map(self.read, prompts)
+        shares = np.array([0.0 if report.language else report.share for report in reports])
+        return np.clip((shares - UNREAD_BELOW) / (PLAIN_FROM - UNREAD_BELOW), 0.0, 1.0)
 
     def _make_word_report(self, prompt: str) -> WordReport:
-        prompt = _FORMULA.sub(" ", prompt) if "=" in prompt else prompt  # drawn as written
+        if "=" in prompt:  # formulas are drawn as written
+            prompt = _FORMULA.sub(" ", prompt)
         share, language = self._score_prompt(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
@@ -174,8 +180,8 @@ class KnownWords:
             return WordReport(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._score_prompt(strip_accents(prompt)))
-        odd_share, unknown, named = self._analyse_unknown_words(prompt)
-        if 1 < named <= len(unknown):  # no word is known, so it cannot be read
+        odd_share, unknown, n_content = self._analyse_unknown_words(prompt)
+        if 1 < n_content <= len(unknown):  # no content word is known
             share = 0.0
         return WordReport(share, None, odd_share, unknown)
 
@@ -195,14 +201,14 @@ class KnownWords:
         >>> [known.explain_unread(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
-        found = self.read(prompt)
-        words = found.unknown
-        if found.language is not None:
-            return f"language: {found.language} (write the prompt in English)"
-        if not found.is_garbled:
+        report = self.read(prompt)
+        words = report.unknown
+        if report.language is not None:
+            return f"language: {report.language} (write the prompt in English)"
+        if not report.is_garbled:
             return f"unknown: {words[0]}" if words and not self.rate_known([prompt])[0] else ""
-        more = ", ..." if len(words) > _MOST_TOLD else ""
-        return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
+        more = ", ..." if len(words) > _MAX_SHOWN else ""
+        return f"garbled: {', '.join(words[:_MAX_SHOWN]) or prompt.strip()[:_MAX_LENGTH]}{more}"
 
     def _analyse_unknown_words(self, prompt: str) -> tuple[float, list[str], int]:
         """Return the share of odd letters, the unknown words, and the number of content words."""
@@ -213,22 +219,27 @@ class KnownWords:
             return 0.0, [], 0
         if is_repetitive(words):
             return 1.0, [], 0
-        named = [word for word in words if word not in FUNCTION_WORDS and word not in NUMBER_WORDS]
-        if not named:
+        content = [w for w in words if w not in FUNCTION_WORDS and w not in NUMBER_WORDS]
+        if not content:
             return float(not set(words) & set(NUMBER_WORDS)), [], 0
-        unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
+        unknown = [word for word in content if len(word) > 2 and not self._is_known(word)]
         if len(unknown) == 1 < len(words):  # a name, a new word or a misspelling: "a quokka"
-            return 0.0, unknown, len(named)
-        odd = 0.0
+            return 0.0, unknown, len(content)
+        odd_letters = 0.0
         for word in unknown:  # how unlike English its letters are, 0 to 1
             share = (_LIKE_WORDS - self._score_letters(word)) / (_LIKE_WORDS - _UNLIKE_WORDS)
-            odd += len(word) * min(max(share, 0.0), 1.0)
-        return odd / sum(map(len, named)), list(dict.fromkeys(unknown)), len(set(named))
+            odd_letters += len(word) * min(max(share, 0.0), 1.0)
+        return odd_letters / sum(map(len, content)), list(dict.fromkeys(unknown)), len(set(content))
 
     def _score_letters(self, word: str) -> float:
         """Return the mean log probability of each letter given the two before it."""
-        triples = _encode_trigrams(word)
-        return sum([self._usual[(a * _SIZE + b) * _SIZE + c] for a, b, c in triples]) / len(triples)
+        indices = [(a * _SIZE + b) * _SIZE + c for a, b, c in _encode_trigrams(word)]
+        return sum([self._log_probabilities[index] for index in indices]) / len(indices)
+
+    def _has_known_stem(self, word: str) -> bool:
+        """Return whether a stem of a word is in more than one text, or in a lexicon."""
+        stems = [*_iterate_stems(word)]
+        return any(self._get_known_level(s) > _TYPO_LEVEL or any(_look_up_word(s)) for s in stems)
 
     def _get_known_level(self, word: str) -> int:
         return min(map(self._levels.__getitem__, _hash_positions(word)))
@@ -246,37 +257,37 @@ class KnownWords:
         """Return the weighted score and the weight of the text between two spaces."""
         tokens = _tokenize(part)
         if tokens.is_code:
-            size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
-            return size * _ODD_VALUE, size
+            size = min(max(len(part) / _FULL_LENGTH, 1.0), 2.0)
+            return size * _ODD_SCORE, size
         total = weight = 0.0
         for token in tokens.tokens:
             if not token[0].isalpha():
-                weight += 0.5  # for an odd character
+                weight += 0.5  # a symbol or a letter of another script
             elif token not in NUMBER_WORDS:
-                size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
-                total += size * self._score_word(token[:_LONGEST])
+                size = min(len(token), _FULL_LENGTH) / _FULL_LENGTH
+                total += size * self._score_word(token[:_MAX_LENGTH])
                 weight += size
         return total, weight
 
     def _score_word(self, word: str) -> float:
         """Return how well a word, its stem or its letters are known, from 0 to 1."""
         if word in WORD_LISTS["odd"]:
-            return _ODD_VALUE
+            return _ODD_SCORE
         level = self._get_known_level(word)
-        if level >= _IN_WORDNET * _LEVELS:
+        if level >= _WORDNET_SCORE * _LEVELS:
             return level / _LEVELS
         stems = [(stem, self._get_known_level(stem)) for stem in _iterate_stems(word)]
         in_lexicons = {stem: _look_up_word(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
-            value = _IN_WORDNET
+            value = _WORDNET_SCORE
         else:
-            usual = (self._score_letters(word) - _LEAST_USUAL) / (_USUAL_ENOUGH - _LEAST_USUAL)
-            value = min(max(usual * _MOST_BY_LETTERS, 0.0), _MOST_BY_LETTERS)
-            value = max(value, _ON_WEB * in_lexicons[word][1])
-        for stem, level in stems:
-            # A stem that stands in a single text may be any slip of the pen, and what looks
-            # like a word of the vocabulary but for its letters is a hash of others.
-            if level > (_ONE_TEXT if stem != word else 0 if value else _VOCABULARY_LEVEL):
+            likeness = (self._score_letters(word) - _UNLIKELY) / (_LIKELY - _UNLIKELY)
+            value = min(max(likeness * _MAX_LETTER_SCORE, 0.0), _MAX_LETTER_SCORE)
+            value = max(value, _WEB_SCORE * in_lexicons[word][1])
+        # A low level of a word with unlikely letters may be a hash collision.
+        word_level = 0 if value else _VOCABULARY_LEVEL
+        for stem, level in stems:  # a stem that occurs in a single text may be a typo
+            if level > (word_level if stem == word else _TYPO_LEVEL):
                 return max(value, level / _LEVELS)
         return value
 
@@ -291,12 +302,12 @@ class KnownWords:
         Raises:
             ValueError: an array has another type or shape.
         """
-        found = {name: tensors[name] for name in KNOWN_WORDS_TENSORS if name in tensors}
-        if not found:
+        arrays = {name: tensors[name] for name in KNOWN_WORDS_TENSORS if name in tensors}
+        if not arrays:
             return None
-        if {k: (str(v.dtype), v.shape) for k, v in found.items()} != KNOWN_WORDS_TENSORS:
+        if {k: (str(v.dtype), v.shape) for k, v in arrays.items()} != KNOWN_WORDS_TENSORS:
             raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} have the wrong type or shape")
-        return cls(*found.values())
+        return cls(*arrays.values())
 
 
 def is_repetitive(words: Sequence[str]) -> bool:
@@ -305,7 +316,7 @@ def is_repetitive(words: Sequence[str]) -> bool:
     >>> is_repetitive(["dog"] * 4), is_repetitive("a dog and a cat and a bird".split())
     (True, False)
     """
-    return len(words) >= _FEWEST_REPEATED and len(set(words)) <= _MOST_REPEATED * len(words)
+    return len(words) >= _MIN_REPEATED_WORDS and len(set(words)) <= _MAX_DISTINCT_SHARE * len(words)
 
 
 def _iterate_stems(word: str) -> Iterator[str]:
@@ -326,7 +337,7 @@ class _TokenizedText(NamedTuple):
     is_plain: bool
 
 
-@lru_cache(_CACHED)
+@lru_cache(_WORD_CACHE)
 def _tokenize(part: str) -> _TokenizedText:
     if _CODE.search(part):
         return _TokenizedText((), (), is_code=True, is_plain=False)
@@ -368,10 +379,10 @@ def _load_lexicons() -> list[bytes]:
     return [np.unpackbits(bits, bitorder="little").tobytes() for bits in packed]
 
 
-@lru_cache(_CACHED)
+@lru_cache(_WORD_CACHE)
 def _look_up_word(word: str) -> tuple[bool, bool]:
     """Return whether WordNet has a word, and whether the web's word list has it."""
-    if len(word) < _SHORTEST_IN_LEXICON:
+    if len(word) < _MIN_LEXICON_LENGTH:
         return False, False
     hashes = _hash_word(word)
     wordnet, web = (all([bits[n % len(bits)] for n in hashes]) for bits in _load_lexicons())

@@ -17,8 +17,8 @@ _LETTERS, _SCRIPTS, _CODES = (
 )
 _ENGLISH = _LISTS.pop("English")
 _WORD = re.compile(r"[^\W\d_]+")
-_MOST_LETTERS, _READ, _ONE_IN = 300, 1000, 50
-_HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
+_MAX_LETTERS, _MAX_TEXTS, _ONE_IN = 300, 1000, 50
+_HINT, _VOWEL, _MIN_POINTS = 0.5, 0.2, 1.5  # points of a typical letter and of a vowel ending
 
 
 def detect_language(text: str, is_english: bool = False) -> str | None:
@@ -33,10 +33,10 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
     >>> [detect_language(t) for t in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
     ['German', 'Chinese', None]
     """
-    bare = QUOTED.sub(" ", text).lower() or text.lower()
-    if is_english and bare.isascii():
+    unquoted = QUOTED.sub(" ", text).lower() or text.lower()
+    if is_english and unquoted.isascii():
         return None
-    letters = [letter for letter in bare[:_MOST_LETTERS] if letter.isalpha()]
+    letters = [letter for letter in unquoted[:_MAX_LETTERS] if letter.isalpha()]
     scripts = Counter(unicodedata.name(letter, "?").split()[0].split("-")[0] for letter in letters)
     foreign = {name: n for name, n in scripts.items() if name in _SCRIPTS}
     if 2 * sum(foreign.values()) > len(letters):
@@ -45,7 +45,7 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
         return _SCRIPTS[kana[0] if kana else max(foreign, key=lambda name: foreign[name])]
     if is_english:
         return None
-    words = Counter(_WORD.findall(bare))
+    words = Counter(_WORD.findall(unquoted))
     hints = Counter(_LETTERS[letter] for letter in set(letters) & set(_LETTERS))
     points = {k: sum(words[w] for w in known) + _HINT * hints[k] for k, known in _LISTS.items()}
     # French shares function words with other Romance languages, whose nouns end in vowels.
@@ -54,8 +54,8 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
         points[name] += _VOWEL * endings if points[name] else 0
     best = max(points, key=lambda name: points[name])
     english = sum(words[word] for word in _ENGLISH)
-    is_short = sum(words.values()) <= 4
-    return best if points[best] > english and points[best] >= (1 if is_short else _ENOUGH) else None
+    minimum = 1 if sum(words.values()) <= 4 else _MIN_POINTS
+    return best if points[best] > english and points[best] >= minimum else None
 
 
 def find_language_codes(texts: Sequence[str]) -> tuple[str, ...]:
@@ -67,11 +67,11 @@ def find_language_codes(texts: Sequence[str]) -> tuple[str, ...]:
     >>> find_language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])
     ('en', 'de')
     """
-    read = texts[:: -(-len(texts) // _READ)] if texts else ()
+    sample = texts[:: -(-len(texts) // _MAX_TEXTS)] if texts else ()
     names = Counter(
         detect_language(text) or ("English" if _ENGLISH & {*_WORD.findall(text.lower())} else "")
-        for text in read
+        for text in sample
     )
     del names[""]
-    common = [name for name, n in names.most_common() if n * _ONE_IN >= len(read)]
+    common = [name for name, n in names.most_common() if n * _ONE_IN >= len(sample)]
     return tuple(_CODES[name] for name in common) if _CODES.keys() >= {*common} else ()

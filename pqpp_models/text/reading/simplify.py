@@ -39,16 +39,16 @@ _NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
 _THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
 _SEPARATOR = r"(?:, and | and |, )"
 _LIST = re.compile(rf"\b{_THING}(?:{_SEPARATOR}{_THING})+")
-_MOST_WORDS = 12
-_MOST_TEXTS = 300
-_SHORT_TEXT = 4
+_MAX_QUOTED_WORDS = 12
+_MAX_VARIANTS = 300
+_FREE_LETTERS = 4
 _CONFLICT = 2.0
 """In ratings, a conflict costs .53 (+-.26) standard deviations, and a unit of demand .27."""
 
-_MOST_THINGS = 12
-_MOST_COUNTED = 2
+_MAX_THINGS = 12
+_MAX_REDUCED = 2
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.;:!?()]")
-_MOST_BETWEEN = 4
+_MAX_WORDS_BETWEEN = 4
 _SINGULARS = dict(pair.split("/") for pair in sorted(WORD_LISTS["singulars"]))
 _YEARS = range(1500, 2100)
 _FLOCK = re.compile(r"\b(?:flock|herd|swarm|crowd|group|bunch)s? of\b")
@@ -114,8 +114,8 @@ def _is_name_or_year(text: str, number: int, start: int, end: int) -> bool:
     """Return whether a number is a year, or part of a name or word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
-    behind = text[end : end + 1]
-    is_part = behind in ("-", "'", "%", "/") or text[start - 1 : start] in ("-", "#", "/")
+    next_character = text[end : end + 1]
+    is_part = next_character in ("-", "'", "%", "/") or text[start - 1 : start] in ("-", "#", "/")
     is_idiom = _IDIOM.fullmatch(text[start:end])
     is_title = text[start].isdigit() and bool(_IN_TITLE.search(text, 0, start))
     is_numbered = before and before[-1] in WORD_LISTS["numbered"]
@@ -127,13 +127,13 @@ def _find_plural(text: str, end: int) -> tuple[int, int] | None:
     last = None
     if text.startswith(",", end):
         return None
-    for at, match in enumerate(_WORD.finditer(text, end)):
+    for index, match in enumerate(_WORD.finditer(text, end)):
         word = match[0]
-        if word in WORD_LISTS["ends_thing"] and not (at == 0 and word == "of"):
+        if word in WORD_LISTS["ends_thing"] and not (index == 0 and word == "of"):
             break
         if _to_singular(word) != word or word in _SINGULARS:
             last = match.span()
-        elif last is not None or at > _MOST_BETWEEN:
+        elif last is not None or index > _MAX_WORDS_BETWEEN:
             break
     return last
 
@@ -164,29 +164,30 @@ def reduce_counts(text: str) -> tuple[str, ...]:
     >>> len(reduce_counts("a hundred dogs and two cats")), reduce_counts("a red dog")
     (24, ('a red dog',))
     """
-    counted: list[tuple[int, str, str, str]] = []
-    at = 0
+    segments: list[tuple[int, str, str, str]] = []
+    position = 0
     for count in find_counts(text):
         start, end = count.thing
-        number = min(count.number, _MOST_THINGS)
-        counted.append((number, text[at : count.start], text[count.end : start], text[start:end]))
-        at = end
-    return _reduce_numbers(tuple(counted), text[at:]) if counted else (text,)
+        number = min(count.number, _MAX_THINGS)
+        before, between = text[position : count.start], text[count.end : start]
+        segments.append((number, before, between, text[start:end]))
+        position = end
+    return _reduce_numbers(tuple(segments), text[position:]) if segments else (text,)
 
 
 @lru_cache(1 << 10)
-def _reduce_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
+def _reduce_numbers(segments: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
     """Return variants with lower numbers, from the counts and the text after them."""
-    lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counted)
-    ways = []
-    for low, (most, before, between, thing) in zip(lowest, counted, strict=False):
+    choices = []
+    for index, (number, before, between, thing) in enumerate(segments):
+        lowest = 1 if index < _MAX_REDUCED else number
         single = between + _to_singular(thing)
         article = "an" if single.lstrip()[:1] in "aeiou" else "a"
-        plural = f"{between}{thing}"
-        named = {number: f"{UNITS[number]}{plural}" for number in range(min(low, most), most + 1)}
-        named |= {1: f"{article}{single}"} if 1 in named else {}
-        ways.append([before + name for name in named.values()])
-    return tuple("".join((*chosen, rest)) for chosen in product(*ways))
+        names = {n: f"{UNITS[n]}{between}{thing}" for n in range(lowest, number + 1)}
+        if 1 in names:
+            names[1] = f"{article}{single}"
+        choices.append([before + name for name in names.values()])
+    return tuple("".join((*choice, rest)) for choice in product(*choices))
 
 
 _NAME_AFTER_ONE = re.compile(rf" (?!(?:{to_word_regex(WORD_LISTS['no_name'])})\b)([a-z])[a-z]+")
@@ -196,7 +197,7 @@ _MANY = re.compile(
     r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
 )
 _NUMBERS = rf"(?:{to_word_regex(_COUNTING)}|\d{{1,3}})"
-# Words like "two-headed" are kept, since such things are hard to draw.
+# Words like "two-headed" are not simplified, since such things are hard to draw.
 _ADJECTIVE = re.compile(
     rf"(?<![\w-])(?:{_NUMBERS}-)+(?!(?:head|eye|arm|fac|horn|wing|tail)ed\b|quarter|{_NUMBERS}\b)"
     r"(?=[a-z]{3})"
@@ -247,8 +248,8 @@ def simplify_prompt(text: str) -> tuple[str, ...]:
     ('a cup near two pens', 'a cup left of two pens')
     """
     texts = _combine_variants((simplify_numbers, reduce_counts), (text,))
-    ways = (shorten_texts, shorten_lists, simplify_positions, restore_usual_colours)
-    return _combine_variants(ways, texts)  # many prompts with numbers lowered are the same
+    simplifiers = (shorten_texts, shorten_lists, simplify_positions, restore_usual_colours)
+    return _combine_variants(simplifiers, texts)  # cached: many prompts share `texts`
 
 
 @lru_cache(1 << 11)
@@ -256,8 +257,9 @@ def _combine_variants(
     simplifiers: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
 ) -> tuple[str, ...]:
     for simplify in simplifiers:
-        lowered = tuple(other for one in texts for other in simplify(one))
-        texts = lowered if len(lowered) <= _MOST_TEXTS else texts
+        variants = tuple(variant for text in texts for variant in simplify(text))
+        if len(variants) <= _MAX_VARIANTS:
+            texts = variants
     return texts
 
 
@@ -289,16 +291,16 @@ def shorten_texts(text: str) -> list[str]:
     ["a sign that says 'Mind'", "a sign that says 'Mind the'"]
     """
     texts = [""]
-    at = 0
+    position = 0
     for quotation in QUOTED.finditer(text):
         start, end = quotation.span(quotation.lastindex or 0)
-        words = text[start:end].split()[:_MOST_WORDS]
-        shorter = [text[at:start] + " ".join(words[: n + 1]) for n in range(len(words))]
-        texts = [before + drawn for before in texts for drawn in shorter or [text[at:end]]]
-        at = end
-        if len(texts) > _MOST_TEXTS:
+        words = text[start:end].split()[:_MAX_QUOTED_WORDS]
+        shorter = [text[position:start] + " ".join(words[: n + 1]) for n in range(len(words))]
+        texts = [before + quoted for before in texts for quoted in shorter or [text[position:end]]]
+        position = end
+        if len(texts) > _MAX_VARIANTS:
             return [text]
-    return [before + text[at:] for before in texts]
+    return [before + text[position:] for before in texts]
 
 
 def simplify_positions(text: str) -> list[str]:
@@ -307,12 +309,12 @@ def simplify_positions(text: str) -> list[str]:
     >>> simplify_positions("a cat behind a sign that says 'Stand behind'")[0]
     "a cat near a sign that says 'Stand behind'"
     """
-    pattern, plainly = PLACES
+    pattern, replacement = PLACES
     if WORD_LISTS["beside"].isdisjoint(_LETTERS.findall(text.lower())):
         return [text]
     plain = text
-    for place in reversed([*pattern.finditer(mask_quotations(text))]):
-        plain = plain[: place.start()] + plainly + plain[place.end() :]
+    for position in reversed([*pattern.finditer(mask_quotations(text))]):
+        plain = plain[: position.start()] + replacement + plain[position.end() :]
     return [text] if plain == text else [plain, text]
 
 
@@ -342,5 +344,6 @@ def compute_log_demand(text: str) -> float:
     """
     letters = sum(len(get_quote(quotation)) for quotation in QUOTED.finditer(text))
     numbers = [count.number for count in find_counts(text) if not is_couple(text, count)]
-    things = min(max(numbers, default=2 if _FLOCK.search(text) else 1), _MOST_THINGS)
-    return math.log(max(letters / _SHORT_TEXT, 1) * things) + _CONFLICT * bool(find_conflicts(text))
+    things = min(max(numbers, default=2 if _FLOCK.search(text) else 1), _MAX_THINGS)
+    conflict = _CONFLICT if find_conflicts(text) else 0.0
+    return math.log(max(letters / _FREE_LETTERS, 1) * things) + conflict

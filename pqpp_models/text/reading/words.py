@@ -32,8 +32,8 @@ FUNCTION_WORDS = frozenset().union(
     *(WORD_LISTS[kind] for kind in ("function", "place", "negation", "comparison"))
 )
 _TABLE_BITS, _PAIR_BITS = 17, 21
-_STEPS_A_DOUBLING = 12
-_MOST_CONTENT = 24
+_STEPS_PER_DOUBLING = 12
+_MAX_CONTENT_WORDS = 24
 
 _FEATURES = """
 number log_number numbers negation places lettering comparisons content_words unseen_pairs
@@ -71,9 +71,9 @@ def find_content_words(words: Sequence[str]) -> list[str]:
     >>> find_content_words(["two", "dogs", "and", "a", "dog", "on", "grass"])
     ['dog', 'grass']
     """
-    kept = (word for word in words if word not in FUNCTION_WORDS and word not in _NUMBERS)
-    stems = (w if len(w) < 4 or w.endswith("ss") else w.removesuffix("s") for w in kept)
-    return list(dict.fromkeys(stems))[:_MOST_CONTENT]
+    content = (word for word in words if word not in FUNCTION_WORDS and word not in _NUMBERS)
+    stems = (w if len(w) < 4 or w.endswith("ss") else w.removesuffix("s") for w in content)
+    return list(dict.fromkeys(stems))[:_MAX_CONTENT_WORDS]
 
 
 def _hash_text(text: str, bits: int) -> int:
@@ -98,8 +98,8 @@ class WordTables:
         if (len(counts), len(pairs)) != (1 << _TABLE_BITS, 1 << _PAIR_BITS >> 3):
             raise ValueError("the word tables have the wrong size")
         self.counts, self.pairs, self.size = counts, pairs, size
-        self._seen = np.unpackbits(pairs, bitorder="little")
-        self._captions = (np.exp2(counts / _STEPS_A_DOUBLING) - 1).round()
+        self._has_pair = np.unpackbits(pairs, bitorder="little")
+        self._captions = (np.exp2(counts / _STEPS_PER_DOUBLING) - 1).round()
 
     @classmethod
     def build(cls, captions: Iterable[str]) -> WordTables:
@@ -110,15 +110,15 @@ class WordTables:
         [0.0, 1.1]
         """
         counts = np.zeros(1 << _TABLE_BITS)
-        seen = np.zeros(1 << _PAIR_BITS, dtype=np.uint8)
+        has_pair = np.zeros(1 << _PAIR_BITS, dtype=np.uint8)
         size = 0
         for caption in captions:
             content = find_content_words(to_words(caption))
             counts[[_hash_text(word, _TABLE_BITS) for word in content]] += 1
-            seen[_hash_pairs(content)] = 1
+            has_pair[_hash_pairs(content)] = 1
             size += 1
-        steps = np.minimum(np.log2(counts + 1) * _STEPS_A_DOUBLING, 255).round()
-        return cls(steps.astype(np.uint8), np.packbits(seen, bitorder="little"), size)
+        steps = np.minimum(np.log2(counts + 1) * _STEPS_PER_DOUBLING, 255).round()
+        return cls(steps.astype(np.uint8), np.packbits(has_pair, bitorder="little"), size)
 
     def get_rarity(self, content: Sequence[str], exclude_self: bool = False) -> NDArray[np.float64]:
         """Return the log inverse document frequencies of words.
@@ -130,7 +130,7 @@ class WordTables:
 
     def count_unseen_pairs(self, content: Sequence[str]) -> int:
         """Return the number of pairs of words that no caption contains."""
-        return int((self._seen[_hash_pairs(content)] == 0).sum())
+        return int((self._has_pair[_hash_pairs(content)] == 0).sum())
 
 
 def compute_difficulty(
@@ -162,8 +162,8 @@ def compute_error_features(prompts: Sequence[str]) -> NDArray[np.float64]:
     rows = []
     for prompt in prompts:
         words = to_words(prompt)
-        kinds = (np.log1p(len(words)), _count(words, "place"), bool(_read_numbers(words)))
-        rows.append([*kinds, np.log1p(len(prompt)), _has_lettering(prompt, words)])
+        row = [np.log1p(len(words)), _count(words, "place"), bool(_read_numbers(words))]
+        rows.append([*row, np.log1p(len(prompt)), _has_lettering(prompt, words)])
     return np.array(rows, dtype=np.float64).reshape(len(prompts), 5)
 
 
@@ -176,7 +176,7 @@ def _compute_features(prompt: str, tables: WordTables, exclude_self: bool) -> li
     spread = math.sqrt(sum((one - mean) ** 2 for one in rarity) / len(rarity))
     rare = math.log(tables.size / 2 + 1)
     n_pairs = len(content) * (len(content) - 1) // 2
-    # All pairs of a caption of the collection are in it, so none is unseen.
+    # All pairs of a caption in the collection are known.
     unseen = 0 if exclude_self else tables.count_unseen_pairs(content)
     lengths = [len(word) for word in words] or [0]
     return [
@@ -196,8 +196,8 @@ def _compute_features(prompt: str, tables: WordTables, exclude_self: bool) -> li
 
 
 def _read_numbers(words: Sequence[str]) -> list[int]:
-    named = [_NUMBERS[word] for word in words if word in _NUMBERS and word != "one"]
-    return named + [min(int(word), 20) for word in words if word.isascii() and word.isdecimal()]
+    spelled = [_NUMBERS[word] for word in words if word in _NUMBERS and word != "one"]
+    return spelled + [min(int(word), 20) for word in words if word.isascii() and word.isdecimal()]
 
 
 def _count(words: Sequence[str], category: str) -> int:

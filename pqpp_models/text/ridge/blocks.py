@@ -57,7 +57,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
 
     indices: list[int] = []
     counts: list[float] = []
-    ends = [0]
+    indptr = [0]
     for prompt in prompts:
         columns: Counter[int] = Counter()
         for text, is_word in _split_pieces(prompt):
@@ -65,20 +65,20 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
             columns[code % HALF + (0 if is_word else HALF)] += 1 if code >> 31 else -1
         indices.extend(columns)
         counts.extend(columns.values())
-        ends.append(len(indices))
+        indptr.append(len(indices))
     signed = np.array(counts, dtype=np.float32)
     data = np.sign(signed) * (1 + np.log(np.maximum(np.abs(signed), 1)))
-    return csr_array((data, indices, ends), shape=(len(prompts), 2 * HALF), dtype=np.float32)
+    return csr_array((data, indices, indptr), shape=(len(prompts), 2 * HALF), dtype=np.float32)
 
 
 def _split_pieces(prompt: str) -> Iterator[tuple[str, bool]]:
     words = find_words(prompt)
     for word in words:
         yield word, True
-        edged = f" {word} "
+        padded = f" {word} "
         for length in _LENGTHS:
-            for start in range(len(edged) - length + 1):
-                yield edged[start : start + length], False
+            for start in range(len(padded) - length + 1):
+                yield padded[start : start + length], False
     for pair in pairwise(words):
         yield " ".join(pair), True
 
@@ -88,9 +88,9 @@ def compute_idf(counts: Any) -> Singles:
 
     It is ``log((1 + prompts) / (1 + prompts with a count in the column)) + 1``, as in scikit-learn.
     """
-    having = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
-    rarity = np.log((1 + counts.shape[0]) / (1 + having)) + 1
-    return np.where(having > 0, rarity, 0.0).astype(np.float32)
+    n_prompts = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
+    rarity = np.log((1 + counts.shape[0]) / (1 + n_prompts)) + 1
+    return np.where(n_prompts > 0, rarity, 0.0).astype(np.float32)
 
 
 def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
@@ -114,11 +114,11 @@ class SeenPieces:
     def __init__(self, rarity: Singles) -> None:
         self.rarity = rarity
 
-    def rate_known(self, prompts: Sequence[str]) -> Any:
+    def rate_known(self, prompts: Sequence[str]) -> Floats:
         """Return 1 for prompts with a piece of the training prompts, 0 for others."""
         return (abs(count_pieces(prompts)) @ self.rarity > 0).astype(float)
 
-    def rate_garbled(self, prompts: Sequence[str]) -> Any:
+    def rate_garbled(self, prompts: Sequence[str]) -> Floats:
         """Return 0 for each prompt, since garbled words are not detected."""
         return np.zeros(len(prompts))
 
@@ -186,7 +186,7 @@ def compute_prompt_features(
     )
 
 
-def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
+def hash_words(prompts: Sequence[str]) -> Floats:
     """Return unit vectors of hashed words and pairs of adjacent words.
 
     A prompt without words has zeros.
@@ -195,13 +195,13 @@ def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
     >>> int((row != 0).sum()), round(float(row @ row), 6)
     (3, 1.0)
     """
-    rows = np.zeros((len(prompts), buckets))
+    rows = np.zeros((len(prompts), BUCKETS))
     for row, prompt in zip(rows, prompts, strict=True):
         words = find_words(prompt)
         pairs = map(" ".join, pairwise(words))
         for text in dict.fromkeys((*words, *pairs)):
             code = hash_text(text)
-            row[code % buckets] += 1 if code >> 31 else -1
+            row[code % BUCKETS] += 1 if code >> 31 else -1
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1.0)
 

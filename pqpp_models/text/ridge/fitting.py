@@ -10,7 +10,7 @@ import logging
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +35,10 @@ from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, FormFit, Kern
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_target_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
-MOSTLY_FAR = 0.2
+if TYPE_CHECKING:
+    import pandas as pd
+
+ANY_LANGUAGE_SHARE = 0.2
 """The share of training prompts that are not plain English from which any language is read."""
 
 _MEASURES = ("pearson", "kendall", "spearman")
@@ -85,40 +88,40 @@ class HeadFitter:
         Returns:
             The predictor, and the chosen form and ridge strength of each target.
         """
-        features, texts, values, far = prompts
+        features, texts, values, out_of_domain = prompts
         blocks = Kernels(features)
         columns: dict[str, dict[str, Any]] = {}
         choice: dict[str, Any] = {"form": {}, "strength": {}}
         points = features.points
-        parts = [
-            measure_distance(one, points.T, exclude_self=True)
-            for one in iterate_chunks(points, _CHUNK)
+        distances = [
+            measure_distance(chunk, points.T, exclude_self=True)
+            for chunk in iterate_chunks(points, _CHUNK)
         ]
-        distance = np.concatenate(parts)
+        distance = np.concatenate(distances)
         # Targets that are known for the same prompts share their kernels.
         unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
         for number, known in enumerate(~unknown.T):
             members = np.flatnonzero(group.ravel() == number)
-            scored = values[np.ix_(known, members)]
-            deviation = scored.std(axis=0)
-            goals = (scored - scored.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-            fitted = blocks.fit(known, goals)
+            scores = values[np.ix_(known, members)]
+            deviation = scores.std(axis=0)
+            goals = (scores - scores.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+            form_fits = blocks.fit(known, goals)
             known_texts = [texts[row] for row in np.flatnonzero(known)]
             for index, member in enumerate(members):
                 target = list(self.limits)[member]
-                kept = choose_form(fitted, goals, index)
-                choice["form"][target] = kept
-                strength = int(fitted[kept].ridge.strength[index])
+                form = choose_form(form_fits, goals, index)
+                choice["form"][target] = form
+                strength = int(form_fits[form].ridge.strength[index])
                 choice["strength"][target] = RIDGE_STRENGTHS[strength]
-                of_rows = scored[:, index], known_texts, distance[known]
-                columns[target] = _fit_target(blocks, fitted[kept], index, *of_rows)
-        by_part = {
-            part: [columns[target][part] for target in self.limits]
-            for part in next(iter(columns.values()))
+                known_rows = scores[:, index], known_texts, distance[known]
+                columns[target] = _fit_target(blocks, form_fits[form], index, *known_rows)
+        parameters = {
+            name: [columns[target][name] for target in self.limits]
+            for name in next(iter(columns.values()))
         }
-        weights = {name: np.stack(by_part[name], axis=1) for name in blocks.kernels}
-        calibration = {name: np.array(by_part[name], np.float32) for name in CALIBRATION}
-        intercept = np.array(by_part["intercept"]) - blocks.base_slope * blocks.base_level
+        weights = {name: np.stack(parameters[name], axis=1) for name in blocks.kernels}
+        calibration = {name: np.array(parameters[name], np.float32) for name in CALIBRATION}
+        intercept = np.array(parameters["intercept"]) - blocks.base_slope * blocks.base_level
         predictor = RidgePredictor(
             self.network,
             blocks.standardisation,
@@ -130,7 +133,7 @@ class HeadFitter:
             sentence_encoder=self.sentence_encoder,
             base=self.base,
             base_slope=blocks.base_slope,
-            reads_any_language=bool(far.mean() >= MOSTLY_FAR),
+            reads_any_language=bool(out_of_domain.mean() >= ANY_LANGUAGE_SHARE),
             **blocks.build_heads(weights),
         )
         predictor.record = TrainingRecord(means=find_mean_targets(list(self.limits), values))
@@ -138,19 +141,19 @@ class HeadFitter:
 
 
 def _fit_target(
-    blocks: Kernels, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
+    blocks: Kernels, form_fit: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
     """Return the weights, intercept and calibration for one target, by name."""
     rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
-    column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
-    column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
-    column |= {"intercept": fitted.ridge.intercept[index]}
-    if true.std() == 0:  # on some folds
-        column |= {name: np.zeros(ends) for name, ends in CALIBRATION.items()}
+    column: dict[str, Any] = {name: np.zeros(array.shape[1]) for name, array in rows.items()}
+    column |= {name: weights[:, index] for name, weights in form_fit.weights.items()}
+    column |= {"intercept": form_fit.ridge.intercept[index]}
+    if true.std() == 0:  # possible within a fold
+        column |= {name: np.zeros(shape) for name, shape in CALIBRATION.items()}
         return column | dict.fromkeys(("offset", "prior"), true.mean())
-    left_out = fitted.ridge.left_out[:, [index]]
-    calibration = calibrate_targets(left_out, true[:, None], texts, distance)
-    # The shape of the deviations was fitted to the errors that scale them.
+    loo = form_fit.ridge.loo[:, [index]]
+    calibration = calibrate_targets(loo, true[:, None], texts, distance)
+    # The deviations' shape and scale were fitted to the same errors, which makes them too small.
     calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
     return column | {name: numbers[0] for name, numbers in calibration.items()}
 
@@ -159,7 +162,7 @@ def cross_validate(
     head: HeadFitter,
     prompts: TrainingPrompts,
     as_typed: Sequence[str],
-    counted: NDArray[np.bool_],
+    evaluated: NDArray[np.bool_],
     folds: int,
     progress: bool = False,
 ) -> dict[str, Any]:
@@ -171,7 +174,7 @@ def cross_validate(
 
     Args:
         as_typed: the prompts as they were typed.
-        counted: which prompts to evaluate on; the network was trained on the scores of the others.
+        evaluated: which prompts to evaluate on; the network was trained on the others' scores.
 
     Returns:
         For each target, Pearson's, Kendall's and Spearman's coefficients, the 95% interval of
@@ -181,26 +184,24 @@ def cross_validate(
     from tqdm.auto import tqdm
 
     targets, count = list(head.limits), len(prompts.texts)
-    part = np.random.default_rng(0).permutation(count) % folds
-    predicted: dict[str, Floats] = {}
-    deviations, levels = np.empty((2, count, len(targets)))
-    for number in tqdm(range(folds), "cross-validating", unit="fold", disable=not progress):
-        there = np.flatnonzero(part == number)
-        training = prompts.select_rows(np.flatnonzero(part != number))
+    fold_ids = np.random.default_rng(0).permutation(count) % folds
+    predicted, deviations, means = np.empty((3, count, len(targets)))
+    for fold in tqdm(range(folds), "cross-validating", unit="fold", disable=not progress):
+        held_out = np.flatnonzero(fold_ids == fold)
+        training = prompts.select_rows(np.flatnonzero(fold_ids != fold))
         fitted, _ = head.fit(training)
-        answer = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
-        for name, column in zip(fitted.targets, answer.values.T, strict=True):
-            predicted.setdefault(name, np.empty(count))[there] = column
-        deviations[there] = answer.deviations[:, : len(targets)]
-        levels[there] = np.nanmean(training.values, axis=0)
+        estimates = fitted.predict_with_uncertainty([as_typed[int(row)] for row in held_out])
+        predicted[held_out], deviations[held_out] = estimates.values, estimates.deviations
+        means[held_out] = np.nanmean(training.values, axis=0)
     figures: dict[str, Any] = {}
     for column, target in enumerate(targets):
-        rows = counted & ~np.isnan(prompts.values[:, column])
+        rows = evaluated & ~np.isnan(prompts.values[:, column])
         true = prompts.values[rows, column]
-        near = np.abs(predicted[target][rows] - true) <= Z90 * deviations[rows, column]
+        values = predicted[rows, column]
+        covered = np.abs(values - true) <= Z90 * deviations[rows, column]
         figures[target] = {
-            **correlate(predicted[target][rows] - levels[rows, column], true),
-            "coverage": round(float(near.mean()), 4) if len(near) else 0.0,
+            **correlate(values - means[rows, column], true),
+            "coverage": round(float(covered.mean()), 4) if len(covered) else 0.0,
         }
     return figures
 
@@ -283,55 +284,45 @@ def fit(
     >>> predictor.predict(["9 tan cats", "1 red cat"]).shape
     (2, 1)
     """
-    names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
+    names = check_target_names([targets] if isinstance(targets, str) else list(targets))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
         raise PredictorError(f"`ids` must have one id per prompt ({len(prompts)}); got {len(ids)}")
-    columns = np.array(scores, dtype=np.float64)
-    columns = columns[:, None] if columns.ndim == 1 else columns
-    shape = (len(prompts), len(names))
-    if columns.shape != shape:
-        raise PredictorError(f"`scores` must have the shape {shape}; got {columns.shape}")
-    if np.isinf(columns).any():
-        raise PredictorError("`scores` contains infinite values; remove those rows")
-    _, values = _merge_prompts(prompts, columns)
-    ranges = _choose_limits(names, values, limits or {})
-    columns = columns[:, [names.index(name) for name in ranges]]
-    names = list(ranges)
-    texts, values = _merge_prompts(prompts, columns)
+    table = _make_score_table(prompts, scores, names)
+    means = _average_duplicates(table)
+    ranges = _choose_limits(means, limits or {})
+    table = table[list(ranges)]
+    means = means[list(ranges)].dropna(how="all")
+    texts, values = list(means.index), means.to_numpy()
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` must be from 2 to {FEWEST_PROMPTS}; got {folds}")
     network, sentence_encoder = _load_encoder(encoder, base)
     features = compute_prompt_features(network, sentence_encoder, texts, base)
-    far = network.predict_with_uncertainty(texts).out_of_domain
+    out_of_domain = network.predict_with_uncertainty(texts).out_of_domain
     head = HeadFitter(network, sentence_encoder, ranges, base)
-    distinct = TrainingPrompts(features, texts, values, far)
+    distinct = TrainingPrompts(features, texts, values, out_of_domain)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # prompts that the network was fitted to
-        learned = network.record.rows.contains(rows)
-        of_network = {normalise_prompt(prompts[row]) for row in np.flatnonzero(learned)}
-        known = np.array([text in of_network for text in texts], dtype=bool)
+        known = means.index.isin(table.index[network.record.rows.contains(rows)])
     fitted, choice = head.fit(distinct)
     choice["cross_validation"] = {}
     if len(texts) - known.sum() >= FEWEST_PROMPTS:
-        typed_as = {normalise_prompt(prompt): prompt for prompt in reversed(prompts)}
-        as_typed = [typed_as[text] for text in texts]
-        figures = cross_validate(head, distinct, as_typed, ~known, folds, progress)
+        originals = dict(zip(reversed(table.index), reversed(prompts), strict=True))
+        typed = [originals[text] for text in texts]
+        figures = cross_validate(head, distinct, typed, ~known, folds, progress)
         choice["cross_validation"] = figures
-    # A missing score is null.
-    hashed = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
-    sha256 = hash_parts([json.dumps([texts, hashed])])
+    sha256 = _hash_scores(texts, values)
     training: dict[str, Any] = {"prompts": len(texts), "sha256": sha256, "folds": folds}
-    training |= {"out_of_domain": int(far.sum()), "known": int(known.sum())}
+    training |= {"out_of_domain": int(out_of_domain.sum()), "known": int(known.sum())}
     training["network"] = network.title
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
-    training["scores"] = dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True))
+    training["scores"] = means.count().to_dict()
     versions = {"numpy": np.__version__, "python": platform.python_version()}
     fitted.details = {"data": data, "training": {**training, **choice, "versions": versions}}
     # The network of the head was fitted to these rows too.
     fitted.record = TrainingRecord(rows=network.record.rows)
-    fitted.record_fit(rows, columns)
+    fitted.record_fit(rows, table.to_numpy())
     return fitted
 
 
@@ -346,56 +337,76 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
             )
     else:
         sentence_encoder = SentenceEncoder.load(name)
-    if base is not None and (name == DEFAULT_ENCODER or sentence_encoder):
-        full = Predictor.from_pretrained(ENCODER)
-        network = network if base in network.targets else full
+    uses_default = name == DEFAULT_ENCODER or sentence_encoder is not None
+    if base is not None and uses_default and base not in network.targets:
+        network = Predictor.from_pretrained(ENCODER)
     if base is not None and base not in network.targets:
         targets = ", ".join(network.targets)
         raise PredictorError(f"`base` must be one of {targets}; got {base!r}")
     return network, sentence_encoder
 
 
-def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
-    """Return the distinct normalised prompts with scores, and their mean scores."""
+def _make_score_table(
+    prompts: list[str], scores: ArrayLike, targets: Sequence[str]
+) -> "pd.DataFrame":
+    """Return the scores, one column per target, by normalised prompt."""
     import pandas as pd
 
+    values = np.array(scores, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
+    shape = (len(prompts), len(targets))
+    if values.shape != shape:
+        raise PredictorError(f"`scores` must have the shape {shape}; got {values.shape}")
+    if np.isinf(values).any():
+        raise PredictorError("`scores` contains infinite values; remove those rows")
     texts = pd.Index([normalise_prompt(prompt) for prompt in prompts], dtype=object)
-    means = pd.DataFrame(values, texts).groupby(level=0, sort=False).mean()
+    return pd.DataFrame(values, texts, list(targets))
+
+
+def _average_duplicates(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the mean scores of the distinct prompts that have text and scores."""
+    means = table.groupby(level=0, sort=False).mean()
     means = means.drop("", errors="ignore").dropna(how="all")
     if len(means) > MOST_PROMPTS:
         raise PredictorError(f"at most {MOST_PROMPTS} prompts can be fitted; got {len(means)}")
-    return list(means.index), means.to_numpy()
+    return means
+
+
+def _hash_scores(texts: list[str], values: Floats) -> str:
+    # A missing score is null.
+    score_rows = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
+    return hash_parts([json.dumps([texts, score_rows])])
 
 
 def _choose_limits(
-    targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
+    means: "pd.DataFrame", limits: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """Return the limits of the targets that can be fitted, and warn about the others."""
-    ranges: dict[str, tuple[float, float]] = {}
-    left_out: list[str] = []
-    for target, column in zip(targets, values.T, strict=True):
-        known = column[~np.isnan(column)]
+    ranges = {}
+    skipped: list[str] = []
+    for target in means.columns:
+        known = means[target].dropna().to_numpy()
         if len(known) < FEWEST_PROMPTS:
-            left_out.append(
+            skipped.append(
                 f"target {target!r} needs scores for at least {FEWEST_PROMPTS} prompts; got "
                 f"{len(known)}"
             )
         elif known.min() == known.max():
-            left_out.append(
+            skipped.append(
                 f"target {target!r} is {known[0]:g} for every prompt; choose another target"
             )
         else:
             low, high = float(known.min()), float(known.max())
             margin = _MARGIN * (high - low)
-            limits = limits_of.get(target) or find_range(target) or (low - margin, high + margin)
-            if low < limits[0] or high > limits[1]:
+            bounds = limits.get(target) or find_range(target) or (low - margin, high + margin)
+            if low < bounds[0] or high > bounds[1]:
                 raise PredictorError(
                     f"target {target!r} has scores from {low:g} to {high:g}, but its "
-                    f"measure is {limits[0]:g} to {limits[1]:g}; rescale them, or rename the target"
+                    f"measure is {bounds[0]:g} to {bounds[1]:g}; rescale them, or rename the target"
                 )
-            ranges[target] = limits
+            ranges[target] = bounds
     if not ranges:
-        raise PredictorError(left_out[0])
-    for reason in left_out:
+        raise PredictorError(skipped[0])
+    for reason in skipped:
         _log.warning("%s; skipped", reason)
     return ranges

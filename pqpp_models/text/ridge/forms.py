@@ -21,7 +21,7 @@ from pqpp_models.text.ridge.predictor import Standardisation
 RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
 """The strengths that are tried: .001 to 1000, four per decade."""
 
-_MOST_LEVERAGE = 1 - 1e-6
+_MAX_LEVERAGE = 1 - 1e-6
 
 
 class RidgeFit(NamedTuple):
@@ -31,13 +31,13 @@ class RidgeFit(NamedTuple):
         slopes: shape ``(columns, targets)``.
         intercept: one per target.
         strength: the index of each target's best strength.
-        left_out: leave-one-out predictions at that strength, shape ``(rows, targets)``.
+        loo: leave-one-out predictions at that strength, shape ``(rows, targets)``.
     """
 
     slopes: Floats
     intercept: Floats
     strength: NDArray[np.int64]
-    left_out: Floats
+    loo: Floats
 
 
 def fit_best_ridge(
@@ -53,33 +53,33 @@ def fit_best_ridge(
         values: shape ``(rows, targets)``.
 
     >>> fitted = fit_best_ridge(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
-    >>> fitted.slopes.tolist(), fitted.intercept.tolist(), fitted.left_out.ravel().tolist()
+    >>> fitted.slopes.tolist(), fitted.intercept.tolist(), fitted.loo.ravel().tolist()
     ([[1.0]], [2.0], [5.0, 1.0])
     """
     centred, goals = rows - rows.mean(axis=0), values - values.mean(axis=0)
-    few = rows.shape[0] < rows.shape[1]
-    squares, vectors = np.linalg.eigh(centred @ centred.T if few else centred.T @ centred)
+    is_wide = rows.shape[0] < rows.shape[1]
+    squares, vectors = np.linalg.eigh(centred @ centred.T if is_wide else centred.T @ centred)
     squares = np.maximum(squares, 0.0)
-    # `basis @ diag(weight) @ basis.T` gives fitted values, `weight` by the strength.
-    basis = vectors if few else centred @ vectors
+    # The fitted values are `basis @ diag(weight) @ basis.T @ goals` with `weight` by strength.
+    basis = vectors if is_wide else centred @ vectors
     projected, energy = basis.T @ goals, basis**2
-    scale = squares if few else np.ones_like(squares)
+    scale = squares if is_wide else np.ones_like(squares)
     best = np.full(values.shape[1], np.inf)
-    place = np.zeros(values.shape[1], dtype=np.int64)
-    left_out, shrunk = np.zeros_like(values), np.zeros_like(projected)
-    for number, strength in enumerate(strengths):
+    chosen = np.zeros(values.shape[1], dtype=np.int64)
+    loo, coefficients = np.zeros_like(values), np.zeros_like(projected)
+    for index, strength in enumerate(strengths):
         weight = scale / (squares + strength)
-        leverage = np.minimum(energy @ weight + 1 / len(rows), _MOST_LEVERAGE)
+        leverage = np.minimum(energy @ weight + 1 / len(rows), _MAX_LEVERAGE)
         residual = goals - basis @ (weight[:, None] * projected)
         residual /= 1 - leverage[:, None]
         error = (residual**2).sum(axis=0)
         better = error < best
-        best[better], place[better] = error[better], number
-        left_out[:, better] = (goals - residual)[:, better]
-        shrunk[:, better] = (projected / (squares + strength)[:, None])[:, better]
-    slopes = centred.T @ (vectors @ shrunk) if few else vectors @ shrunk
+        best[better], chosen[better] = error[better], index
+        loo[:, better] = (goals - residual)[:, better]
+        coefficients[:, better] = (projected / (squares + strength)[:, None])[:, better]
+    slopes = centred.T @ (vectors @ coefficients) if is_wide else vectors @ coefficients
     level = values.mean(axis=0)
-    return RidgeFit(slopes, level - rows.mean(axis=0) @ slopes, place, left_out + level)
+    return RidgeFit(slopes, level - rows.mean(axis=0) @ slopes, chosen, loo + level)
 
 
 TF_IDF, NETWORK, STACK, BASE = "tf-idf", "network", "stack", "base"
@@ -92,7 +92,7 @@ BASE_SLOPE = 0.2
 """The rise of a score per rise of the network's prediction, both in standard deviations."""
 
 MOST_LANDMARKS = 1000
-_LEAST_SQUARE = 1e-6  # of a kernel's directions, as a share of the largest
+_MIN_EIGENVALUE = 1e-6  # as a share of the largest
 _SEED = 0
 
 
@@ -113,10 +113,10 @@ class Kernels:
 
     def __init__(self, features: Features) -> None:
         count = len(features.points)
-        chosen = np.arange(count)
+        landmarks = np.arange(count)
         if count > MOST_LANDMARKS:
-            chosen = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
-        self.landmarks = np.sort(chosen)
+            landmarks = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
+        self.landmarks = np.sort(landmarks)
         self.standardisation = Standardisation.fit(features.blocks)
         self.rarity = compute_idf(features.pieces)
         self.linear: dict[str, Any] = {
@@ -126,16 +126,16 @@ class Kernels:
         self.vectors = {EMBEDDING_KERNEL: features.embedding}
         if features.sentence is not None:
             self.vectors[ENCODER_KERNEL] = features.sentence
-        self.lean: Floats | None = None
+        self.base_offset: Floats | None = None
         self.base_slope = self.base_level = 0.0
         if features.base is not None:
-            self.base_slope = BASE_SLOPE / max(float(features.base.std()), _LEAST_SQUARE)
+            self.base_slope = BASE_SLOPE / max(float(features.base.std()), _MIN_EIGENVALUE)
             self.base_level = float(features.base.mean())
-            self.lean = self.base_slope * (features.base - self.base_level)
+            self.base_offset = self.base_slope * (features.base - self.base_level)
         self.widths: dict[str, float] = {}
         self.scales: dict[str, float] = {}
         self.kernels: dict[str, Singles] = {}
-        for name, rows in self.linear.items():  # products over the mean of a row with itself
+        for name, rows in self.linear.items():  # scaled so that a row's mean squared length is 1
             square = float((rows * rows).sum()) / rows.shape[0]
             self.scales[name] = 1 / max(square, 1e-12)
             products = rows @ rows[self.landmarks].T
@@ -144,8 +144,8 @@ class Kernels:
         for name, singles in self.vectors.items():  # the width is the landmarks' median distance
             vectors = singles.astype(np.float64)
             squares = square_distances(vectors, vectors[self.landmarks])
-            among = squares[self.landmarks][np.triu_indices(len(self.landmarks), 1)]
-            self.widths[name] = max(float(np.median(among)), 1e-6)
+            pairwise = squares[self.landmarks][np.triu_indices(len(self.landmarks), 1)]
+            self.widths[name] = max(float(np.median(pairwise)), 1e-6)
             self.kernels[name] = np.exp(-squares / self.widths[name]).astype(np.float32)
 
     def fit(self, has_score: NDArray[np.bool_], goals: Floats) -> dict[str, FormFit]:
@@ -154,30 +154,30 @@ class Kernels:
         Args:
             goals: the standardised scores of these prompts.
         """
-        lean = 0.0 if self.lean is None else self.lean[has_score, None]
-        goals = goals - lean
+        offset = 0.0 if self.base_offset is None else self.base_offset[has_score, None]
+        goals = goals - offset
         forms = {name: [name] for name in self.kernels} | {STACK: list(self.kernels)}
         fitted = {}
         for form, names in forms.items():
-            some = [self.kernels[name] for name in names]
-            kernel: Any = np.sum(some, axis=0, dtype=np.float64)
-            # The factor that turns a kernel's rows into features with the kernel as their products.
+            kernels = [self.kernels[name] for name in names]
+            kernel: Any = np.sum(kernels, axis=0, dtype=np.float64)
+            # `kernel @ basis` are features whose inner products approximate the kernel.
             squares, vectors = np.linalg.eigh(kernel[self.landmarks])
-            kept = squares > _LEAST_SQUARE * squares[-1]
-            basis = vectors[:, kept] / np.sqrt(squares[kept])
+            positive = squares > _MIN_EIGENVALUE * squares[-1]
+            basis = vectors[:, positive] / np.sqrt(squares[positive])
             ridge = fit_best_ridge(kernel[has_score] @ basis, goals)
-            on_landmarks = basis @ ridge.slopes
+            coefficients = basis @ ridge.slopes
             weights = {
-                name: on_landmarks
+                name: coefficients
                 if name in self.vectors
-                else self.scales[name] * (self.linear[name][self.landmarks].T @ on_landmarks)
+                else self.scales[name] * (self.linear[name][self.landmarks].T @ coefficients)
                 for name in names
             }
-            fitted[form] = FormFit(weights, ridge._replace(left_out=ridge.left_out + lean))
-        if self.lean is not None:
-            nothing = np.zeros_like(goals)
-            alone = RidgeFit(nothing[:0], nothing[0], np.full(goals.shape[1], -1), nothing + lean)
-            fitted[BASE] = FormFit({}, alone)
+            fitted[form] = FormFit(weights, ridge._replace(loo=ridge.loo + offset))
+        if self.base_offset is not None:
+            zeros = np.zeros_like(goals)
+            base_fit = RidgeFit(zeros[:0], zeros[0], np.full(goals.shape[1], -1), zeros + offset)
+            fitted[BASE] = FormFit({}, base_fit)
         return fitted
 
     def build_heads(self, weights: Mapping[str, Floats]) -> dict[str, Any]:
@@ -190,14 +190,14 @@ class Kernels:
         return {"pieces": TfidfHead(self.rarity, singles[TF_IDF]), "neighbours": parts}
 
 
-def choose_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
+def choose_form(fits: Mapping[str, FormFit], goals: Floats, target: int) -> str:
     """Choose a form for a target, and return its name.
 
     The stack is chosen, unless another form's mean squared leave-one-out error is lower by more
     than two standard errors.
     """
     true = goals[:, target]
-    errors = {form: (fit.ridge.left_out[:, target] - true) ** 2 for form, fit in fitted.items()}
+    errors = {form: (fit.ridge.loo[:, target] - true) ** 2 for form, fit in fits.items()}
     best = min(errors, key=lambda form: errors[form].mean())
     gain = errors[STACK] - errors[best]
     return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else STACK

@@ -31,7 +31,7 @@ from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, com
 from pqpp_models.text.saved_encoder import SentenceEncoder
 from pqpp_models.torch_predictor import read_processor_files
 
-_MOST_DEVIATIONS = 4.0
+_MAX_DEVIATIONS = 4.0
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Standardisation:
         spreads = (*layers, np.sign(difficulty))
         # The squared lengths of a block's rows become one on average.
         weight = [spread / max(np.sqrt((spread**2).sum()), 1e-12) for spread in spreads]
-        parts = (columns.mean(axis=0), np.where(varies, deviation, 1.0), np.concatenate(weight))
-        return cls(*(part.astype(np.float32) for part in parts))
+        arrays = (columns.mean(axis=0), np.where(varies, deviation, 1.0), np.concatenate(weight))
+        return cls(*(array.astype(np.float32) for array in arrays))
 
     def __call__(self, columns: Singles) -> Floats:
         """Standardise and weight columns, clipped at four standard deviations from the mean."""
         scaled = (columns.astype(np.float64) - self.mean) / self.deviation
-        return np.clip(scaled, -_MOST_DEVIATIONS, _MOST_DEVIATIONS) * self.weight
+        return np.clip(scaled, -_MAX_DEVIATIONS, _MAX_DEVIATIONS) * self.weight
 
 
 ENCODER = "static"
@@ -74,7 +74,7 @@ ENCODER = "static"
 _SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
 _BASE = "base"
 _NEIGHBOURS = ("embedding", "sentence")
-_UNLIKE = "no word in common with the prompts it was fitted to"
+_UNSEEN_NOTE = "no word in common with the prompts it was fitted to"
 
 
 @dataclass(eq=False, repr=False)
@@ -115,12 +115,12 @@ class RidgePredictor(CalibratedPredictor):
     chunk_size = 1024
 
     def __post_init__(self) -> None:
-        """Set the known words and their tables from the encoder."""
+        """Set the detector of unread prompts and the tables."""
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
         if self.reads_any_language:
-            seen: Any = SeenPieces(self.pieces.rarity)
-            self.known_words = seen
+            self.known_words = SeenPieces(self.pieces.rarity)
+            self.domain_note = _UNSEEN_NOTE
 
     @cached_property
     def reference_points(self) -> Floats:
@@ -138,23 +138,18 @@ class RidgePredictor(CalibratedPredictor):
         rows = np.hstack([features.words, layers])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
         scores = scores + self.pieces.score(features)
-        for name, part in self.neighbours.items():
-            scores = scores + part.score(getattr(features, name))
+        for name, head in self.neighbours.items():
+            scores = scores + head.score(getattr(features, name))
         if features.base is not None:
             scores = scores + self.base_slope * features.base[:, None]
         # Further digits depend on BLAS's order of summation, and so on the other rows.
         return scores.astype(np.float32).astype(np.float64), features.points
 
-    @property
-    def domain_note(self) -> str:
-        """A description of ``out_of_domain``."""
-        return _UNLIKE if self.reads_any_language else super().domain_note
-
-    def _estimate(self, prompts: list[str], targets: tuple[str, ...]) -> Estimates:
-        uncertain = super()._estimate(prompts, targets)
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...], uncertainty: bool) -> Estimates:
+        estimates = super()._estimate(rows, targets, uncertainty)
         low, high = self._get_limits(targets)
         # Values within limits cannot vary more, but the fit may predict it for distant prompts.
-        return uncertain._replace(deviations=np.minimum(uncertain.deviations, (high - low) / 2))
+        return estimates._replace(deviations=np.minimum(estimates.deviations, (high - low) / 2))
 
     def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         low, high = np.array([self.limits[target] for target in targets]).T
@@ -168,8 +163,8 @@ class RidgePredictor(CalibratedPredictor):
         parts: Tensors = add_prefix("pieces.", self.pieces._asdict())
         if self.base is not None:
             config[_BASE] = {"target": self.base, "slope": self.base_slope}
-        for name, part in self.neighbours.items():
-            parts |= add_prefix(f"{name}.", part._asdict())
+        for name, head in self.neighbours.items():
+            parts |= add_prefix(f"{name}.", head._asdict())
         if self.reads_any_language:
             config[_ANY_LANGUAGE] = True
         if self.sentence_encoder is not None:

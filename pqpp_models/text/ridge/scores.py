@@ -64,30 +64,30 @@ def read_score_table(
         refuse_split_options(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
         table = read_table(dataset, remedy="set `column` to the prompt column")
         prompts = table.texts(column)
-        others = [name for name in table.columns if name != column]
-        if not targets:  # list the candidates
-            others = [n for n in others if {*map(type, table.values(n))} <= {int, float, NoneType}]
-        names = _choose_columns(dataset, targets, others)
+        names = [name for name in table.columns if name != column]
+        if not targets:  # only the numeric ones are proposed
+            names = [n for n in names if {*map(type, table.values(n))} <= {int, float, NoneType}]
+        names = _choose_columns(dataset, targets, names)
         columns = {name: table.numbers(name) for name in names}
         return ScoredPrompts(prompts, table.columns.get(ID), columns, path.name)
-    rows, named = load_dataset_rows(
+    rows, read_split = load_dataset_rows(
         dataset, subset, split, data_dir, column=column, usual_splits=["train"]
     )
     declared = get_targets(rows.features)
     names = _choose_columns(dataset, targets, rows.column_names, drop_single_means(declared))
-    kinds = {name: getattr(rows.features[name], "dtype", "list") for name in names}
-    if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
-        fault = f"column {others[0]!r} must be numeric, not {kinds[others[0]]}"
+    dtypes = {name: getattr(rows.features[name], "dtype", "list") for name in names}
+    if texts := [name for name in names if not dtypes[name].startswith(("float", "int", "uint"))]:
+        fault = f"column {texts[0]!r} must be numeric, not {dtypes[texts[0]]}"
         raise PredictorError(f"`dataset` {dataset}: {fault}; choose other columns with `targets`")
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     limits = {n: ends for n in names if n in declared and (ends := declared[n].limits)}
-    called = path.resolve().name if path.is_dir() else dataset
+    title = path.resolve().name if path.is_dir() else dataset
     listed = BENCHMARKS.get(subset or "") or BENCHMARKS.get(dataset)
     licence = listed.licence if listed else rows.info.license or ""
-    told_of = {"name": called, "licence": licence}
+    card_facts = {"name": title, "licence": licence}
     ids = list(rows[ID]) if ID in rows.column_names else None
-    name = ", ".join(filter(None, (called, subset, named)))
-    return ScoredPrompts(list(rows[COLUMN]), ids, columns, name, limits, told_of)
+    name = ", ".join(filter(None, (title, subset, read_split)))
+    return ScoredPrompts(list(rows[COLUMN]), ids, columns, name, limits, card_facts)
 
 
 def _choose_columns(
@@ -95,9 +95,9 @@ def _choose_columns(
 ) -> list[str]:
     names = list(declared if targets is None else targets)
     if not names:
-        named = f"`targets` is missing; choose from the columns {', '.join(columns)[:200]}"
-        named = named if columns else "no column has numbers; add a column of scores"
-        raise PredictorError(f"{dataset}: {named}, or turn votes into scores with pqpp build")
+        problem = f"`targets` is missing; choose from the columns {', '.join(columns)[:200]}"
+        problem = problem if columns else "no column has numbers; add a column of scores"
+        raise PredictorError(f"{dataset}: {problem}, or turn votes into scores with pqpp build")
     if len(set(names)) < len(names):
         raise PredictorError(f"duplicate `targets`: {', '.join(names)}; list each column once")
     missing = [name for name in names if name not in columns]

@@ -85,12 +85,12 @@ def evaluate_study(study: Study, predicted: Floats) -> dict[str, Any]:
         ``within_tasks``, the mean coefficient over the groups, if there are any; and Spearman's
         coefficient of `score_brevity`. Undefined coefficients are None.
     """
-    own = spearman_qpp(predicted, study.scores)
+    correlation = spearman_qpp(predicted, study.scores)
     fewer_words = spearman_qpp(score_brevity(study.prompts), study.scores)
     row: dict[str, Any] = {
         "prompts": len(study.prompts),
-        "spearman": _round(own.statistic),
-        "interval": [_round(end) for end in own.interval()],
+        "spearman": _round(correlation.statistic),
+        "interval": [_round(end) for end in correlation.interval()],
     }
     if study.groups is not None:
         within = correlate_in_groups(predicted, np.array(study.scores), np.array(study.groups))
@@ -121,8 +121,8 @@ def bootstrap_interval(coefficients: Sequence[float], seed: int) -> list[float]:
     >>> bootstrap_interval([0.25, 0.25], seed=0)
     [0.25, 0.25]
     """
-    drawn = np.random.default_rng(seed).choice(coefficients, (10_000, len(coefficients)))
-    return [round(float(end), 4) for end in np.quantile(drawn.mean(axis=1), [0.025, 0.975])]
+    samples = np.random.default_rng(seed).choice(coefficients, (10_000, len(coefficients)))
+    return [round(float(end), 4) for end in np.quantile(samples.mean(axis=1), [0.025, 0.975])]
 
 
 def _round(value: float) -> float | None:
@@ -185,14 +185,14 @@ class TextData:
         """
         validation = self.validation
         assert predictor.record.rows is not None
-        learned = int(predictor.record.rows.contains(validation.as_table).sum())
-        if learned < len(validation):  # a study may share rows
+        n_fitted = int(predictor.record.rows.contains(validation.as_table).sum())
+        if n_fitted < len(validation):  # a study may share rows
             scores = evaluate_calibrated(
                 predictor, validation.prompts, validation.targets, self.recipe.targets
             )
         else:
             scores = self.scores_on_train
-        scores = scores | ({"fitted_rows": learned} if learned else {})
+        scores = scores | ({"fitted_rows": n_fitted} if n_fitted else {})
         rows = {
             name: evaluate_study(study, predictor.predict(study.prompts, target)[:, 0])
             for name, study in studies.items()
@@ -208,8 +208,8 @@ def read_training_values(recipe: TextRecipe, train: Rows) -> Floats:
     is_pqpp = recipe.dataset == "pqpp" and recipe.subset in (None, "pqpp", "pqpp-v1.0")
     if not is_pqpp or "prompt_id" not in train.table.column_names:
         return train.targets
-    whole = re.sub(r"\[[^]]*\]", "", recipe.train_split)  # its slices are found by their ids
-    relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=recipe.data_dir, split=whole)
+    split = re.sub(r"\[[^]]*\]", "", recipe.train_split)  # its slices are found by their ids
+    relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=recipe.data_dir, split=split)
     sizes = {row["prompt_id"]: len(row["image_ids"]) for row in relevance}
     counts = [max(sizes.get(prompt_id, 1), 1) for prompt_id in train.table["prompt_id"]]
     return np.column_stack([train.targets, np.log(counts)])
@@ -236,15 +236,15 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
     >>> drop_duplicates(["A cat.", "", "a cat", "Two dogs", "a bird"], skip=["A bird!"])
     ['A cat.', 'Two dogs']
     """
-    said = {tuple(to_words(text)) for text in skip}
-    kept: dict[tuple[str, ...], str] = {}
+    skipped = {tuple(to_words(text)) for text in skip}
+    distinct: dict[tuple[str, ...], str] = {}
     for caption in captions:
         words = tuple(to_words(caption))
-        if words and words not in said:
-            kept.setdefault(words, caption)
-    if not kept:
+        if words and words not in skipped:
+            distinct.setdefault(words, caption)
+    if not distinct:
         raise PredictorError("every caption is blank or a training prompt; use other captions")
-    return list(kept.values())
+    return list(distinct.values())
 
 
 def read_parti_prompts(path: str) -> list[str]:
@@ -278,7 +278,7 @@ def make_up_prompts(
         fault = "the encoder's vocabulary has no word of 4 or more letters"
         raise PredictorError(f"{fault}; use another encoder, or set `made_up` to 0")
     random = np.random.default_rng(seed)
-    made = []
+    prompts = []
     for number in range(count):
         words = to_words(captions[int(random.integers(len(captions)))]) or list(names[:1])
         if number % 3 == 0:
@@ -289,10 +289,10 @@ def make_up_prompts(
                 words[place] = names[int(random.integers(len(names)))]
         else:
             long = [word for word in words if len(word) > 2] or words
-            count_drawn = range(random.integers(1, 5))
-            sources = [long if random.random() < 0.5 else names for _ in count_drawn]
-            drawn = [source[int(random.integers(len(source)))] for source in sources]
-            words = " and ".join(drawn).split() if random.random() < 0.5 else drawn
+            n_words = int(random.integers(1, 5))
+            sources = [long if random.random() < 0.5 else names for _ in range(n_words)]
+            sample = [source[int(random.integers(len(source)))] for source in sources]
+            words = " and ".join(sample).split() if random.random() < 0.5 else sample
         text = " ".join(words)
-        made.append(f"{text.capitalize()}." if random.random() < 0.2 else text)
-    return made
+        prompts.append(f"{text.capitalize()}." if random.random() < 0.2 else text)
+    return prompts

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_models.text.alignment import MOST_EXTREME, AlignmentModel
+from pqpp_models.text.alignment import CLIP_DEVIATIONS, AlignmentModel
 from pqpp_models.text.arrays import Floats
 
-_SHARED, _OWN = (10.0, 30.0, 100.0), (3.0, 10.0, 30.0)  # penalties of slopes
-_LEVEL, _LENGTH, _ALMOST_NONE = 100.0, 20.0, 1e-3
-_MOST_A_STUDY = 400  # maximum weight of a study, in prompts
+_SHARED_PENALTIES, _STUDY_PENALTIES = (10.0, 30.0, 100.0), (3.0, 10.0, 30.0)  # penalties of slopes
+_LEVEL_PENALTY, _LENGTH_PENALTY, _CONSTANT_PENALTY = 100.0, 20.0, 1e-3
+_MAX_WEIGHT = 400  # of a study, in prompts
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,39 +55,39 @@ def pool_studies(studies: Mapping[str, StudyFeatures]) -> AlignmentModel:
     >>> bool(np.corrcoef(model(rows["a"], np.zeros(90)), rows["a"][:, 0])[0, 1] > 0.98)
     True
     """
-    weights = {name: min(1, _MOST_A_STUDY / len(one.goals)) for name, one in studies.items()}
-    every = np.concatenate([study.features for study in studies.values()])
-    of_rows = np.repeat([*weights.values()], [len(study.goals) for study in studies.values()])
-    mean = np.average(every, axis=0, weights=of_rows)
-    deviation = np.average((every - mean) ** 2, axis=0, weights=of_rows) ** 0.5 + 1e-6
+    weights = {name: min(1, _MAX_WEIGHT / len(study.goals)) for name, study in studies.items()}
+    features = np.concatenate([study.features for study in studies.values()])
+    row_weights = np.repeat([*weights.values()], [len(study.goals) for study in studies.values()])
+    mean = np.average(features, axis=0, weights=row_weights)
+    deviation = np.average((features - mean) ** 2, axis=0, weights=row_weights) ** 0.5 + 1e-6
     sizes = [block.shape[1] for block in next(iter(studies.values())).blocks]
     scale = np.repeat(sizes, sizes) ** 0.5
-    curves, away, rows = {}, {}, {}
+    curves, centred, rows = {}, {}, {}
     for name, study in studies.items():
         curves[name] = np.c_[study.lengths, study.lengths**2]
-        away[name] = curves[name] - curves[name].mean(axis=0)
+        centred[name] = curves[name] - curves[name].mean(axis=0)
         rows[name] = (study.features - mean) / deviation
-        rows[name] = np.clip(rows[name], -MOST_EXTREME, MOST_EXTREME) / scale
-    squares = sum(away[name].T @ away[name] / len(rows[name]) for name in rows)
-    products = sum(away[name].T @ rows[name] / len(rows[name]) for name in rows)
-    with_length = np.linalg.solve(squares + 1e-9 * np.eye(2), products)
+        rows[name] = np.clip(rows[name], -CLIP_DEVIATIONS, CLIP_DEVIATIONS) / scale
+    squares = sum(centred[name].T @ centred[name] / len(rows[name]) for name in rows)
+    products = sum(centred[name].T @ rows[name] / len(rows[name]) for name in rows)
+    length_slopes = np.linalg.solve(squares + 1e-9 * np.eye(2), products)
     for name in rows:
-        rows[name] = np.c_[rows[name] - curves[name] @ with_length, np.ones(len(rows[name]))]
-    found, effects = [], []
-    for own in _OWN:
+        rows[name] = np.c_[rows[name] - curves[name] @ length_slopes, np.ones(len(rows[name]))]
+    solutions, effects = [], []
+    for study_penalty in _STUDY_PENALTIES:
         total = np.zeros((len(mean) + 1, len(mean) + 2))
         for name, study in studies.items():
-            # A study's normal equations when its own slopes and its level are solved.
+            # The study's normal equations, after elimination of its own slopes and its level.
             equations = rows[name].T @ np.c_[rows[name], study.goals] * weights[name]
-            square, penalty = equations[:, :-1], np.diag([own] * len(mean) + [_LEVEL])
-            total += equations - square @ np.linalg.solve(square + penalty, equations)
-        for shared in _SHARED:
-            ridge = np.diag([shared] * len(mean) + [_ALMOST_NONE])
-            found.append(np.linalg.solve(total[:, :-1] + ridge, total[:, -1]))
+            gram, penalties = equations[:, :-1], [study_penalty] * len(mean) + [_LEVEL_PENALTY]
+            total += equations - gram @ np.linalg.solve(gram + np.diag(penalties), equations)
+        for shared_penalty in _SHARED_PENALTIES:
+            ridge = np.diag([shared_penalty] * len(mean) + [_CONSTANT_PENALTY])
+            solutions.append(np.linalg.solve(total[:, :-1] + ridge, total[:, -1]))
             for name, study in studies.items():
-                length, left = away[name][:, 0], study.goals - rows[name] @ found[-1]
-                effects.append(length @ left / (length @ length + _LENGTH))
-    slopes = np.mean(found, axis=0)
-    itself, square = -with_length @ slopes[:-1]
-    curve = np.array([square, itself + np.mean(effects), slopes[-1]])
+                length, residual = centred[name][:, 0], study.goals - rows[name] @ solutions[-1]
+                effects.append(length @ residual / (length @ length + _LENGTH_PENALTY))
+    slopes = np.mean(solutions, axis=0)
+    linear, quadratic = -length_slopes @ slopes[:-1]
+    curve = np.array([quadratic, linear + np.mean(effects), slopes[-1]])
     return AlignmentModel(mean, deviation, slopes[:-1] / scale, curve)

@@ -100,13 +100,13 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 f"`train_only` needs training on {self.validation_split} too; set `train_split` to "
                 f"{self.train_split}+{self.validation_split}, or remove `train_only`"
             )
-        other = Predictor.from_pretrained(self.train_only)
-        scores, rows = other.details.get("evaluation"), other.record.rows
+        predictor = Predictor.from_pretrained(self.train_only)
+        scores, rows = predictor.details.get("evaluation"), predictor.record.rows
         is_scored = isinstance(scores, dict) and "validation" in scores
-        has_learned = is_scored and "fitted_rows" in scores
+        saw_validation = is_scored and "fitted_rows" in scores
         if rows is not None:
-            has_learned |= bool(rows.contains(validation.as_table).any())
-        if other.name != predictor_type or not is_scored or has_learned:
+            saw_validation |= bool(rows.contains(validation.as_table).any())
+        if predictor.name != predictor_type or not is_scored or saw_validation:
             raise PqppError(
                 f"`train_only` must be a {predictor_type} predictor that was evaluated on "
                 f"{self.validation_split} and not fitted to it; choose another folder"
@@ -189,7 +189,7 @@ class EnsembleRecipe(TextRecipe):
     def __post_init__(self) -> None:
         """Check the layers of the kernels."""
         super().__post_init__()
-        if other := [one for one in self.fit.kernel_layers if one not in self.layers]:
+        if other := [layer for layer in self.fit.kernel_layers if layer not in self.layers]:
             raise PqppError(
                 f"layer {other[0]} of `fit.kernel_layers` is not in `layers`; add it to `layers`"
             )

@@ -29,17 +29,17 @@ def make_reference(
     def compute_quantiles(groups: Iterable[Sequence[str]]) -> list[float]:
         """Return 101 quantiles of predictions for prompts, with equal weight for each group."""
         values = [predictor.predict(list(prompts), target)[:, 0] for prompts in groups]
-        weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
-        every = np.concatenate(values)
-        order = np.argsort(every, kind="stable")
+        weights = np.concatenate([np.full(len(group), 1 / len(group)) for group in values])
+        pooled = np.concatenate(values)
+        order = np.argsort(pooled, kind="stable")
         # Interpolated linearly between the midpoints of the weights.
         middles = np.cumsum(weights[order]) - weights[order] / 2
         shares = (middles - middles[0]) / (middles[-1] - middles[0]) * 100
-        return np.interp(np.arange(101), shares, every[order]).round(_DIGITS).tolist()
+        return np.interp(np.arange(101), shares, pooled[order]).round(_DIGITS).tolist()
 
     return {
         "target": target,
         "captions": compute_quantiles([captions]),
         "people": compute_quantiles(people.values()),
-        "sources": {"captions": len(captions)} | {name: len(some) for name, some in people.items()},
+        "sources": {"captions": len(captions), **{name: len(people[name]) for name in people}},
     }

@@ -36,10 +36,10 @@ Scores = Iterable[tuple]
 NEWEST_GENERATORS = ("dalle_3", "midjourney_6")
 """GenAI-Bench's current generators, whose level `alignment` has."""
 
-_MATCHES = 4
-_TOO_WEAK = "AttnGAN"
-# Four prompts of T2V are also in studies that predictors are scored on.
-_ELSEWHERE = ("47", "195", "197", "225")
+_MATCH_FROM = 4
+_WEAK_GENERATOR = "AttnGAN"
+# Ids of prompts that are also in studies on which predictors are evaluated.
+_SHARED_T2V_PROMPTS = ("47", "195", "197", "225")
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
     votes = pd.concat(frames)
     votes = votes[~votes["task"].str.startswith("Controlled")]
     votes = votes.drop_duplicates(["model", "prompt_id"])
-    of_prompt = votes.groupby("prompt_id", sort=False)
-    about = of_prompt.agg({"prompt": "last", "task": "last", "matched": "mean"})
-    return zip(*(about[name].tolist() for name in ("prompt", "matched", "task")), strict=True)
+    by_prompt = votes.groupby("prompt_id", sort=False)
+    summary = by_prompt.agg({"prompt": "last", "task": "last", "matched": "mean"})
+    return zip(*(summary[name].tolist() for name in ("prompt", "matched", "task")), strict=True)
 
 
 def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
@@ -89,10 +89,10 @@ def read_match_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
     folder = None if data_dir is None else str(expand(data_dir) / ANCHOR)
     ratings: dict[str, list[int]] = {}
     for row in load_benchmark("genai", data_dir=folder, split="train"):
-        of_newest = (rating for name in NEWEST_GENERATORS for rating in row["ratings"][name])
-        known = [rating for rating in of_newest if 1 <= rating <= 5]
+        newest = (rating for name in NEWEST_GENERATORS for rating in row["ratings"][name])
+        known = [rating for rating in newest if 1 <= rating <= 5]
         ratings.setdefault(normalise(row["prompt"]), []).extend(known)
-    return np.array([np.mean(np.array(ratings[normalise(p)]) >= _MATCHES) for p in prompts])
+    return np.array([np.mean(np.array(ratings[normalise(p)]) >= _MATCH_FROM) for p in prompts])
 
 
 def correlate_in_groups(
@@ -106,10 +106,10 @@ def correlate_in_groups(
     """
     coefficients = []
     for label in dict.fromkeys(groups.tolist()):
-        mine = groups == label
-        if mine.sum() < 3 or np.ptp(scores[mine]) == 0:
+        members = groups == label
+        if members.sum() < 3 or np.ptp(scores[members]) == 0:
             continue  # a group with equal rates has no order
-        rho = spearman_qpp(predicted[mine], scores[mine])["spearman_qpp"]
+        rho = spearman_qpp(predicted[members], scores[members])["spearman_qpp"]
         coefficients.append(0.0 if math.isnan(rho) else rho)  # a constant prediction has no order
     return coefficients
 
@@ -124,35 +124,39 @@ def standardise_scores(
     """
     names, values = np.asarray(generators), np.asarray(scores, np.float64)
     for prompt, name, value in zip(prompts, names, values, strict=True):
-        drawn = values[names == name]
-        yield prompt, float((value - drawn.mean()) / (drawn.std() or 1.0))
+        peers = values[names == name]
+        yield prompt, float((value - peers.mean()) / (peers.std() or 1.0))
 
 
 def _read_votes(rows: Any) -> Scores:
     return ((row["prompt"], vote) for row in rows for vote in row["labels"] if vote != -1)
 
 
-def _read_ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
-    return ((row["prompt"], row["mean_rating"]) for row in rows if row["prompt_id"] not in left_out)
+def _read_ratings(rows: Any) -> Scores:
+    return ((row["prompt"], row["mean_rating"]) for row in rows)
+
+
+def _read_agiqa(rows: Any) -> Scores:
+    return ((r["prompt"], r["mos_align"]) for r in rows if r["model"] != _WEAK_GENERATOR)
+
+
+def _read_t2v(rows: Any) -> Scores:
+    return _read_ratings(row for row in rows if row["prompt_id"] not in _SHARED_T2V_PROMPTS)
+
+
+def _read_drawbench(rows: Any) -> Scores:
+    return ((r["prompt"], r["mean_hbpp"]) for r in rows if r["source"] == "drawbench")
 
 
 # A configuration, its split, and the function that reads scores from its rows.
 _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
-    "agiqa": (
-        "agiqa",
-        "train",
-        lambda rows: ((r["prompt"], r["mos_align"]) for r in rows if r["model"] != _TOO_WEAK),
-    ),
+    "agiqa": ("agiqa", "train", _read_agiqa),
     "tia2_composition": ("tia2", "composition", _read_votes),
     "tia2_counting": ("tia2", "counting", _read_votes),
     "gimbrr": ("gimbrr-annotations", None, compute_match_rates),
     "genai": ("genai", "train", _read_ratings),
-    "t2v": ("t2v", "train", lambda rows: _read_ratings(rows, _ELSEWHERE)),
-    "drawbench": (
-        "pqpp",
-        "train+validation",  # test is held out
-        lambda rows: ((r["prompt"], r["mean_hbpp"]) for r in rows if r["source"] == "drawbench"),
-    ),
+    "t2v": ("t2v", "train", _read_t2v),
+    "drawbench": ("pqpp", "train+validation", _read_drawbench),  # the test split is held out
 }
 
 # Files of `ratings`, and the column of their scores. AIGIQA-20K's opinions mix quality with
@@ -184,8 +188,8 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
         PredictorError: no study is left, or a study in ``data_dir`` cannot be read.
         BenchmarkError: a benchmark cannot be found or downloaded.
     """
-    left_out = list(dict.fromkeys(without))
-    if len(left_out) == len(SOURCES):
+    excluded = list(dict.fromkeys(without))
+    if len(excluded) == len(SOURCES):
         raise PredictorError("`without` leaves no study of `alignment`; keep at least one study")
     root = None if data_dir is None else expand(data_dir)
     studies = {}
@@ -194,7 +198,7 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
             folder = None if root is None else str(root / BENCHMARKS[benchmark].folders[0])
             rows = load_benchmark(benchmark, None, split, data_dir=folder)
             studies[name] = _average_duplicates(read_scores(rows))
-        for name, (file, score) in () if root is None else _FILES.items():
+        for name, (file, score) in (_FILES if root is not None else {}).items():
             table = read_table(f"{root}/ratings/{file}", ["prompt", "model", score])
             columns = table.texts("prompt"), table.texts("model"), table.numbers(score)
             studies[name] = _average_duplicates(standardise_scores(*columns))
@@ -202,23 +206,23 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
         if root is None:
             raise
         raise PredictorError(f"the study {name} of `alignment`: {error}") from error
-    return drop_studies(studies, left_out)
+    return drop_studies(studies, excluded)
 
 
-def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
+def drop_studies(studies: Mapping[str, Study], excluded: Iterable[str]) -> dict[str, Study]:
     """Return the studies that are not left out, without the prompts of the left-out studies."""
-    left_out = [name for name in left_out if name in studies]
-    held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
-    others = {name: study for name, study in studies.items() if name not in left_out}
+    dropped = [name for name in excluded if name in studies]
+    held_out = {normalise(prompt) for name in dropped for prompt in studies[name].prompts}
+    others = {name: study for name, study in studies.items() if name not in dropped}
     for name, study in others.items():
-        kept = [normalise(prompt) not in held for prompt in study.prompts]
+        mask = [normalise(prompt) not in held_out for prompt in study.prompts]
         columns: Any = (study.prompts, study.scores, study.groups)
-        others[name] = Study(*(column and [*compress(column, kept)] for column in columns))
+        others[name] = Study(*(column and [*compress(column, mask)] for column in columns))
     return others
 
 
 def _average_duplicates(rows: Scores) -> Study:
     table = pd.DataFrame(rows).dropna(subset=[1])
-    same = table.groupby(table[0].map(normalise), sort=False)
-    means = [float(np.mean(scores.to_numpy(float))) for _, scores in same[1]]
-    return Study(list(same[0].first()), means, list(same[2].last()) if 2 in table else None)
+    groups = table.groupby(table[0].map(normalise), sort=False)
+    means = [float(np.mean(scores.to_numpy(float))) for _, scores in groups[1]]
+    return Study(list(groups[0].first()), means, list(groups[2].last()) if 2 in table else None)

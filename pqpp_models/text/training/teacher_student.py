@@ -84,7 +84,7 @@ def run_adamw(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
     step, rate = 0, settings.learning_rate
     model.train()
-    for epoch in (shown := tqdm(range(settings.epochs), bar, unit="epoch", disable=bar is None)):
+    for epoch in (progress := tqdm(range(settings.epochs), bar, unit="epoch", disable=bar is None)):
         total, batches = 0.0, make_batches(epoch)
         for batch in batches:
             loss = compute_loss(batch)
@@ -100,14 +100,14 @@ def run_adamw(
                 raise diverged_error(f"the loss is {loss.item()}", step, rate, option)
         if not has_finite_weights(model):
             raise diverged_error("a weight is NaN or infinite", step, rate, option)
-        shown.set_postfix(loss=f"{total / len(batches):.5f}")
+        progress.set_postfix(loss=f"{total / len(batches):.5f}")
     model.eval()
 
 
 def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
     """Return a learning rate schedule that rises over a share of the steps, then falls to 0."""
-    rising = max(1.0, share * steps)
-    return lambda step: min(1.0, (step + 1) / rising) * max(0.0, 1 - step / steps)
+    warmup = max(1.0, share * steps)
+    return lambda step: min(1.0, (step + 1) / warmup) * max(0.0, 1 - step / steps)
 
 
 def split_into_batches(
@@ -123,7 +123,7 @@ def split_into_batches(
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-_POOL, _STUDENT_POOL = 20, 50
+_POOL, _STUDENT_POOL = 20, 50  # batches whose rows are sorted by length together
 
 
 def fine_tune(
@@ -149,22 +149,22 @@ def fine_tune(
         {"params": model.backbone.parameters(), "lr": settings.learning_rate},
         {"params": model.head.parameters(), "lr": settings.head_learning_rate},
     ]
-    numbers = encode(tokenizer, prompts, settings.max_length)
-    lengths = np.array([len(row) for row in numbers])
-    random, every = np.random.default_rng(seed), np.arange(len(prompts))
-    rows = [every if sample is None else sample(random) for _ in range(settings.epochs)]
+    token_ids = encode(tokenizer, prompts, settings.max_length)
+    lengths = np.array([len(row) for row in token_ids])
+    random, all_rows = np.random.default_rng(seed), np.arange(len(prompts))
+    epoch_rows = [all_rows if sample is None else sample(random) for _ in range(settings.epochs)]
 
     def make_batches(epoch: int) -> list[NDArray[np.int64]]:
-        own = lengths[rows[epoch]]
-        batches = split_into_batches(own, settings.batch_size, _POOL, random)
-        return [rows[epoch][batch] for batch in batches]
+        epoch_lengths = lengths[epoch_rows[epoch]]
+        batches = split_into_batches(epoch_lengths, settings.batch_size, _POOL, random)
+        return [epoch_rows[epoch][batch] for batch in batches]
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
-        inputs = to_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
+        inputs = to_batch([token_ids[i] for i in batch], tokenizer.pad_token_id or 0)
         with use_number_format(settings.mixed_precision):
             return model(**inputs, labels=torch.from_numpy(labels[batch])).loss
 
-    factor = make_schedule(sum(-(-len(some) // settings.batch_size) for some in rows))
+    factor = make_schedule(sum(-(-len(rows) // settings.batch_size) for rows in epoch_rows))
     option = f"{name}.learning_rate"
     run_adamw(model, groups, compute_loss, make_batches, factor, settings, option, name)
     return model
@@ -227,11 +227,11 @@ def tune_on_sources(
     prompts = [normalise_prompt(prompt) for source in sources.values() for prompt in source.prompts]
     ranks = [to_ranks(source.scores) for source in sources.values()]
     labels = np.concatenate(ranks).astype(np.float32)[:, None]
-    ends = np.cumsum([len(some) for some in ranks])
+    ends = np.cumsum([len(study_ranks) for study_ranks in ranks])
 
     def sample(random: np.random.Generator) -> NDArray[np.int64]:
-        rows = (np.arange(end - len(some), end) for end, some in zip(ends, ranks, strict=True))
-        return np.concatenate([random.permutation(r)[: settings.max_per_source] for r in rows])
+        studies = np.split(np.arange(len(prompts)), ends[:-1])
+        return np.concatenate([random.permutation(s)[: settings.max_per_source] for s in studies])
 
     return fine_tune(model, tokenizer, prompts, labels, settings, seed, "tuned_on_sources", sample)
 
@@ -268,12 +268,12 @@ class FittedModel:
     """A fitted model with out-of-fold predictions of the training rows.
 
     Attributes:
-        left_out: predictions of each training row by models that were fitted without it.
+        out_of_fold: predictions of each training row by models that were fitted without it.
         goals: the values to fit: weighted means of targets' standardised values and normal scores.
     """
 
     model: CollectionModel
-    left_out: Floats
+    out_of_fold: Floats
     goals: Floats
 
 
@@ -291,21 +291,21 @@ def fit_collection_model(
         targets: shape ``(prompts, targets)``.
         seed: seed of the networks and of their folds.
     """
-    standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
+    standardised = (targets - targets.mean(axis=0)) / targets.std(axis=0)
     ranks = ndtri(to_ranks(targets))
-    goals = settings.rank_share * ranks + (1 - settings.rank_share) * standard
-    labels = standard.astype(np.float32)
+    goals = settings.rank_share * ranks + (1 - settings.rank_share) * standardised
+    labels = standardised.astype(np.float32)
     vectors = {layer: rows[: len(prompts)] for layer, rows in collection.vectors.items()}
-    raw = collection.compute_features(
+    raw_features = collection.compute_features(
         prompts, vectors, labels, settings.kernel_layers, exclude_self=True
     )
-    features = Scaling.fit(raw)
+    features = Scaling.fit(raw_features)
     inputs = {layer: Scaling.fit(vectors[layer]) for layer in settings.kernel_layers}
-    rows = build_model_inputs(vectors, features(raw), inputs)
-    ridge, ridge_left_out = fit_ridge(rows, goals, settings)
-    networks, left_out = fit_networks(rows["all"], goals, settings, seed)
+    rows = build_model_inputs(vectors, features(raw_features), inputs)
+    ridge, ridge_out_of_fold = fit_ridge(rows, goals, settings)
+    networks, out_of_fold = fit_networks(rows["all"], goals, settings, seed)
     model = CollectionModel(collection, labels, features, inputs, ridge, networks)
-    return FittedModel(model, (ridge_left_out + left_out) / 2, goals)
+    return FittedModel(model, (ridge_out_of_fold + out_of_fold) / 2, goals)
 
 
 def fit_ridge(
@@ -335,15 +335,15 @@ def fit_networks(
 ) -> tuple[list[Layers], Floats]:
     """Train networks, and return them with out-of-fold predictions."""
     shuffled = np.random.default_rng(seed).permutation(len(rows))
-    fitted, left_out = [], np.zeros_like(goals)
+    networks, out_of_fold = [], np.zeros_like(goals)
     for number, part in enumerate(np.array_split(shuffled, settings.networks)):
         others = np.setdiff1d(np.arange(len(rows)), part)
-        trained = train_network(rows[others], goals[others], settings, seed * 1000 + number)
+        network = train_network(rows[others], goals[others], settings, seed * 1000 + number)
         with torch.inference_mode():
-            left_out[part] = trained(torch.from_numpy(rows[part])).numpy()
-        linear = [layer for layer in trained if isinstance(layer, nn.Linear)]
-        fitted.append([(la.weight.detach().numpy(), la.bias.detach().numpy()) for la in linear])
-    return fitted, left_out
+            out_of_fold[part] = network(torch.from_numpy(rows[part])).numpy()
+        linear = [layer for layer in network if isinstance(layer, nn.Linear)]
+        networks.append([(la.weight.detach().numpy(), la.bias.detach().numpy()) for la in linear])
+    return networks, out_of_fold
 
 
 def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int) -> nn.Sequential:
@@ -355,12 +355,12 @@ def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int
         *(nn.ReLU(), nn.Dropout(settings.dropout), nn.Linear(sizes[1], sizes[2])),
         *(nn.ReLU(), nn.Dropout(settings.dropout), nn.Linear(sizes[2], goals.shape[1])),
     )
-    inputs, wanted = torch.from_numpy(rows), torch.from_numpy(goals.astype(np.float32))
+    inputs, labels = torch.from_numpy(rows), torch.from_numpy(goals.astype(np.float32))
     batches = max(1, len(rows) // settings.batch_size)
     run_adamw(
         model,
         model.parameters(),
-        lambda batch: nn.functional.mse_loss(model(inputs[batch]), wanted[batch]),
+        lambda batch: nn.functional.mse_loss(model(inputs[batch]), labels[batch]),
         lambda epoch: torch.randperm(len(rows)).chunk(batches),
         make_schedule(settings.epochs * batches),
         settings,
@@ -398,8 +398,8 @@ class StaticModule(nn.Module):
         hidden = self.dropout(torch.relu(self.hidden(self.dropout(pooled))))
         return self.scores(hidden), self.point(hidden)
 
-    def to_static(self, kept: slice) -> StaticNetwork:
-        """Convert to a `StaticNetwork` that has only the scores in the slice `kept`."""
+    def to_static(self, score_columns: slice) -> StaticNetwork:
+        """Convert to a `StaticNetwork` that has only the scores of `score_columns`."""
         codes, scales = quantise(self.pieces.weight.detach().numpy())
         weights: dict[str, NDArray[np.float16]] = {}
         for name in LINEAR:
@@ -407,7 +407,7 @@ class StaticModule(nn.Module):
             weight = layer.weight.detach().numpy()
             if weight.ndim == 3:
                 weight = weight.transpose(0, 2, 1).reshape(len(weight), -1)
-            rows = kept if name == "scores" else slice(None)
+            rows = score_columns if name == "scores" else slice(None)
             weights[f"{name}.weight"] = weight[rows].astype(np.float16)
             weights[f"{name}.bias"] = layer.bias.detach().numpy()[rows].astype(np.float16)
         return StaticNetwork(codes, scales, weights)
@@ -448,22 +448,22 @@ def distil(
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
     model = StaticModule(pieces, goals.shape[1], settings) if begin is None else deepcopy(begin)
-    wanted = torch.from_numpy(goals.astype(np.float32))
+    goal_scores = torch.from_numpy(goals.astype(np.float32))
     goal_points = torch.from_numpy(points)
     # The weight of each score's error; 0 if its goal is unknown.
     known_goals = [column[~np.isnan(column)] for column in goals.T]
-    spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known_goals])
+    spread = np.array([(values.std() or 1.0) if len(values) else np.inf for values in known_goals])
     weights = np.r_[settings.first_weight**0.5, np.ones(len(spread) - 1)]
     importance = torch.from_numpy((weights / spread).astype(np.float32))
     lengths = np.array([len(row) for row in encoded])
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
         with use_number_format(settings.mixed_precision):
-            scores, at = model(**to_batch([encoded[i] for i in batch], 0))
-        known = ~torch.isnan(wanted[batch])
-        error = (scores.float() - wanted[batch].nan_to_num()) * importance * known
-        nearness = nn.functional.cosine_similarity(at.float(), goal_points[batch], dim=1).mean()
-        return error.square().sum() / known.sum() + settings.point_weight * (1 - nearness)
+            scores, vectors = model(**to_batch([encoded[i] for i in batch], 0))
+        known = ~torch.isnan(goal_scores[batch])
+        error = (scores.float() - goal_scores[batch].nan_to_num()) * importance * known
+        cosines = nn.functional.cosine_similarity(vectors.float(), goal_points[batch], dim=1)
+        return error.square().sum() / known.sum() + settings.point_weight * (1 - cosines.mean())
 
     parameters = [
         {"params": [array for array in model.parameters() if array.ndim > 1]},
@@ -502,23 +502,24 @@ def add_deeper_layer(
     """
     torch.manual_seed(seed)
     names = DEEPER if pairs is None else PAIRED
-    kept = {k: array for k, array in network.weights.items() if k.split(".")[0] not in names}
-    scores, *_, hidden = StaticNetwork(network.pieces, network.scales, kept).compute_layers(encoded)
+    weights = {k: array for k, array in network.weights.items() if k.split(".")[0] not in names}
+    base = StaticNetwork(network.pieces, network.scales, weights)
+    scores, *_, hidden = base.compute_layers(encoded)
     if pairs is not None:
         members, others = encoded[: pairs.size], encoded[pairs.size :]
-        beside = np.concatenate([pairs(members, exclude_self=True), pairs(others)])
-        hidden = np.concatenate([hidden, beside], axis=1)
+        pair_features = np.concatenate([pairs(members, exclude_self=True), pairs(others)])
+        hidden = np.concatenate([hidden, pair_features], axis=1)
     count, dropout = goals.shape[1], settings.deeper_dropout
     deeper = nn.Linear(hidden.shape[1], settings.deeper_size)
     added = nn.Linear(settings.deeper_size, count)
     model = nn.Sequential(nn.Dropout(dropout), deeper, nn.ReLU(), nn.Dropout(dropout), added)
     inputs, spread = torch.from_numpy(hidden), torch.from_numpy(goals.std(axis=0))
-    missing = torch.from_numpy(goals - scores[:, -count:])
+    residuals = torch.from_numpy(goals - scores[:, -count:])
     batches = len(hidden) // settings.batch_size + 1
     run_adamw(
         model,
         model.parameters(),
-        lambda rows: ((model(inputs[rows]) - missing[rows]) / spread).square().mean(),
+        lambda rows: ((model(inputs[rows]) - residuals[rows]) / spread).square().mean(),
         lambda epoch: torch.randperm(len(hidden)).chunk(batches),
         make_schedule(settings.epochs * batches, 0.05),
         settings,
@@ -526,6 +527,6 @@ def add_deeper_layer(
         "deepening",
     )
     for name, layer in zip(names, (deeper, added), strict=True):
-        kept[f"{name}.weight"] = layer.weight.detach().numpy().astype(np.float16)
-        kept[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
-    return StaticNetwork(network.pieces, network.scales, kept, pairs)
+        weights[f"{name}.weight"] = layer.weight.detach().numpy().astype(np.float16)
+        weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
+    return StaticNetwork(network.pieces, network.scales, weights, pairs)

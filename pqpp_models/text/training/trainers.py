@@ -67,7 +67,7 @@ from pqpp_models.text.training.teacher_student import (
     tune_on_targets,
 )
 
-_UNLABELLED = 2000
+_SCALE_CAPTIONS = 2000
 
 
 class EnsembleData(TextData):
@@ -75,8 +75,8 @@ class EnsembleData(TextData):
 
     def __init__(self, recipe: EnsembleRecipe) -> None:
         super().__init__(recipe, TextEnsemblePredictor.name)
-        some = choose_evenly(0, len(self.captions), recipe.collection_captions)
-        self.captions = [self.captions[i] for i in some]
+        sample = choose_evenly(0, len(self.captions), recipe.collection_captions)
+        self.captions = [self.captions[i] for i in sample]
         self.texts = [*self.train.prompts, *self.captions]
         resolve_max_length(self.encoder, recipe.tuned.max_length)  # before long computations
 
@@ -86,39 +86,36 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     train = data.train
     tables, postings = WordTables.build(data.texts), Postings.build(data.texts)
     collection = Collection.build(data.encoded, len(train), tables, postings)
-    fitted = fit_collection_model(collection, train.prompts, data.goals, recipe.fit, recipe.seed)
+    teacher = fit_collection_model(collection, train.prompts, data.goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
     columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
-    tuned = tune_on_targets(
-        *(data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]),
-        *(recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits),
-    )
+    inputs = data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]
+    options = recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits
+    tuned = tune_on_targets(*inputs, *options)
     references = collection.references
     distance = measure_distance(references.T, references, exclude_self=True)
-    left_out = fitted.left_out[:, : len(recipe.targets)]
-    calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
+    out_of_fold = teacher.out_of_fold[:, : len(recipe.targets)]
+    calibration = calibrate_targets(out_of_fold, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     # The tuned encoder's outputs are standardised on captions, like the others.
-    some = choose_evenly(0, len(data.captions), _UNLABELLED)
-    captions = [data.captions[i] for i in some]
-    base = fitted.model.predict(captions, data.select_states(some + len(train)))[:, columns]
+    sample = choose_evenly(0, len(data.captions), _SCALE_CAPTIONS)
+    captions = [data.captions[i] for i in sample]
+    base = teacher.model.predict(captions, data.select_states(sample + len(train)))[:, columns]
     logits = compute_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
     calibration["tuned_scale"] = scale.astype(np.float32)
-    predictor = TextEnsemblePredictor(
-        *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)),
-        calibration=calibration,
-        known_words=KnownWords.fit(data.texts, data.tokenizer.get_vocab()),
-    )
+    known_words = KnownWords.fit(data.texts, data.tokenizer.get_vocab())
+    parts = data.tokenizer, data.encoder, tuned, teacher.model, tuple(recipe.targets)
+    predictor = TextEnsemblePredictor(*parts, calibration=calibration, known_words=known_words)
     recipe.record_training(predictor, train)
     predictor.details = recipe.describe_training(train, len(data.captions), "fit", "tuned")
     return predictor
 
 
-_ASKED, _ASKING_COST = -3, 0.1  # column of `compute_log_demand`, and its added cost
-_MOST_PIECES = 96
-_MOST_REFERENCES = 6000
+_DEMAND, _DEMAND_COST = -3, 0.1  # the column of `compute_log_demand`, and its added cost
+_MAX_PIECES = 96
+_MAX_REFERENCES = 6000
 
 Studies = Mapping[str, Study]
 
@@ -138,14 +135,14 @@ class StaticData(TextData):
         super().__init__(recipe, StaticPredictor.name, learns_studies=recipe.alignment)
         unscored = read_parti_prompts(recipe.parti) if recipe.parti else []
         pieces = get_word_pieces(self.encoder, self.tokenizer)
-        self.tokens = WordPieces(pieces, _MOST_PIECES)
+        self.tokens = WordPieces(pieces, _MAX_PIECES)
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:
             unscored += make_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
         self.others = [normalise_prompt(text) for text in unscored]
         studies = drop_studies(self.sources, recipe.without)
         self.studies = studies if recipe.alignment else {}
-        self.judged = [normalise_prompt(t) for one in self.studies.values() for t in one.prompts]
+        self.judged = [normalise_prompt(p) for s in self.studies.values() for p in s.prompts]
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
 
@@ -155,13 +152,13 @@ class StaticTraining:
 
     def __init__(self, recipe: StaticRecipe, data: StaticData) -> None:
         self.recipe, self.data, self.seed = recipe, data, recipe.seed
-        self.numbers = [data.tokens.encode(text) for text in data.texts]
+        self.token_ids = [data.tokens.encode(text) for text in data.texts]
 
     @cached_property
     def teacher(self) -> FittedModel:
         """The teacher for PQPP's targets, which is not trained on the studies of `alignment`."""
         data, n = self.data, len(self.data.train)
-        # Evenly spaced captions, since all of them take much longer and add little.
+        # All captions would take much longer and add little.
         members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
         collection = Collection.build(data.select_states(members), n, tables)
@@ -171,10 +168,10 @@ class StaticTraining:
     @cached_property
     def teacher_labels(self) -> Floats:
         """The teacher's scores of the texts, averaged with the true values of training prompts."""
-        fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
-        honest = (1 - share) * fitted.left_out + share * fitted.goals
-        others = fitted.model.predict(self.data.texts[n:], self.data.select_states(slice(n, None)))
-        return np.concatenate([honest, others])
+        teacher, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
+        train_labels = (1 - share) * teacher.out_of_fold + share * teacher.goals
+        states = self.data.select_states(slice(n, None))
+        return np.concatenate([train_labels, teacher.model.predict(self.data.texts[n:], states)])
 
     def label_alignment(self) -> Floats:
         """Return a tuned encoder's scores of `alignment`, NaN for texts that it does not label.
@@ -182,19 +179,17 @@ class StaticTraining:
         For prompts of the studies, they are averaged with people's ratings.
         """
         recipe, data, studies = self.recipe, self.data, self.data.studies
-        tuned = tune_on_targets(
-            *(data.new_model, data.tokenizer, data.train.prompts, data.train.targets),
-            *(recipe.targets, recipe.tuned_on_targets, self.seed),
-        )
+        inputs = data.new_model, data.tokenizer, data.train.prompts, data.train.targets
+        target_model = tune_on_targets(*inputs, recipe.targets, recipe.tuned_on_targets, self.seed)
         settings = recipe.tuned_on_sources
-        taught = tune_on_sources(tuned, data.tokenizer, studies, settings, self.seed)
-        asked = choose_evenly(0, data.size, recipe.labelled_captions)
-        asked = np.r_[asked, np.arange(data.size, len(data.texts))]
+        study_model = tune_on_sources(target_model, data.tokenizer, studies, settings, self.seed)
+        labelled = choose_evenly(0, data.size, recipe.labelled_captions)
+        labelled = np.r_[labelled, np.arange(data.size, len(data.texts))]
         goals = np.full(len(data.texts), np.nan)
         with use_number_format(recipe.mixed_precision):
-            logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
-        goals[asked] = to_normal_quantiles(expit(logits[:, 0]))
-        indices = {text: data.size + at for at, text in enumerate(data.judged)}
+            logits = compute_logits(study_model, data.tokenizer, [data.texts[i] for i in labelled])
+        goals[labelled] = to_normal_quantiles(expit(logits[:, 0]))
+        indices = {text: index for index, text in enumerate(data.judged, data.size)}
         share = recipe.student.true_share
         for study in studies.values():
             rows = [indices[normalise_prompt(prompt)] for prompt in study.prompts]
@@ -211,49 +206,52 @@ class StaticTraining:
         embeddings = data.encoder.get_input_embeddings().weight.detach().numpy()
         pieces = make_initial_vectors(embeddings, settings.piece_size)
 
-        def distil_rows(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
-            goals = np.column_stack([first, self.teacher_labels])[kept]
-            numbers = [self.numbers[at] for at in kept]
-            return distil(numbers, goals, points[kept], pieces, settings, self.seed, begin)
+        def distil_rows(rows: Any, extra: Floats, settings: Any, begin: Any = None) -> StaticModule:
+            goals = np.column_stack([extra, self.teacher_labels])[rows]
+            token_ids = [self.token_ids[index] for index in rows]
+            return distil(token_ids, goals, points[rows], pieces, settings, self.seed, begin)
 
         judged, end = set(data.judged), 1 + len(recipe.targets)
-        kept = [at for at, text in enumerate(data.texts) if text not in judged]
-        student = distil_rows(kept, np.full(len(data.texts), np.nan), settings)
+        unjudged = [at for at, text in enumerate(data.texts) if text not in judged]
+        student = distil_rows(unjudged, np.full(len(data.texts), np.nan), settings)
         network = student.to_static(slice(1, end))
         if data.studies:
             alignment = self.label_alignment()
             known = ~np.isnan(alignment)
             known[: len(data.train)] = True  # so that the targets are not forgotten
-            further = replace(settings, epochs=settings.alignment_epochs)
-            student = distil_rows(np.flatnonzero(known), alignment, further, student)
+            shorter = replace(settings, epochs=settings.alignment_epochs)
+            student = distil_rows(np.flatnonzero(known), alignment, shorter, student)
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
-        network = add_deeper_layer(network, self.numbers, labels, settings, self.seed)
+        network = add_deeper_layer(network, self.token_ids, labels, settings, self.seed)
         retrieval = [at for at, name in enumerate(recipe.targets) if not is_image_score(name)]
         if not retrieval:
             return network
-        pairs = PiecePairs.build(self.numbers[: data.size], len(data.tokens.vocabulary))
+        pairs = PiecePairs.build(self.token_ids[: data.size], len(data.tokens.vocabulary))
         units, epochs = recipe.pairs.units, recipe.pairs.epochs
         settings = replace(settings, deeper_size=units, epochs=epochs)
         labels = labels[:, retrieval[0] :]
-        return add_deeper_layer(network, self.numbers, labels, settings, self.seed, pairs)
+        return add_deeper_layer(network, self.token_ids, labels, settings, self.seed, pairs)
 
     def build_predictor(self) -> StaticPredictor:
         """Train the network, and return the calibrated predictor."""
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
-        points = network(self.numbers[: len(prompts)])[1]
-        some = choose_evenly(0, len(points), _MOST_REFERENCES)
-        references = np.round(points[some] * INT8_SCALE).astype(np.int8)
+        points = network(self.token_ids[: len(prompts)])[1]
+        sample = choose_evenly(0, len(points), _MAX_REFERENCES)
+        references = np.round(points[sample] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
         distance = measure_distance(points, columns, exclude_self=True)
-        left_out = self.teacher.left_out[:, : len(targets)]
+        out_of_fold = self.teacher.out_of_fold[:, : len(targets)]
         texts = [*data.texts[: data.size], *data.judged]
         names = (*((ALIGNMENT,) if data.studies else ()), *targets)
         predictor = StaticPredictor(
-            *(tokens, network, references, names),
+            tokens,
+            network,
+            references,
+            names,
             tables=self.teacher.model.collection.tables,
-            calibration=calibrate_targets(left_out, data.train.targets, prompts, distance),
+            calibration=calibrate_targets(out_of_fold, data.train.targets, prompts, distance),
             known_words=KnownWords.fit(texts, tokens.vocabulary),
             no_easier_with_more=tuple(filter(is_image_score, names)),
         )
@@ -299,15 +297,15 @@ def cross_predict_studies(
         The predictions, and their rank correlations with each study.
     """
     base, predicted, rows = StaticPredictor.from_shipped("static-train"), {}, {}
-    judged = {name: compute_study_features(base, study) for name, study in sources.items()}
+    features = {name: compute_study_features(base, study) for name, study in sources.items()}
     for name in names or sources:
         others = {}
         for other, study in drop_studies(sources, [name]).items():
-            kept = set(study.prompts)
-            indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
-            others[other] = judged[other].select_rows(indices)
-        scores = pool_studies(others or judged)(judged[name].features, judged[name].lengths)
-        garbled, unknown = judged[name].blocks[-1].T
+            remaining = set(study.prompts)
+            indices = [at for at, one in enumerate(sources[other].prompts) if one in remaining]
+            others[other] = features[other].select_rows(indices)
+        scores = pool_studies(others or features)(features[name].features, features[name].lengths)
+        garbled, unknown = features[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
         with_words = -np.corrcoef(values, score_brevity(sources[name].prompts))[0, 1]
@@ -334,11 +332,11 @@ def fit_alignment(
     Returns:
         The correlations of these predictions with people's scores, by study.
     """
-    judged = {name: compute_study_features(predictor, study) for name, study in sources.items()}
-    predictor.judged = pool_studies(judged)
-    # Demanding prompts are harder than the studies show, which contain few of them.
-    predictor.judged.slopes[_ASKED] -= _ASKING_COST * predictor.judged.deviation[_ASKED]
-    left_out, rows = cross_predict_studies(sources)
+    features = {name: compute_study_features(predictor, study) for name, study in sources.items()}
+    predictor.judged = pool_studies(features)
+    # The studies contain few demanding prompts, so their cost is underestimated.
+    predictor.judged.slopes[_DEMAND] -= _DEMAND_COST * predictor.judged.deviation[_DEMAND]
+    predictions, rows = cross_predict_studies(sources)
     # Without GenAI-Bench the level is unknown, so the middle of a study is used.
     level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
     if ANCHOR in sources:
@@ -347,11 +345,11 @@ def fit_alignment(
         name, study = next(iter(sources.items()))
         level[name] = to_ranks(study.scores)
     units = calibrate_across_sources(
-        np.concatenate([left_out[name] for name in sources]),
+        np.concatenate([predictions[name] for name in sources]),
         np.concatenate([study.scores for study in sources.values()]),
         [name for name, study in sources.items() for _ in study.prompts],
         np.concatenate(list(level.values())),
-        np.concatenate([predictor.judged(one.features, one.lengths) for one in judged.values()]),
+        np.concatenate([predictor.judged(one.features, one.lengths) for one in features.values()]),
     )
     others = {
         name: array[1 - len(predictor.targets) :] for name, array in predictor.calibration.items()
@@ -359,10 +357,10 @@ def fit_alignment(
     predictor.calibration = join_calibrations(units, others)
     for study in sources.values():
         predictor.record_fit(study.prompts)
-    if people := {k: sources[k].prompts for k in FREELY_WRITTEN if k in sources}:
-        predictor.details[REFERENCE] = make_reference(predictor, captions, people)
+    if human := {k: sources[k].prompts for k in FREELY_WRITTEN if k in sources}:
+        predictor.details[REFERENCE] = make_reference(predictor, captions, human)
     predictor.details["alignment_sources"] = list(sources)
-    predictor.details["training"]["judged_prompts"] = {k: len(v.goals) for k, v in judged.items()}
+    predictor.details["training"]["judged_prompts"] = {k: len(v.goals) for k, v in features.items()}
     return dict(sorted(rows.items()))
 
 

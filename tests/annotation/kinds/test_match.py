@@ -1,4 +1,4 @@
-"""GIMBRR's yes or no: linked prompts, its columns, and its CSV continued."""
+"""The kind `match`: answers, linked prompts, and exports in GIMBRR's format."""
 
 import csv
 
@@ -9,15 +9,15 @@ from pqpp_annotation.kinds import get_task_kind
 
 KIND = get_task_kind("match")
 SETTINGS = KIND.complete_settings({})
-ANNOTATIONS = "gimbrr/annotations/annotations_df_230311.csv"
+PUBLISHED_FILE = "gimbrr/annotations/annotations_df_230311.csv"
 
 
-def read(path):
+def read_csv(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_answers():
+def test_accepts_yes_and_no():
     assert answer_error(KIND, {"label": 1}, shown(1), {}) is None
     assert answer_error(KIND, {"label": 0}, shown(1), {}) is None
     assert answer_error(KIND, {"label": 2}, shown(1), {})
@@ -25,7 +25,7 @@ def test_answers():
         assert KIND.parse_expected(cell, SETTINGS) == {"label": label}
 
 
-def table():
+def make_table():
     rows = [
         ("3", "a book and a cat", "b.png", "Dalle", "1, 2,99"),
         ("1", "a book", "1.png", "Dalle", ""),
@@ -34,35 +34,36 @@ def table():
     ]
     names = ("prompt_id", "prompt", "image", "model", "linked_prompts")
     rows = [dict(zip(names, row, strict=True)) for row in rows]
-    return {one: [row for row in rows if row["prompt_id"] == one] for one in ("1", "2", "3")}
+    return {key: [row for row in rows if row["prompt_id"] == key] for key in ("1", "2", "3")}
 
 
-def test_linked_prompts_of_the_same_model():
-    """The cat has no image of this model, prompt 99 is not in the study."""
-    rows = table()
+def test_links_prompts_with_images_of_the_same_model():
+    # Prompt 2 has no image of this model, and prompt 99 is not in the study.
+    rows = make_table()
     hashes = {"b.png": "b" * 64, "1.png": "1" * 64, "1m.png": "e" * 64, "2m.png": "2" * 64}
     detail = KIND.collect_extra_item_data(rows["3"], rows, hashes)
     linked = [{"prompt": "a book", "images": ["1" * 64]}, {"prompt": "a cat", "images": []}]
     assert KIND.get_extra_page_data(detail, str) == {"linked": linked}
-    for alone in (KIND.collect_extra_item_data(rows["1"], rows, hashes), {}):
-        assert KIND.get_extra_page_data(alone, str) == {"linked": []}
+    for detail_without_links in (KIND.collect_extra_item_data(rows["1"], rows, hashes), {}):
+        assert KIND.get_extra_page_data(detail_without_links, str) == {"linked": []}
 
 
 @pytest.mark.realdata
-def test_export_has_the_published_rows(real_data, tmp_path):
-    """A study on all published images, whose answers are the published ones."""
-    published = read(real_data / ANNOTATIONS)
+def test_exports_the_published_gimbrr_rows(real_data, tmp_path):
+    """Annotate all published images with the published answers."""
+    published = read_csv(real_data / PUBLISHED_FILE)
     prompts = {}
     for row in published:
-        own = {"prompt_id": row["Prompt_no"], "prompt": row["Prompt"], "model": row["Algorithm"]}
-        prompts.setdefault(row["Prompt_no"], []).append({**row, **own, "image": row["File_name"]})
+        cells = row | {"prompt_id": row["Prompt_no"], "prompt": row["Prompt"]}
+        cells |= {"model": row["Algorithm"], "image": row["File_name"]}
+        prompts.setdefault(row["Prompt_no"], []).append(cells)
     votes = []
     for row in published:
         detail = KIND.collect_extra_item_data(prompts[row["Prompt_no"]], prompts, {})
         value = {"label": int(row["annotation"] == "True")}
-        of_image = {"prompt": row["Prompt"], "model": row["Algorithm"], "detail": detail}
-        votes.append(vote(row["File_name"], "ann", value, row["Prompt_no"], **of_image))
+        fields = {"prompt": row["Prompt"], "model": row["Algorithm"], "detail": detail}
+        votes.append(vote(row["File_name"], "ann", value, row["Prompt_no"], **fields))
     files = KIND.export_tables(votes)
-    again = read(write_csv(tmp_path / "gimbrr.csv", files["gimbrr"]))
-    assert [{name: row[name] for name in published[0]} for row in again] == published
-    assert list(again[0]) == [*published[0], "Score", "annotator"]
+    exported = read_csv(write_csv(tmp_path / "gimbrr.csv", files["gimbrr"]))
+    assert [{name: row[name] for name in published[0]} for row in exported] == published
+    assert list(exported[0]) == [*published[0], "Score", "annotator"]

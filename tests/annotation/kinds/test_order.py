@@ -1,4 +1,4 @@
-"""Order: places from 1 with ties, and ImageReward's records."""
+"""The kind `order`: ranks, ties, page names and exports."""
 
 import pytest
 from support.kinds import answer_error, shown
@@ -14,7 +14,7 @@ KIND = get_task_kind("order")
 
 
 @pytest.mark.parametrize(
-    ("places", "said"),
+    ("places", "message"),
     [
         ({"4": 1, "7": 2, "9": 3}, None),
         ({"4": 1, "7": 1, "9": 2}, None),
@@ -27,28 +27,29 @@ KIND = get_task_kind("order")
         ({"4": 1, "7": 1.5, "9": 2}, "valid integer"),
     ],
 )
-def test_answers(places, said):
+def test_checks_ranks(places, message):
     error = answer_error(KIND, {"places": places}, shown(4, 7, 9), {})
-    assert (error is None) if said is None else said in error
+    assert (error is None) if message is None else message in error
 
 
-def test_ties_are_refused_where_there_are_none():
+def test_rejects_ties_if_disabled():
     tied = {"places": {"4": 1, "7": 1}}
     assert "no ties" in answer_error(KIND, tied, shown(4, 7), {"ties": False})
     assert answer_error(KIND, {"places": {"4": 2, "7": 1}}, shown(4, 7), {"ties": False}) is None
 
 
-def test_a_page_names_images_otherwise():
+def test_converts_page_names_to_image_ids():
     ids = {"ff": 4, "aa": 11, "cc": 9}
-    said = {"places": {"ff": 1, "aa": 2, "cc": 2}}
-    kept = KIND.answer_from_page(said, ids)
-    assert kept == {"places": {"4": 1, "11": 2, "9": 2}}
-    assert KIND.answer_to_page(kept, {number: name for name, number in ids.items()}) == said
-    for wrong in ({"places": {"xx": 1}}, {"places": 3}, {}):
-        assert answer_error(KIND, KIND.answer_from_page(wrong, ids), shown(4, 9, 11), {})
+    page_answer = {"places": {"ff": 1, "aa": 2, "cc": 2}}
+    stored = KIND.answer_from_page(page_answer, ids)
+    assert stored == {"places": {"4": 1, "11": 2, "9": 2}}
+    names = {number: name for name, number in ids.items()}
+    assert KIND.answer_to_page(stored, names) == page_answer
+    for invalid in ({"places": {"xx": 1}}, {"places": 3}, {}):
+        assert answer_error(KIND, KIND.answer_from_page(invalid, ids), shown(4, 9, 11), {})
 
 
-def test_export(tmp_path):
+def test_build_reads_the_export(tmp_path):
     store = small_store(tmp_path, kind="order", prompts=2)
     do_all(store, add_person(store, "ann").id)
     rows = list(KIND.export_tables(iterate_votes(store))["rankings"])

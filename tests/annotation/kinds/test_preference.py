@@ -1,4 +1,4 @@
-"""Which of two images is better: pairs, ties, and the export that `pqpp build` reads."""
+"""The kind `preference`: pairs, ties, and the export that `pqpp build` reads."""
 
 import numpy as np
 import pytest
@@ -14,24 +14,24 @@ KIND = get_task_kind("preference")
 SETTINGS = KIND.complete_settings({})
 
 
-def test_answers():
+def test_accepts_choices_with_and_without_side():
     for choice in ("a", "b", "tie"):
         assert answer_error(KIND, {"choice": choice}, shown(1, 2), {}) is None
         assert answer_error(KIND, {"choice": choice, "left": "b"}, shown(1, 2), {}) is None
     assert answer_error(KIND, KIND.answer_from_page({"choice": []}, {"x": 2, "y": 1}), shown(1), {})
     assert answer_error(KIND, {"choice": "a", "left": "tie"}, shown(1, 2), {})
     assert answer_error(KIND, {"choice": "tie"}, shown(1, 2), {"tie": False})
-    assert [KIND.get_label({"choice": one}) for one in ("a", "tie", "b")] == [1, 0, -1]
+    assert [KIND.get_label({"choice": choice}) for choice in ("a", "tie", "b")] == [1, 0, -1]
 
 
-def test_expected():
+def test_parses_expected_answers():
     assert KIND.parse_expected("B", SETTINGS) == {"choice": "b"}
     assert KIND.is_right({"choice": "b", "left": "a"}, {"choice": "b"})
     with pytest.raises(AnnotationError, match="must be one of a, b; got 'tie'"):
         KIND.parse_expected("tie", {"tie": False})
 
 
-def test_pairs_are_of_different_models():
+def test_pairs_images_of_different_models():
     models = {"1": "sdxl", "2": "sdxl", "3": "glide", "4": "flux"}
     rows = [{"prompt_id": "7", "image": name, "model": model} for name, model in models.items()]
     pairs = [tuple(row["image"] for row in pair) for pair in KIND.to_items(rows, SETTINGS)]
@@ -40,17 +40,17 @@ def test_pairs_are_of_different_models():
         KIND.to_items(rows[:2], SETTINGS)
 
 
-def test_export_is_read_by_build(tmp_path):
-    """Of four comparisons sdxl wins two and ties one: its share is 2.5 / 4."""
+def test_build_reads_the_export(tmp_path):
+    # Of four comparisons, sdxl wins two and ties one.
     images = (("7/1.png", "sdxl", 11), ("7/2.png", "glide", 12))
     swapped = images[::-1]  # a is the lower id, whatever the order
-    said = [
+    choices = [
         ("ann", "a", images),
         ("bob", "a", swapped),
         ("cy", "tie", images),
         ("dan", "b", images),
     ]
-    votes = [vote("", n, {"choice": c, "left": "b"}, model="", images=both) for n, c, both in said]
+    votes = [vote("", n, {"choice": c, "left": "b"}, model="", images=p) for n, c, p in choices]
     votes.append(vote("", "eve", {"choice": "a"}, model="", images=images, purpose="training"))
     path = write_csv(tmp_path / "preferences.csv", KIND.export_tables(votes)["preferences"])
     line = path.read_text("utf-8").splitlines()[2]
@@ -59,17 +59,17 @@ def test_export_is_read_by_build(tmp_path):
     assert scores(built, "sdxl_rate") == {"A cat.": pytest.approx(2.5 / 4)}
 
 
-def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
-    """By the page's side, live and in `pqpp build`, which say the same."""
+def test_flags_annotators_who_always_pick_left(tmp_path):
+    """A running study and `pqpp build` flag the same annotators, and not fans of one model."""
     draw, votes = np.random.default_rng(0), []
     for pair in range(75):
         images = ((f"{pair}/1.png", "sdxl", 2 * pair), (f"{pair}/2.png", "glide", 2 * pair + 1))
         better = draw.choice(["a", "b"])
         for name in ("ann", "bob", "cy", "left", "glide"):
             left = draw.choice(["a", "b"])
-            said = {"left": left, "glide": "b"}.get(name, better)
-            about = {"prompt_id": f"p{pair}", "prompt": f"prompt {pair}", "images": images}
-            votes.append(vote("", name, {"choice": said, "left": left}, model="", **about))
+            choice = {"left": left, "glide": "b"}.get(name, better)
+            fields = {"prompt_id": f"p{pair}", "prompt": f"prompt {pair}", "images": images}
+            votes.append(vote("", name, {"choice": choice, "left": left}, model="", **fields))
     path = write_csv(tmp_path / "preferences.csv", KIND.export_tables(votes)["preferences"])
     built = dict(build(preferences=path).preferences.flagged_voters)
     table = to_study_votes(frame_of(votes, "preference"), KIND, SETTINGS)

@@ -1,4 +1,4 @@
-"""Ratings: scales, words, and the export that `pqpp build` reads."""
+"""The kind `rating`: scales, words, and the export that `pqpp build` reads."""
 
 import json
 
@@ -13,7 +13,7 @@ KIND = get_task_kind("rating")
 
 
 def test_settings_survive_json():
-    """Steps are numbers in YAML and texts in JSON, where the database keeps them."""
+    # Steps are numbers in YAML and strings in JSON, as in the database.
     settings = KIND.complete_settings({"low": 0, "high": 2, "labels": {0: "no", 2: "yes"}})
     assert settings["labels"] == {"0": "no", "2": "yes"}
     assert KIND.complete_settings(json.loads(json.dumps(settings))) == settings
@@ -22,7 +22,7 @@ def test_settings_survive_json():
 @pytest.mark.parametrize(
     "task", [{"low": 5}, {"high": 12}, {"high": 5.5}, {"labels": {6: "too much"}}, {"hight": 5}]
 )
-def test_impossible_settings(task):
+def test_rejects_invalid_settings(task):
     with pytest.raises(AnnotationError):
         KIND.complete_settings(task)
 
@@ -36,21 +36,21 @@ def test_impossible_settings(task):
         ({"low": -2, "high": 2}, 3, False),
     ],
 )
-def test_range(task, label, is_fine):
+def test_checks_label_range(task, label, is_fine):
     assert (answer_error(KIND, {"label": label}, shown(1), task) is None) is is_fine
 
 
-def test_expected():
+def test_parses_expected_answers():
     assert KIND.parse_expected("strongly agree", KIND.complete_settings({})) == {"label": 5}
-    wide = KIND.complete_settings({"low": 0, "high": 10})
-    assert KIND.parse_expected("10", wide) == {"label": 10}
+    settings = KIND.complete_settings({"low": 0, "high": 10})
+    assert KIND.parse_expected("10", settings) == {"label": 10}
     for cell in ("11", "2.5", ""):
         with pytest.raises(AnnotationError, match="must be one of"):
-            KIND.parse_expected(cell, wide)
+            KIND.parse_expected(cell, settings)
 
 
 @pytest.mark.parametrize(("high", "mean"), [(5, 3.5), (7, 5.5)])
-def test_export_is_read_by_build(tmp_path, high, mean):
+def test_build_reads_the_export(tmp_path, high, mean):
     settings = KIND.complete_settings({"high": high})
     votes = [
         vote("1.png", "ann", {"label": high}),

@@ -1,4 +1,4 @@
-"""PQPP's four grades: what may be answered, and the export that `pqpp build` reads."""
+"""The kind `relevance` with PQPP's four grades: answers, and the export for `pqpp build`."""
 
 import pytest
 from support.kinds import vote, write_csv
@@ -10,7 +10,7 @@ from pqpp_annotation.kinds import get_task_kind
 KIND = get_task_kind("relevance")
 
 
-def test_expected():
+def test_parses_expected_answers():
     settings = KIND.complete_settings({})
     assert KIND.parse_expected("Unrealistic", settings) == {"label": -1}
     assert KIND.is_right({"label": 2}, {"label": 2})
@@ -19,20 +19,22 @@ def test_expected():
         KIND.parse_expected("good", settings)
 
 
-def test_export_is_read_by_build(tmp_path):
-    """HBPP by hand: of 2, 2, -1 the better side wins, mean 2; of 0, -1, 1 the worse, mean -.5."""
-    said = {"prompt": "A cat, red."}
-    given = {"1.png": (2, 2, -1), "2.png": (0, -1, 1)}
+def test_build_reads_the_export(tmp_path):
+    # HBPP by hand: the majority of 2, 2, -1 is high, mean 2; of 0, -1, 1 low, mean -0.5.
+    fields = {"prompt": "A cat, red."}
+    labels_by_image = {"1.png": (2, 2, -1), "2.png": (0, -1, 1)}
     votes = [
         vote(
-            image, annotator, {"label": label}, model="sdxl" if image[0] == "1" else "glide", **said
+            *(image, annotator, {"label": label}),
+            model="sdxl" if image[0] == "1" else "glide",
+            **fields,
         )
-        for image, labels in given.items()
+        for image, labels in labels_by_image.items()
         for annotator, label in zip(("ann", "bob", "cy"), labels, strict=True)
     ]
     votes += [
-        vote("ref.png", who, {"label": 2}, model="reference", is_control=who == "chief", **said)
-        for who in ("ann", "bob", "cy", "chief")
+        vote("ref.png", name, {"label": 2}, model="reference", is_control=name == "chief", **fields)
+        for name in ("ann", "bob", "cy", "chief")
     ]
     votes.append(vote("training.png", "ann", {"label": -1}, purpose="training"))
     files = KIND.export_tables(votes)
@@ -44,4 +46,4 @@ def test_export_is_read_by_build(tmp_path):
     built = build(path, scale=KIND.get_scale({}), min_kappa=-1)
     assert scores(built, "sdxl_hbpp") == {"A cat, red.": 2.0}
     assert scores(built, "glide_hbpp") == {"A cat, red.": -0.5}
-    assert "chief" not in [who.name for who in built.generation.annotators]
+    assert "chief" not in [annotator.name for annotator in built.generation.annotators]

@@ -1,11 +1,11 @@
-"""The owner's pages read what the tests of the store try on both databases."""
+"""The database of the tests of the owner's pages."""
 
 import pytest
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def database(request, monkeypatch) -> dict[str, str]:
-    """As that of all tests of studies; on PostgreSQL it is slow."""
+    """Settings of a study with an empty SQLite database, or (slow) a PostgreSQL database."""
     if request.param == "sqlite":
         return {}
     monkeypatch.setenv("STUDY_DATABASE", request.getfixturevalue("new_postgresql")())

@@ -1,4 +1,4 @@
-"""The owner's pages in a browser: in every look, by keyboard, and up to date by themselves."""
+"""The owner's pages in a browser: accessibility and automatic updates."""
 
 import pytest
 from support.browser import in_every_look, picture, violations
@@ -15,7 +15,7 @@ expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `tes
 
 @pytest.fixture
 def served(tmp_path):
-    """A study that people made up have half done, served."""
+    """A served study that simulated people have partly rated."""
     title = "Which images show what the prompt says?"
     more = {"payment": {"per_item": 0.5}, "completion": {"code": "personal"}}
     study = small_study(tmp_path, prompts=8, controls=4, title=title, **more)
@@ -27,9 +27,9 @@ def served(tmp_path):
         yield served
 
 
-def come(served, visitor, **how):
-    """Follow a link as an owner."""
-    person = visitor(**how)
+def open_as_owner(served, visitor, **options):
+    """Sign in as the owner, and return the page."""
+    person = visitor(**options)
     page = person.open(served.link("owner"))
     page.locator("main form button.primary").click()
     page.wait_for_url(f"{served.url}/owner")
@@ -37,42 +37,42 @@ def come(served, visitor, **how):
 
 
 @pytest.mark.daily
-def test_no_owner_s_page_is_a_barrier(served, visitor):
-    page, found = come(served, visitor), []
+def test_owner_pages_have_no_accessibility_violations(served, visitor):
+    page, problems = open_as_owner(served, visitor), []
     for path in ("", "/people", "/items", "/items/1"):
         page.goto(f"{served.url}/owner{path}")
-        for how in in_every_look(page):
-            found += [f"{path}, {how}: {one}" for one in violations(page)]
+        for look in in_every_look(page):
+            problems += [f"{path}, {look}: {violation}" for violation in violations(page)]
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found.append(f"{path}, {how}: wider than the window")
+                problems.append(f"{path}, {look}: wider than the window")
             if not path:
-                picture(page, f"owner-{how.replace(' px, ', '-')}.png")
-    assert not found, "\n".join(found)
+                picture(page, f"owner-{look.replace(' px, ', '-')}.png")
+    assert not problems, "\n".join(problems)
 
 
-def passes(page, comes):
-    """Let time pass until something comes."""
+def advance_clock_until(page, condition):
+    """Advance the page's clock until a condition holds."""
     for _ in range(300):
         page.clock.fast_forward("00:11")
         page.wait_for_timeout(100)
-        if comes():
+        if condition():
             return
-    raise AssertionError("nothing has come")
+    raise AssertionError("the page was not updated")
 
 
-def test_the_overview_is_up_to_date_by_itself(served, visitor):
-    page = come(served, visitor)
+def test_overview_updates_itself_but_not_a_focused_table(served, visitor):
+    page = open_as_owner(served, visitor)
     page.clock.install()
     page.reload()
-    before = page.get_attribute("progress", "value")
+    old_progress = page.get_attribute("progress", "value")
     page.evaluate("document.querySelector('#people .scroll').focus()")
     person = add_person(served.store, "late", "annotator").id
     answer(served.store, person, reserve_item(served.store, person))
     decide_on_person(served.store, person, "accept")  # no vote is used before a control item
-    passes(page, lambda: page.get_attribute("progress", "value") != before)
-    # What has the focus stays, and comes when it is left.
+    advance_clock_until(page, lambda: page.get_attribute("progress", "value") != old_progress)
+    # A table with the focus is updated when it loses the focus.
     assert page.evaluate("document.activeElement.closest('#people') !== null")
     assert "late" not in page.inner_text("#people")
     page.evaluate("document.activeElement.blur()")
-    passes(page, lambda: "late" in page.inner_text("#people"))
+    advance_clock_until(page, lambda: "late" in page.inner_text("#people"))
     expect(page.locator("[data-updated]")).to_contain_text("Updated")

@@ -1,24 +1,24 @@
-"""Studies on the database of a test."""
+"""Fixtures that make studies."""
 
 import pytest
 from support.studies import small_store
 
 
 @pytest.fixture
-def made(tmp_path, database):
-    """A function that makes a study on the database of this test, and opens it."""
+def make_store(tmp_path, database):
+    """A function that makes a study on the test's database, and opens it."""
     stores = []
 
-    def make(**settings):
+    def make_and_open(**settings):
         stores.append(small_store(tmp_path, **database, **settings))
         return stores[-1]
 
-    yield make
+    yield make_and_open
     for store in stores:
         store.close()
 
 
 @pytest.fixture
-def store(made):
+def store(make_store):
     """A study of four prompts with two images each."""
-    return made()
+    return make_store()

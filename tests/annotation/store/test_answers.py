@@ -1,4 +1,4 @@
-"""Votes: once each, the changed ones kept, what does not fit refused; on both databases."""
+"""Saving answers, and reading them as votes, on both databases."""
 
 import collections
 
@@ -13,39 +13,40 @@ from pqpp_annotation.store.people import add_person, get_person, withdraw_person
 from pqpp_annotation.store.work import reserve_item, skip_item
 
 
-def test_an_answer_sent_twice_counts_once(store):
+def test_repeated_client_id_is_saved_once(store):
     person = add_person(store, "a").id
-    shown = reserve_item(store, person)
-    ids = [image.id for image in shown.images]
+    item = reserve_item(store, person)
+    ids = [image.id for image in item.images]
     for _ in range(2):
-        first = (store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
+        first = (store, person, item.assignment, ids[0], {"label": 1}, "client-1", 2)
         assert not save_answer(*first)
     for _ in range(2):
-        assert save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2", 3)
+        assert save_answer(store, person, item.assignment, ids[1], {"label": 2}, "client-2", 3)
     assert count_answers(store) == 2
-    other = reserve_item(store, person)
+    next_item = reserve_item(store, person)
     with pytest.raises(AnnotationError, match="client_id: used for another"):
-        save_answer(store, person, other.assignment, other.images[0].id, {"label": 1}, "client-1")
+        image_id = next_item.images[0].id
+        save_answer(store, person, next_item.assignment, image_id, {"label": 1}, "client-1")
 
 
-def test_a_changed_answer_stays_in_the_history(store):
+def test_replaced_answers_are_kept(store):
     person = add_person(store, "a").id
-    shown = reserve_item(store, person)
-    answer(store, person, shown, {"label": 0})
-    answer(store, person, shown, {"label": 2})
+    item = reserve_item(store, person)
+    answer(store, person, item, {"label": 0})
+    answer(store, person, item, {"label": 2})
     assert [vote.value["label"] for vote in iterate_votes(store)] == [2, 2]
     assert sorted(row.value["label"] for row in rows(store, tables.Answer)) == [0, 0, 2, 2]
     with store.begin_read() as db:
         assert db.scalars(select(tables.Item.done)).all().count(1) == 1
 
 
-def test_votes_say_all_that_an_export_needs(store):
+def test_votes_have_all_export_fields(store):
     person = add_person(store, "a").id
     member = add_person(store, "m", "control").id
     assert reserve_item(store, member) is None
-    shown = do_all(store, person)
+    items = do_all(store, person)
     votes = list(iterate_votes(store))
-    assert len(votes) == 2 * len(shown) == 8
+    assert len(votes) == 2 * len(items) == 8
     names = [(f"q{n}", f"{n}-{model}.png") for n in range(4) for model in ("sdxl", "reference")]
     assert [(vote.prompt_id, vote.image) for vote in votes] == names
     vote = votes[1]
@@ -54,16 +55,16 @@ def test_votes_say_all_that_an_export_needs(store):
     assert (vote.width, vote.height, vote.prompt) == (8, 6, "a cat and 0 dogs")
 
 
-def test_answers_of_a_skipped_item_are_left_out(store):
+def test_votes_exclude_skipped_items(store):
     person = add_person(store, "a").id
-    shown = reserve_item(store, person)
-    save_answer(store, person, shown.assignment, shown.images[0].id, {"label": 1}, "client-1")
+    item = reserve_item(store, person)
+    save_answer(store, person, item.assignment, item.images[0].id, {"label": 1}, "client-1")
     assert len(list(iterate_votes(store))) == 1
-    skip_item(store, person, shown.assignment)
+    skip_item(store, person, item.assignment)
     assert list(iterate_votes(store)) == [] and count_answers(store) == 1
 
 
-def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
+def test_withdrawal_deletes_or_anonymizes_answers(store):
     first, second = (add_person(store, name).id for name in ("a", "b"))
     for person in (first, second):
         do_all(store, person)
@@ -79,6 +80,6 @@ def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
         assert get_person(store, person).withdrawn is not None
         with pytest.raises(AnnotationError, match="you have left this study"):
             reserve_item(store, person)
-    # The place of the one whose answers were deleted is free again.
+    # The places of the person whose answers were deleted are free again.
     assert all(len(do_all(store, add_person(store, name).id)) == 4 for name in ("c", "d"))
     assert do_all(store, add_person(store, "e").id) == []

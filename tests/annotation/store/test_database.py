@@ -1,4 +1,4 @@
-"""Opening, copying and sharing a study's database, and what goes wrong with it."""
+"""Opening, copying and locking a study's database, and damaged databases."""
 
 import os
 import signal
@@ -27,54 +27,54 @@ from pqpp_cli.main import main
 TESTS = str(Path(__file__).parents[2])
 
 
-def test_a_study_is_the_same_after_it_was_closed(store):
+def test_reopened_study_is_unchanged(store):
     person = add_person(store, "a").id
-    held = reserve_item(store, person)
-    answer(store, person, held)
-    opened = open_store(read_study(store.study.root / "study.yaml"))
-    assert get_past_items(opened, person)[0].state == "done"
-    assert list(iterate_votes(opened)) == list(iterate_votes(store))
-    assert reserve_item(opened, person) == reserve_item(store, person)
-    opened.close()
+    reserved = reserve_item(store, person)
+    answer(store, person, reserved)
+    reopened = open_store(read_study(store.study.root / "study.yaml"))
+    assert get_past_items(reopened, person)[0].state == "done"
+    assert list(iterate_votes(reopened)) == list(iterate_votes(store))
+    assert reserve_item(reopened, person) == reserve_item(store, person)
+    reopened.close()
 
 
-def test_all_reads_of_a_transaction_see_one_state(store):
-    count = select(tables.Person.id)
+def test_reads_in_a_transaction_see_one_state(store):
+    query = select(tables.Person.id)
     with store.begin_read() as db:
-        before = db.scalars(count).all()
+        before = db.scalars(query).all()
         add_person(store, "a")
-        assert db.scalars(count).all() == before == []
+        assert db.scalars(query).all() == before == []
     with store.begin_read() as db:
-        assert len(db.scalars(count).all()) == 1
+        assert len(db.scalars(query).all()) == 1
 
 
-def test_a_study_file_may_change_but_not_what_the_study_is(store):
+def test_open_store_rejects_changed_seed(store):
     path = store.study.root / "study.yaml"
-    whole = path.read_text()
-    path.write_text(whole.replace("people_per_item: 3", "people_per_item: 5"))
-    opened = open_store(read_study(path))
-    assert opened.study.people_per_item == 5
-    with opened.begin_read() as db:
+    text = path.read_text()
+    path.write_text(text.replace("people_per_item: 3", "people_per_item: 5"))
+    store_after = open_store(read_study(path))
+    assert store_after.study.people_per_item == 5
+    with store_after.begin_read() as db:
         assert db.scalar(select(tables.StudyRow.config))["people_per_item"] == 5
-    opened.close()
-    path.write_text(whole.replace("seed: 0", "seed: 1"))
+    store_after.close()
+    path.write_text(text.replace("seed: 0", "seed: 1"))
     with pytest.raises(AnnotationError, match="is 1 in the study file, but 0 in"):
         open_store(read_study(path))
 
 
-def test_what_is_no_database_of_a_study_is_refused(tmp_path):
-    def opened(database):
+def test_open_store_rejects_other_files(tmp_path):
+    def open_database(database):
         return open_store(Study(name="a", kind_name="match", database=database, folder=tmp_path))
 
     with pytest.raises(AnnotationError, match=r"none\.db not found; create it"):
-        opened("none.db")
+        open_database("none.db")
     (tmp_path / "text.db").write_text("no database" * 1000)
     with pytest.raises(AnnotationError, match=r"text\.db is damaged or not a database"):
-        opened("text.db")
+        open_database("text.db")
     with closing(sqlite3.connect(tmp_path / "empty.db")) as db:
         db.execute("CREATE TABLE other (a)")
     with pytest.raises(AnnotationError, match=r"empty\.db contains no study"):
-        opened("empty.db")
+        open_database("empty.db")
 
 
 @pytest.mark.parametrize(
@@ -84,26 +84,26 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
         "UPDATE study SET config = '[['",
         "UPDATE answer SET created = 'yesterday'",
         "UPDATE item SET detail = '7'",
-        # The library tells of a table's damaged text by an error that is none of its own.
+        # SQLite's library raises UnicodeDecodeError for this one.
         "PRAGMA writable_schema = ON;"
         "UPDATE sqlite_schema SET sql = CAST(x'63ff' AS TEXT) WHERE name = 'item'",
     ],
 )
-def test_a_damaged_database_is_told_in_a_line(damage, tmp_path, capsys):
+def test_damaged_database_gives_a_one_line_error(damage, tmp_path, capsys):
     store = small_store(tmp_path)
     do_all(store, add_person(store, "ann").id)
     store.close()
     with closing(sqlite3.connect(store.name)) as db:
         db.executescript(damage)
         db.commit()
-    words = ["export", str(tmp_path / "study.yaml"), "--output", str(tmp_path / "made")]
-    assert main(["annotate", *words]) == 2
+    arguments = ["export", str(tmp_path / "study.yaml"), "--output", str(tmp_path / "made")]
+    assert main(["annotate", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "restore a backup" in error
     assert not (tmp_path / "made").exists()
 
 
-def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
+def test_only_one_process_serves_an_sqlite_file(tmp_path):
     store = small_store(tmp_path)
     code = (
         "from pqpp_annotation.store.database import open_store\n"
@@ -113,40 +113,40 @@ def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
     with store.hold_server_lock():
         other = run_python(code, tmp_path)
         assert "another process already serves this study" in other.stderr
-        # Other commands go on.
+        # Other commands work.
         assert add_person(open_store(store.study), "a").name == "a"
     with open_store(store.study).hold_server_lock():
         pass
 
 
-def test_a_backup_while_people_work_is_whole(store, tmp_path):
+def test_backup_of_a_running_study_is_consistent(store, tmp_path):
     if not store.is_sqlite:
         with pytest.raises(AnnotationError, match="pg_dump"):
             copy_database(store, tmp_path / "first.db")
         return
 
-    def copied(name):
+    def copy_and_open(name):
         copy_database(store, tmp_path / name)
         return open_store(replace(store.study, database=name))
 
     people = [add_person(store, f"p{number}").id for number in range(3)]
-    threads = [threading.Thread(target=do_all, args=(store, one)) for one in people]
+    threads = [threading.Thread(target=do_all, args=(store, person)) for person in people]
     for thread in threads:
         thread.start()
-    first = copied("first.db")
+    first = copy_and_open("first.db")
     for thread in threads:
         thread.join()
     for item in iterate_votes(first):
         assert item in list(iterate_votes(store))
-    last = copied("last.db")
+    last = copy_and_open("last.db")
     assert list(iterate_votes(last)) == list(iterate_votes(store))
     assert rows(last, tables.Person) == rows(store, tables.Person)
     assert do_all(last, add_person(last, "another").id) == []
-    for one in (first, last):
-        one.close()
+    for backup in (first, last):
+        backup.close()
 
 
-WORK = """
+ANSWER_CODE = """
 import sys, uuid
 sys.path.insert(0, {tests!r})
 from support.studies import answer
@@ -165,34 +165,34 @@ while shown := reserve_item(store, person):
 """
 
 
-def test_what_was_saved_is_there_after_a_kill(tmp_path, database):
+def test_saved_answers_survive_a_kill(tmp_path, database):
     store = small_store(tmp_path, prompts=60, people_per_item=2, **database)
-    said = []
+    saved = []
     for number in range(2):
         add_person(store, f"p{number}")
-        code = WORK.format(tests=TESTS, path=str(tmp_path / "study.yaml"), name=f"p{number}")
+        code = ANSWER_CODE.format(tests=TESTS, path=str(tmp_path / "study.yaml"), name=f"p{number}")
         process = subprocess.Popen(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path
         )
         for _ in range(7 + 4 * number):
-            said.append(process.stdout.readline().strip())
+            saved.append(process.stdout.readline().strip())
         os.kill(process.pid, signal.SIGKILL)
-        said += [line.strip() for line in process.communicate()[0].splitlines() if len(line) == 36]
+        saved += [line.strip() for line in process.communicate()[0].splitlines() if len(line) == 36]
     with store.begin_read() as db:
-        kept = db.scalars(select(tables.Answer.client_id)).all()
-    assert len(kept) == len(set(kept)) and set(filter(None, said)) <= set(kept)
-    assert len(kept) <= len(said) + 2  # at most one of each was on its way
+        stored = db.scalars(select(tables.Answer.client_id)).all()
+    assert len(stored) == len(set(stored)) and set(filter(None, saved)) <= set(stored)
+    assert len(stored) <= len(saved) + 2  # at most one of each was on its way
     store.close()
 
 
-def test_a_database_is_readable_by_its_owner_alone(tmp_path):
+def test_database_is_readable_by_its_owner_only(tmp_path):
     store = small_store(tmp_path)
     add_person(store, "a")
     for path in tmp_path.glob("*.db*"):
         assert path.stat().st_mode & 0o077 == 0, path
     store.close()
     path = Path(store.name)
-    path.chmod(0o644)  # as an earlier version, or a copy, has left it
+    path.chmod(0o644)  # as a copy can have
     store = open_store(read_study(tmp_path / "study.yaml"))
     assert path.stat().st_mode & 0o777 == 0o600
     store.close()

@@ -1,4 +1,6 @@
-"""Refused people's places open again, and the owner's word counts more than the rules."""
+"""Decisions of the owner and the rules, and reopened places."""
+
+from collections import Counter
 
 import pytest
 from support.studies import answer, do_all
@@ -14,21 +16,18 @@ from pqpp_annotation.store.work import get_next_step, get_progress, reserve_item
 from pqpp_files.read_table import read_table
 
 
-def usable(store):
-    """Prompt of work to how many people have judged it whose votes are used."""
+def count_usable(store):
+    """Return the number of admitted annotators of each work prompt."""
     states = {row.name: row.state for row in StudyMonitor(store).get_overview().people}
-    judged = {(vote.prompt_id, vote.annotator) for vote in iterate_votes(store) if
-              vote.purpose == "work" and states[vote.annotator] == "admitted"}  # fmt: skip
-    counts = {prompt: 0 for prompt, _ in judged}
-    for prompt, _ in judged:
-        counts[prompt] += 1
-    return counts
+    votes = [vote for vote in iterate_votes(store) if vote.purpose == "work"]
+    rated = {(v.prompt_id, v.annotator) for v in votes if states[v.annotator] == "admitted"}
+    return Counter(prompt for prompt, _ in rated)
 
 
-def bad_study(made, reopen_after):
-    """A study of 24 prompts, k = 3, all done by five good people and two bad ones."""
+def make_careless_study(make_store, reopen_after):
+    """Make a study of 24 prompts with 3 places each, rated by 5 honest and 2 careless people."""
     rules = {"admission": {"min_reference_share": 0.0}, "reopen_after": reopen_after}
-    store = made(prompts=24, controls=8, control={"every": 2}, people_per_item=3, **rules)
+    store = make_store(prompts=24, controls=8, control={"every": 2}, people_per_item=3, **rules)
     manners = [("member", "honest", "control")]
     manners += [(f"good-{number}", "honest", "annotator") for number in range(5)]
     manners += [("random", "random", "annotator"), ("always", "constant", "annotator")]
@@ -38,38 +37,37 @@ def bad_study(made, reopen_after):
     return store
 
 
-def test_progress_shows_usable_people_and_places_open_by_themselves(made):
-    store = bad_study(made, None)
-    look = StudyMonitor(store).get_overview()
-    states = {row.name: row.state for row in look.people}
+def test_places_of_refused_people_are_reopened(make_store):
+    store = make_careless_study(make_store, None)
+    overview = StudyMonitor(store).get_overview()
+    states = {row.name: row.state for row in overview.people}
     assert [name for name, state in states.items() if state == "refused"] == ["random", "always"]
-    assert look.progress.filled == sum(usable(store).values())
-    assert look.progress.complete == sum(count >= 3 for count in usable(store).values()) < 24
-    assert look.progress.closed == look.progress.places - look.progress.filled
+    counts = count_usable(store).values()
+    assert overview.progress.filled == sum(counts)
+    assert overview.progress.complete == sum(count >= 3 for count in counts) < 24
+    assert overview.progress.closed == overview.progress.places - overview.progress.filled
     store.study.reopen_after = 10
     monitor, now = StudyMonitor(store), store.clock()
     store.clock = lambda: now
-    assert monitor.reopen_places() == []  # a second look decides
+    assert monitor.reopen_places() == []  # the second check decides
     store.clock = lambda: now + 600_000
     assert sorted(monitor.reopen_places()) == ["always", "random"]
     assert monitor.reopen_places() == []  # once
     assert monitor.get_overview(fresh=True).progress.closed == 0
-    # They are given nothing more, and others fill the places: exactly three usable people each.
+    # Refused people get nothing more, and others fill the places.
     refused = find_person(store, "random").id
-    assert (
-        reserve_item(store, refused) is None
-        and get_next_step(store, refused).name == "screened_out"
-    )
+    assert reserve_item(store, refused) is None
+    assert get_next_step(store, refused).name == "screened_out"
     simulate_answers(store, [Persona(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
-    assert set(usable(store).values()) == {3} and len(usable(store)) == 24
-    look = monitor.get_overview(fresh=True)
-    assert (look.progress.complete, look.progress.share) == (24, 1.0)
+    assert set(count_usable(store).values()) == {3} and len(count_usable(store)) == 24
+    overview = monitor.get_overview(fresh=True)
+    assert (overview.progress.complete, overview.progress.share) == (24, 1.0)
 
 
 @pytest.mark.parametrize("exclude", [None, "flagged"])
-def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
+def test_hasty_annotators_are_stopped_if_flagged_are_excluded(make_store, exclude):
     rules = {"min_reference_share": 0.0, "exclude": exclude}
-    store = made(prompts=30, people_per_item=3, kind="rating", admission=rules)
+    store = make_store(prompts=30, people_per_item=3, kind="rating", admission=rules)
     people = [Persona(f"good-{number}", noise=0.03) for number in range(2)]
     simulate_answers(store, [*people, Persona("hasty", noise=0.03, seconds=0.1)])
     monitor, now = StudyMonitor(store), store.clock()
@@ -82,33 +80,33 @@ def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
     assert (reserve_item(store, find_person(store, "hasty").id) is None) or not exclude
 
 
-def test_the_owner_refuses_and_accepts(made):
-    store = made(prompts=4, people_per_item=1)
+def test_owner_decisions_override_the_rules(make_store):
+    store = make_store(prompts=4, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
     do_all(store, ann)
     assert reserve_item(store, bob) is None and get_next_step(store, bob).name == "quota_full"
     decide_on_person(store, ann, "refuse")
-    assert {row.name: row.state for row in StudyMonitor(store).get_overview().people}[
-        "ann"
-    ] == "refused"
+    states = {row.name: row.state for row in StudyMonitor(store).get_overview().people}
+    assert states["ann"] == "refused"
     assert get_progress(store, bob).left_for_me == 4
     assert len(do_all(store, bob)) == 4
-    decide_on_person(store, ann, "accept")  # now two have done each: the owner's own choice
-    look = StudyMonitor(store).get_overview()
-    assert {row.name: row.state for row in look.people} == {"ann": "admitted", "bob": "admitted"}
-    assert look.progress.filled == 4
+    decide_on_person(store, ann, "accept")  # now each item has two annotators
+    overview = StudyMonitor(store).get_overview()
+    states = {row.name: row.state for row in overview.people}
+    assert states == {"ann": "admitted", "bob": "admitted"}
+    assert overview.progress.filled == 4
     decide_on_person(store, ann, "rules")
     now = store.clock()
-    for minutes, doubted, stopped in (
+    for minutes, refused, stopped in (
         (0, ann, []),
         (11, bob, []),
         (22, ann, []),
         (33, ann, ["ann"]),
     ):
         store.clock = lambda minutes=minutes: now + minutes * 60_000
-        assert people.refuse_by_rules(store, [doubted]) == stopped  # a doubt may pass
+        assert people.refuse_by_rules(store, [refused]) == stopped
     decide_on_person(store, bob, "accept")
-    assert people.refuse_by_rules(store, [bob]) == []  # the owner's word counts more
+    assert people.refuse_by_rules(store, [bob]) == []  # accepted by the owner
     for decision in ("shoot", ""):
         with pytest.raises(AnnotationError, match="decision"):
             decide_on_person(store, bob, decision)
@@ -117,16 +115,16 @@ def test_the_owner_refuses_and_accepts(made):
         decide_on_person(store, owner, "refuse")
 
 
-def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
-    store = made(prompts=1, people_per_item=1)
+def test_refusal_releases_reserved_items(make_store):
+    store = make_store(prompts=1, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
-    held = reserve_item(store, ann)
+    reserved = reserve_item(store, ann)
     assert get_next_step(store, bob).name == "waiting" and get_next_step(store, bob).minutes == 30
     assert reserve_item(store, bob) is None
     decide_on_person(store, ann, "refuse")
-    assert reserve_item(store, bob).prompt == held.prompt
+    assert reserve_item(store, bob).prompt == reserved.prompt
     with pytest.raises(AnnotationError, match="others rated this item"):
-        answer(store, ann, held)
+        answer(store, ann, reserved)
     assert reserve_item(store, bob) is not None
     assert len(do_all(store, bob)) == 1
     with store.begin_read() as db:
@@ -135,8 +133,8 @@ def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
         assert count_items(db).finished == 1
 
 
-def test_the_export_follows_the_owner_and_says_how_to_build_it(made, tmp_path):
-    store = made(prompts=3, people_per_item=3)
+def test_export_follows_owner_decisions(make_store, tmp_path):
+    store = make_store(prompts=3, people_per_item=3)
     for name in ("ann", "bob"):
         do_all(store, add_person(store, name).id)
     decide_on_person(store, find_person(store, "bob").id, "refuse")
@@ -147,20 +145,20 @@ def test_the_export_follows_the_owner_and_says_how_to_build_it(made, tmp_path):
     assert any("counted" in line and "pqpp build" in line for line in lines)
 
 
-def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
-    store = made(prompts=4, people_per_item=1, controls=2, control={"every": 2}, training=2)
+def test_trial_answers_are_not_exported_and_fill_no_place(make_store, tmp_path):
+    store = make_store(prompts=4, people_per_item=1, controls=2, control={"every": 2}, training=2)
     trial = add_person(store, "trial", "trial").id
-    purposes = [shown.purpose for shown in do_all(store, trial)]
+    purposes = [item.purpose for item in do_all(store, trial)]
     assert purposes.count("work") == 4 and purposes[0] == "training"
     assert list(iterate_votes(store)) == []
     ann = add_person(store, "ann").id
-    assert [one.purpose for one in do_all(store, ann)].count("work") == 4
+    assert [item.purpose for item in do_all(store, ann)].count("work") == 4
     another = add_person(store, "trial again", "trial").id
-    assert [one.purpose for one in do_all(store, another)].count("work") == 4  # whoever has it
+    assert [item.purpose for item in do_all(store, another)].count("work") == 4
     export_study(store, tmp_path / "votes")
     for name in ("answers", "judgments", "annotators"):
         assert set(read_table(tmp_path / "votes" / f"{name}.csv")["annotator"]) == {"ann"}
-    look = StudyMonitor(store).get_overview()
-    assert [row.name for row in look.people] == ["ann"]
+    overview = StudyMonitor(store).get_overview()
+    assert [row.name for row in overview.people] == ["ann"]
     answers = read_table(tmp_path / "votes" / "answers.csv")
-    assert sum(count for _, count in look.days) == len(answers)
+    assert sum(count for _, count in overview.days) == len(answers)

@@ -1,4 +1,4 @@
-"""People and links: expiry, revocation, resuming; on both databases."""
+"""Invitation links: use, expiry and revocation, on both databases."""
 
 import pytest
 from sqlalchemy import select
@@ -12,12 +12,12 @@ DAY = 86_400_000
 
 
 @pytest.fixture
-def store(made):
+def store(make_store):
     """A study of two prompts."""
-    return made(prompts=2)
+    return make_store(prompts=2)
 
 
-def test_a_link_makes_one_person_and_brings_it_back(store):
+def test_personal_link_adds_one_person(store):
     (token, invitation), _ = make_links(store, 2, label="first wave")
     assert (invitation.label, invitation.role) == ("first wave", "annotator")
     assert invitation.person_id is None
@@ -30,7 +30,7 @@ def test_a_link_makes_one_person_and_brings_it_back(store):
         assert token not in str(db.execute(select(*tables.Invitation.__table__.c)).all())
 
 
-def test_a_link_ends_by_time_and_by_revocation(store):
+def test_expired_and_revoked_links_are_refused(store):
     (token, invitation), (other, _) = make_links(store, 2, days=2)
     redeem_link(store, token)
     revoke_link(store, invitation.id)
@@ -47,13 +47,13 @@ def test_a_link_ends_by_time_and_by_revocation(store):
         revoke_link(store, 77)
 
 
-def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
+def test_shared_link_identifies_people_by_recruiter_id(store):
     ((token, _),) = make_links(store, 1, is_shared=True)
     first = redeem_link(store, token, {"PROLIFIC_PID": "a"}, "browser")
     second = redeem_link(store, token, {"PROLIFIC_PID": "b"}, "browser")
     assert first.id != second.id
-    again = redeem_link(store, token, {"PROLIFIC_PID": "a", "STUDY_ID": "s"}, "browser")
-    assert again.id == first.id
+    same_person = redeem_link(store, token, {"PROLIFIC_PID": "a", "STUDY_ID": "s"}, "browser")
+    assert same_person.id == first.id
     for browser in ("", "another"):
         with pytest.raises(AnnotationError, match="browser"):
             redeem_link(store, token, {"PROLIFIC_PID": "a"}, browser)

@@ -1,4 +1,4 @@
-"""Who is given what: reservations, control items, training, skips; on both databases."""
+"""Assignments: reservations, control items, training and skips, on both databases."""
 
 import collections
 import threading
@@ -24,7 +24,7 @@ from pqpp_annotation.store.work import (
 MINUTE = 60_000
 
 
-def people_by_item(store, purpose="work"):
+def get_people_by_item(store, purpose="work"):
     people = collections.defaultdict(set)
     for vote in iterate_votes(store):
         if vote.purpose == purpose:
@@ -32,88 +32,88 @@ def people_by_item(store, purpose="work"):
     return people
 
 
-def test_each_item_goes_to_as_many_people_as_the_study_wants(made):
-    store = made(prompts=6, people_per_item=2)
+def test_items_go_to_people_per_item_annotators(make_store):
+    store = make_store(prompts=6, people_per_item=2)
     people = [add_person(store, f"p{number}").id for number in range(4)]
-    done = [len(do_all(store, one)) for one in people]
+    done = [len(do_all(store, person)) for person in people]
     assert done == [6, 6, 0, 0]
-    assert {len(names) for names in people_by_item(store).values()} == {2}
+    assert {len(names) for names in get_people_by_item(store).values()} == {2}
     assert get_progress(store, people[2]).left_for_me == 0
     assert get_progress(store, people[0]).study_done == 6
 
 
-def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
-    store = made(prompts=1, people_per_item=1)
+def test_expired_reservation_goes_to_others(make_store):
+    store = make_store(prompts=1, people_per_item=1)
     now = store.clock()
     store.clock = lambda: now
     first, second = (add_person(store, name).id for name in ("a", "b"))
-    held = reserve_item(store, first)
+    reserved = reserve_item(store, first)
     assert reserve_item(store, second) is None
-    assert reserve_item(store, first) == held
+    assert reserve_item(store, first) == reserved
     store.clock = lambda: now + 30 * MINUTE
-    taken = reserve_item(store, second)
-    assert taken.prompt == held.prompt
+    reassigned = reserve_item(store, second)
+    assert reassigned.prompt == reserved.prompt
     with pytest.raises(AnnotationError, match="others rated this item"):
-        answer(store, first, held)
+        answer(store, first, reserved)
     assert reserve_item(store, first) is None
-    answer(store, second, taken)
-    assert people_by_item(store) == {"q0": {"b"}}
+    answer(store, second, reassigned)
+    assert get_people_by_item(store) == {"q0": {"b"}}
 
 
-def test_every_save_puts_the_end_of_a_reservation_off(made):
-    store = made(prompts=1, people_per_item=1)
+def test_saving_extends_a_reservation(make_store):
+    store = make_store(prompts=1, people_per_item=1)
     now = store.clock()
     store.clock = lambda: now
     first, second = (add_person(store, name).id for name in ("a", "b"))
-    held = reserve_item(store, first)
+    reserved = reserve_item(store, first)
     store.clock = lambda: now + 29 * MINUTE
-    save_answer(store, first, held.assignment, held.images[0].id, {"label": 1}, "client-1")
+    save_answer(store, first, reserved.assignment, reserved.images[0].id, {"label": 1}, "client-1")
     store.clock = lambda: now + 58 * MINUTE
     assert reserve_item(store, second) is None
 
 
-def test_people_at_once_never_exceed_the_places(made):
-    store = made(prompts=12, people_per_item=3)
+def test_concurrent_annotators_never_exceed_the_places(make_store):
+    store = make_store(prompts=12, people_per_item=3)
     people = [add_person(store, f"p{number}").id for number in range(8)]
-    faults = []
+    errors = []
 
     def work(person):
         try:
             do_all(store, person)
         except Exception as error:
-            faults.append(error)
+            errors.append(error)
 
-    threads = [threading.Thread(target=work, args=(one,)) for one in people]
+    threads = [threading.Thread(target=work, args=(person,)) for person in people]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert faults == []
-    counts = {prompt: len(names) for prompt, names in people_by_item(store).items()}
+    assert errors == []
+    counts = {prompt: len(names) for prompt, names in get_people_by_item(store).items()}
     assert counts == {f"q{number}": 3 for number in range(12)}
 
 
-def test_after_a_skipped_control_item_another_one_comes(made):
-    store = made(prompts=20, controls=8, control={"every": 4})
+def test_skipped_control_items_are_replaced(make_store):
+    store = make_store(prompts=20, controls=8, control={"every": 4})
     person = add_person(store, "a").id
     answered, skipped = [], 0
-    while shown := reserve_item(store, person):
-        if shown.purpose == "control" and skipped < 3 and len(answered) > 2:
-            skip_item(store, person, shown.assignment)
+    while item := reserve_item(store, person):
+        if item.purpose == "control" and skipped < 3 and len(answered) > 2:
+            skip_item(store, person, item.assignment)
             skipped += 1
             continue
-        answer(store, person, shown)
-        answered.append(shown.purpose)
+        answer(store, person, item)
+        answered.append(item.purpose)
     assert skipped == 3 and answered.count("control") == 5
     for length in range(1, 20):
         assert abs(answered[:length].count("control") - length / 4) < 1
 
 
-def test_control_members_judge_the_control_items_only(made):
-    store = made(prompts=5, controls=3, people_per_item=1)
+def test_control_members_get_control_items_only(make_store):
+    store = make_store(prompts=5, controls=3, people_per_item=1)
     members = [add_person(store, name, "control").id for name in ("x", "y")]
     for member in members:
-        assert [shown.purpose for shown in do_all(store, member)] == ["control"] * 3
+        assert [item.purpose for item in do_all(store, member)] == ["control"] * 3
         assert get_progress(store, member).left_for_me == 0
     owner = add_person(store, "o", "owner").id
     assert reserve_item(store, owner) is None
@@ -121,41 +121,40 @@ def test_control_members_judge_the_control_items_only(made):
     assert len(do_all(store, person)) >= 5
 
 
-def test_orders_are_each_persons_own_and_stay_when_prompts_are_added(made):
+def test_personal_orders_are_stable_when_prompts_are_added(make_store):
     from support.studies import write_table
 
     from pqpp_annotation.study import add_prompts
 
-    store = made(prompts=12, people_per_item=9)
+    store = make_store(prompts=12, people_per_item=9)
     people = [add_person(store, f"p{number}").id for number in range(3)]
-    before = [reserve_item(store, one).prompt for one in people]
+    before = [reserve_item(store, person).prompt for person in people]
     write_table(store.study.root, prompts=20)
     assert add_prompts(store.study, store.study.root / "prompts.csv") == 8
-    assert [reserve_item(store, one).prompt for one in people] == before
-    orders = [tuple(shown.prompt for shown in do_all(store, one)) for one in people]
+    assert [reserve_item(store, person).prompt for person in people] == before
+    orders = [tuple(item.prompt for item in do_all(store, person)) for person in people]
     assert len(set(orders)) == 3 and all(len(order) == 20 for order in orders)
-    pictures = [
+    image_ids = [
         [image.id for image in get_item(store, person, past.assignment).images]
         for person in people
         for past in get_past_items(store, person)
     ]
-    assert {tuple(one) == tuple(sorted(one)) for one in pictures} == {True, False}
+    assert {ids == sorted(ids) for ids in image_ids} == {True, False}
 
 
-def test_training_comes_first_and_may_be_tried_twice(made):
-    store = made(prompts=3, training=4, people_per_item=9)
+def test_training_comes_first_and_has_two_tries(make_store):
+    store = make_store(prompts=3, training=4, people_per_item=9)
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
-    assert [shown.purpose for shown in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
-    asked = set()
+    assert [item.purpose for item in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
+    prompts = set()
     for tries_left in (2, 1):
         state = get_training_state(store, bad)
-        assert (state.tries_left, state.total, state.done, state.is_passed) == (
-            tries_left, 2, 0, False,
-        )  # fmt: skip
+        progress = (state.tries_left, state.total, state.done, state.is_passed)
+        assert progress == (tries_left, 2, 0, False)
         for _ in range(2):
-            shown = reserve_item(store, bad)
-            asked.add(shown.prompt)
-            answer(store, bad, shown, {"label": 0})
+            item = reserve_item(store, bad)
+            prompts.add(item.prompt)
+            answer(store, bad, item, {"label": 0})
         assert (get_training_state(store, bad).done, get_training_state(store, bad).right) == (2, 0)
         if tries_left == 2:
             assert reserve_item(store, bad).purpose == "training"
@@ -163,53 +162,53 @@ def test_training_comes_first_and_may_be_tried_twice(made):
         assert reserve_item(store, bad) is None and get_next_step(store, bad).name == "screened_out"
     assert get_training_state(store, bad).tries_left == 0
     assert get_person(store, bad).training_tries == 2
-    assert len(asked) == 4  # the second try asks other items
-    # The answers of the failed try are kept.
+    assert len(prompts) == 4  # the second try has other items
+    # The answers of the failed tries are kept.
     ids = [past.assignment for past in get_past_items(store, bad)]
     answers = [row for row in rows(store, Answer) if row.assignment_id in ids]
     assert len(answers) == 8 and {row.current for row in answers} == {True}
 
 
-def test_feedback_on_a_training_item_comes_after_the_answer(made):
-    store = made(prompts=1, training=2)
+def test_training_feedback_requires_an_answer(make_store):
+    store = make_store(prompts=1, training=2)
     person = add_person(store, "a").id
-    shown = reserve_item(store, person)
+    item = reserve_item(store, person)
     with pytest.raises(AnnotationError, match="not an answered practice item"):
-        get_training_feedback(store, person, shown.assignment)
-    first = shown.images[0].id
-    save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
-    answer(store, person, shown, {"label": 0})  # a slip of the finger is mended before the end
-    is_right, expected = get_training_feedback(store, person, shown.assignment)
-    assert is_right is False and expected == {image.id: {"label": 2} for image in shown.images}
+        get_training_feedback(store, person, item.assignment)
+    first = item.images[0].id
+    save_answer(store, person, item.assignment, first, {"label": 2}, "client-1")
+    answer(store, person, item, {"label": 0})  # an answer can be changed until all are given
+    is_right, expected = get_training_feedback(store, person, item.assignment)
+    assert is_right is False and expected == {image.id: {"label": 2} for image in item.images}
     with pytest.raises(AnnotationError, match="answered this practice item"):
-        answer(store, person, shown)
+        answer(store, person, item)
     with pytest.raises(AnnotationError, match="cannot be skipped"):
-        skip_item(store, person, shown.assignment)
+        skip_item(store, person, item.assignment)
 
 
-def test_a_page_can_reserve_some_items_ahead(made):
-    store = made(prompts=9)
+def test_reserves_up_to_five_items_ahead(make_store):
+    store = make_store(prompts=9)
     person = add_person(store, "a").id
-    held = [reserve_item(store, person)]
-    while (shown := reserve_item(store, person, after=held[-1].assignment)) is not None:
-        held.append(shown)
-    assert len({shown.assignment for shown in held}) == len(held) == 5
-    assert reserve_item(store, person, after=held[0].assignment) == held[1]
-    assert reserve_item(store, person) == held[0]
-    for shown in held:
-        answer(store, person, shown)
+    reserved = [reserve_item(store, person)]
+    while (item := reserve_item(store, person, after=reserved[-1].assignment)) is not None:
+        reserved.append(item)
+    assert len({item.assignment for item in reserved}) == len(reserved) == 5
+    assert reserve_item(store, person, after=reserved[0].assignment) == reserved[1]
+    assert reserve_item(store, person) == reserved[0]
+    for item in reserved:
+        answer(store, person, item)
     assert len(do_all(store, person)) == 4
 
 
-def test_nobody_sees_or_answers_anothers_item(made):
-    store = made()
+def test_rejects_items_of_others(make_store):
+    store = make_store()
     first, second = (add_person(store, name).id for name in ("a", "b"))
-    shown = reserve_item(store, first)
+    item = reserve_item(store, first)
     for attempt in (
-        lambda: get_item(store, second, shown.assignment),
-        lambda: skip_item(store, second, shown.assignment),
-        lambda: answer(store, second, shown),
-        lambda: get_training_feedback(store, second, shown.assignment),
+        lambda: get_item(store, second, item.assignment),
+        lambda: skip_item(store, second, item.assignment),
+        lambda: answer(store, second, item),
+        lambda: get_training_feedback(store, second, item.assignment),
     ):
         with pytest.raises(AnnotationError, match="not assigned to you"):
             attempt()

@@ -1,4 +1,4 @@
-"""Judging in a real browser: keys, touch, lost connections, tabs, reloads, training, leaving."""
+"""Rating in a browser: keys, lost connections, tabs, reloads, training and signing in again."""
 
 import pytest
 from support.browser import saved
@@ -15,26 +15,26 @@ expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `tes
 
 @pytest.fixture
 def serve(tmp_path):
-    """A function that makes a study and serves it until the test ends."""
+    """A function that makes a study, and serves it until the end of the test."""
     import contextlib
 
     with contextlib.ExitStack() as ends:
         yield lambda **settings: ends.enter_context(serving(small_study(tmp_path, **settings)))
 
 
-def labels(served, purpose=None):
-    """What was said, in the order in which it came."""
+def read_labels(served, purpose=None):
+    """Return the current labels, oldest first."""
     votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
     return [vote.value["label"] for vote in votes if purpose in (None, vote.purpose)]
 
 
-def assignment(page):
-    """The item that is shown."""
+def get_assignment(page):
+    """Return the id of the displayed assignment."""
     return page.evaluate("history.state.assignment")
 
 
-# The second key and Next in the very moment in which the first answer is saved.
-PRESS_AS_SAVED = """([first, second]) => {
+# Presses the second key and Next as soon as the first answer is saved.
+PRESS_WHEN_SAVED = """([first, second]) => {
   const press = key => document.dispatchEvent(new KeyboardEvent("keydown", {key}));
   const [saved, next] = ["#saved", "#next"].map(one => document.querySelector(one));
   const watch = new MutationObserver(() => {
@@ -45,9 +45,9 @@ PRESS_AS_SAVED = """([first, second]) => {
 }"""
 
 
-def judge(page, *keys):
-    """Press the keys of choices, then go on to the next item."""
-    before = assignment(page)
+def rate_item(page, *keys):
+    """Press keys, then Enter, and wait for the next item or the last page."""
+    before = get_assignment(page)
     for key in keys:
         page.keyboard.press(key)
     page.keyboard.press("Enter")
@@ -58,7 +58,7 @@ def judge(page, *keys):
     )
 
 
-def test_keys_alone_are_enough_from_the_link_to_the_end(serve, visitor):
+def test_whole_study_by_keyboard(serve, visitor):
     served = serve(prompts=2)
     page = visitor().open(served.link())
     for _ in range(10):
@@ -68,7 +68,7 @@ def test_keys_alone_are_enough_from_the_link_to_the_end(serve, visitor):
     page.keyboard.press("Enter")
     page.wait_for_selector("html[data-ready]")
     expect(page.locator("#count")).to_have_text("0 of 2")
-    judge(page, "1", "2")
+    rate_item(page, "1", "2")
     expect(page.locator("#count")).to_have_text("1 of 2")
     page.keyboard.press("?")
     expect(page.locator("#keys")).to_contain_text("High relevance")
@@ -76,36 +76,36 @@ def test_keys_alone_are_enough_from_the_link_to_the_end(serve, visitor):
     page.keyboard.press("3")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("4")
-    judge(page, "ArrowRight", "1")
+    rate_item(page, "ArrowRight", "1")
     page.wait_for_url("**/thanks")
     expect(page.locator("main")).to_contain_text("You have rated 2 items")
-    assert sorted(labels(served)) == [-1, 1, 2, 2]
+    assert sorted(read_labels(served)) == [-1, 1, 2, 2]
 
 
-def test_saved_is_shown_only_when_it_is(serve, visitor):
+def test_saved_is_shown_after_the_response(serve, visitor):
     served = serve(prompts=1)
     page = visitor().join(served.link())
-    gate = []
-    page.route("**/api/answers", lambda route: gate.append(route))
+    routes = []
+    page.route("**/api/answers", lambda route: routes.append(route))
     page.keyboard.press("1")
     page.wait_for_selector("#saved[data-state='sending'][data-waiting='1']")
     expect(page.locator("#saved")).to_have_text("Saving …")
     assert count_answers(served.store) == 0
-    while not gate:  # the page says that it sends before the request is here
+    while not routes:  # the page shows "Saving" before the request arrives
         page.wait_for_timeout(10)
-    gate[0].continue_()
+    routes[0].continue_()
     saved(page)
     expect(page.locator("#saved")).to_have_text("Saved")
     assert count_answers(served.store) == 1
 
 
-def test_without_a_connection_work_goes_on_and_leaves_in_order(serve, visitor):
+def test_offline_answers_are_sent_in_order_later(serve, visitor):
     served = serve(prompts=6, people_per_item=1)
     person = visitor()
     page = person.join(served.link())
-    page.wait_for_selector("#task[data-ahead='1']")  # the next item and its images are there
+    page.wait_for_selector("#task[data-ahead='1']")  # the next item and its images are loaded
     person.context.set_offline(True)
-    judge(page, "1", "2")
+    rate_item(page, "1", "2")
     assert page.locator(".stage img").evaluate("image => image.complete && image.naturalWidth > 0")
     page.keyboard.press("3")
     page.keyboard.press("4")
@@ -114,11 +114,11 @@ def test_without_a_connection_work_goes_on_and_leaves_in_order(serve, visitor):
     assert count_answers(served.store) == 0
     person.context.set_offline(False)
     saved(page)
-    assert labels(served) == [2, 1, 0, -1]
+    assert read_labels(served) == [2, 1, 0, -1]
     expect(page.locator("#banner")).to_be_hidden()
 
 
-def test_what_waits_outlives_the_tab(serve, visitor):
+def test_unsent_answers_survive_closing_the_tab(serve, visitor):
     served = serve(prompts=6)
     person = visitor()
     page = person.join(served.link())
@@ -129,94 +129,94 @@ def test_what_waits_outlives_the_tab(serve, visitor):
     person.context.set_offline(False)
     page = person.ready(person.open(f"{served.url}/work"))
     saved(page)
-    assert labels(served) == [2]
+    assert read_labels(served) == [2]
     expect(page.locator(".thumb .mark")).to_have_text(["1", ""])
 
 
-def test_a_full_disk_is_said_and_loses_nothing(serve, visitor, monkeypatch):
+def test_full_disk_is_reported_and_the_answer_sent_again(serve, visitor, monkeypatch):
     served = serve(prompts=1)
     page = visitor().join(served.link())
 
-    def full(*_):
+    def raise_full_disk(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("pqpp_annotation.web.work.save_answer", full)
+        patch.setattr("pqpp_annotation.web.work.save_answer", raise_full_disk)
         page.keyboard.press("1")
         page.wait_for_selector("#saved[data-state='offline'][data-waiting='1']")
         expect(page.locator("#banner")).to_contain_text("cannot save right now: the disk is full")
     saved(page)
-    assert labels(served) == [2]
+    assert read_labels(served) == [2]
 
 
-def test_a_vote_whose_answer_was_lost_counts_once(serve, visitor):
+def test_answer_with_lost_response_is_saved_once(serve, visitor):
     served = serve(prompts=1)
     page = visitor().join(served.link())
-    lost = []
+    responses = []
 
-    def lose(route):
-        if not lost:
-            lost.append(route.fetch())
+    def lose_first_response(route):
+        if not responses:
+            responses.append(route.fetch())
             route.abort()
         else:
             route.continue_()
 
-    page.route("**/api/answers", lose)
+    page.route("**/api/answers", lose_first_response)
     page.keyboard.press("1")
     saved(page)
-    assert lost[0].ok and count_answers(served.store) == 1
+    assert responses[0].ok and count_answers(served.store) == 1
 
 
-def test_two_tabs_agree(serve, visitor):
+def test_two_tabs_stay_in_sync(serve, visitor):
     served = serve(prompts=3)
     person = visitor()
-    one = person.join(served.link())
-    two = person.ready(person.open(f"{served.url}/work"))
-    assert assignment(one) == assignment(two)
-    one.keyboard.press("1")
-    saved(one)
-    two.wait_for_function("() => document.querySelector('.thumb .mark').textContent === '1'")
-    expect(two.locator("#banner")).to_contain_text("in another tab")
-    two.bring_to_front()
-    two.keyboard.press("2")
-    saved(two)
-    assert sorted(labels(served)) == [1, 2]
+    first = person.join(served.link())
+    second = person.ready(person.open(f"{served.url}/work"))
+    assert get_assignment(first) == get_assignment(second)
+    first.keyboard.press("1")
+    saved(first)
+    second.wait_for_function("() => document.querySelector('.thumb .mark').textContent === '1'")
+    expect(second.locator("#banner")).to_contain_text("in another tab")
+    second.bring_to_front()
+    second.keyboard.press("2")
+    saved(second)
+    assert sorted(read_labels(served)) == [1, 2]
     person.context.set_offline(True)
-    for page in (one, two):
+    for page in (first, second):
         page.bring_to_front()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("4")
     person.context.set_offline(False)
-    saved(one)
-    saved(two)
+    saved(first)
+    saved(second)
     assert count_answers(served.store) == 4
 
 
-def test_the_back_button_shows_the_item_before_to_be_changed(serve, visitor):
+def test_back_button_reopens_the_previous_item(serve, visitor):
     served = serve(prompts=3)
     page = visitor().join(served.link())
-    first = assignment(page)
-    judge(page, "1", "1")
+    first = get_assignment(page)
+    rate_item(page, "1", "1")
     saved(page)
-    second = assignment(page)
+    second = get_assignment(page)
     page.go_back()
     page.wait_for_url(f"**/work/{first}")
     expect(page.locator(".thumb .mark")).to_have_text(["1", "1"])
     page.locator(".thumb").nth(0).click()
     page.keyboard.press("3")
     saved(page)
-    assert sorted(labels(served)) == [0, 2]
+    assert sorted(read_labels(served)) == [0, 2]
     assert count_answers(served.store) == 3
-    judge(page)
-    assert assignment(page) == second
+    rate_item(page)
+    assert get_assignment(page) == second
     page.keyboard.press("b")
     page.wait_for_url(f"**/work/{first}")
 
 
-def test_an_item_is_skipped_and_another_comes(serve, visitor):
+def test_skipped_item_can_be_rated_later(serve, visitor):
     served = serve(prompts=2)
     page = visitor().join(served.link())
-    first = assignment(page)
+    first = get_assignment(page)
     page.keyboard.press("s")
     page.wait_for_function("before => history.state.assignment !== before", arg=first)
     saved(page)
@@ -227,49 +227,49 @@ def test_an_item_is_skipped_and_another_comes(serve, visitor):
     expect(page.locator(".earlier")).to_contain_text("skipped")
     page.locator(".earlier a").last.click()
     page.wait_for_selector("html[data-ready]")
-    assert assignment(page) == first
-    judge(page, "1", "1")
+    assert get_assignment(page) == first
+    rate_item(page, "1", "1")
     saved(page)
     assert get_progress(served.store, person.id).skipped == 0
 
 
-def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
+def test_practice_gives_feedback_and_a_second_try(serve, visitor):
     served = serve(prompts=1, training=4)
     page = visitor().join(served.link())
     expect(page.locator("#count")).to_have_text("Practice 1 of 2")
     first = page.inner_text("[data-part=prompt]")
 
-    def practise(*keys):
-        page.evaluate(PRESS_AS_SAVED, keys)
+    def answer_practice_item(*keys):
+        page.evaluate(PRESS_WHEN_SAVED, keys)
         page.wait_for_selector("#feedback:not([hidden])")
         text = page.inner_text("#feedback-text")
         page.keyboard.press("Enter")
         page.wait_for_selector("#feedback[hidden]", state="attached")
         return text
 
-    assert practise("1", "1") == "Correct."
-    text = practise("4", "1")
+    assert answer_practice_item("1", "1") == "Correct."
+    text = answer_practice_item("4", "1")
     assert "Not quite" in text and "1 of 2 correct" in text and "starts again" in text
     expect(page.locator("#count")).to_have_text("Practice 1 of 2")
     expect(page.locator("[data-part=prompt]")).not_to_have_text(first)
-    practise("1", "1")
-    assert "count from now on" in practise("1", "1")
+    answer_practice_item("1", "1")
+    assert "count from now on" in answer_practice_item("1", "1")
     expect(page.locator("#count")).to_have_text("0 of 1")
-    judge(page, "2", "2")
-    assert labels(served, purpose="work") == [1, 1]
+    rate_item(page, "2", "2")
+    assert read_labels(served, purpose="work") == [1, 1]
 
 
-def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
+def test_unsent_answers_are_sent_after_signing_in_again(serve, visitor):
     served = serve(prompts=2)
     link = served.link()
     person = visitor()
     page = person.join(link)
-    [one] = get_people(served.store)
-    decide_on_person(served.store, one.id, "sign-out")
+    [annotator] = get_people(served.store)
+    decide_on_person(served.store, annotator.id, "sign-out")
     page.keyboard.press("1")
     page.wait_for_selector("#saved[data-state='signed-out']")
     expect(page.locator("#banner")).to_contain_text("Open your link again")
     assert count_answers(served.store) == 0
-    again = person.join(link)
-    saved(again)
-    assert labels(served) == [2]
+    new_page = person.join(link)
+    saved(new_page)
+    assert read_labels(served) == [2]

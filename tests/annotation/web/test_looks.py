@@ -1,4 +1,4 @@
-"""Every page in both widths, light and dark: nothing that axe finds, nothing that sticks out."""
+"""Accessibility and width of all annotators' pages, narrow and wide, light and dark."""
 
 import pytest
 from support.browser import in_every_look, violations
@@ -12,22 +12,22 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def check():
-    """A function that looks at a page in every look; all that was found is told at the end."""
-    found = []
+    """A function that checks a page in every look; the fixture reports all problems at its end."""
+    problems = []
 
-    def look(page, name):
-        for how in in_every_look(page):
-            found.extend(f"{name}, {how}: {one}" for one in violations(page))
+    def check_page(page, name):
+        for look in in_every_look(page):
+            problems.extend(f"{name}, {look}: {violation}" for violation in violations(page))
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found.append(f"{name}, {how}: wider than the window")
+                problems.append(f"{name}, {look}: wider than the window")
 
-    yield look
-    assert not found, "\n".join(found)
+    yield check_page
+    assert not problems, "\n".join(problems)
 
 
 @pytest.fixture
 def served(tmp_path):
-    """A study with all that a page can show."""
+    """A served study with training, consent and completion."""
     study = small_study(
         tmp_path,
         prompts=2,
@@ -41,7 +41,7 @@ def served(tmp_path):
         yield served
 
 
-def test_coming_is_no_barrier(served, visitor, check):
+def test_join_pages_have_no_accessibility_violations(served, visitor, check):
     person = visitor()
     page = person.open(served.link())
     check(page, "join")
@@ -50,7 +50,7 @@ def test_coming_is_no_barrier(served, visitor, check):
 
 
 @pytest.mark.daily
-def test_judging_is_no_barrier(served, visitor, check):
+def test_work_pages_have_no_accessibility_violations(served, visitor, check):
     person = visitor()
     page = person.join(served.link())
     check(page, "practice")
@@ -58,8 +58,8 @@ def test_judging_is_no_barrier(served, visitor, check):
         page.keyboard.press(key)
     page.wait_for_selector("#feedback:not([hidden])")
     check(page, "feedback")
-    [one] = get_people(served.store)
-    do_all(served.store, one.id, most=1)
+    [annotator] = get_people(served.store)
+    do_all(served.store, annotator.id, most=1)
     page.goto(f"{served.url}/work")
     person.ready(page)
     check(page, "work")
@@ -73,18 +73,18 @@ def test_judging_is_no_barrier(served, visitor, check):
 
 
 @pytest.mark.daily
-def test_looking_back_and_leaving_is_no_barrier(served, visitor, check):
+def test_other_pages_have_no_accessibility_violations(served, visitor, check):
     page = visitor().join(served.link())
     for path in ("thanks", "withdraw", "consent"):
         page.goto(f"{served.url}/{path}")
         check(page, path)
     page.click(".menu summary")
     check(page, "menu")
-    [one] = get_people(served.store)
-    do_all(served.store, one.id)
-    for path, last in (("history", "history"), ("work", "thanks")):
+    [annotator] = get_people(served.store)
+    do_all(served.store, annotator.id)
+    for path, final_path in (("history", "history"), ("work", "thanks")):
         page.goto(f"{served.url}/{path}")
-        page.wait_for_url(f"**/{last}")
+        page.wait_for_url(f"**/{final_path}")
         check(page, path)
     assert "C0DE" in page.inner_text("main")
     for path in ("join/unknown", "nothing-here", "farewell"):

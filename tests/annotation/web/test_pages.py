@@ -1,4 +1,4 @@
-"""Coming, judging and going, as requests: what is answered, refused and logged."""
+"""Requests to annotators' pages: joining, answering, leaving, headers and logs."""
 
 import csv
 import logging
@@ -18,41 +18,41 @@ from pqpp_annotation.store.tables import Asset, Assignment
 
 @pytest.fixture
 def make_client(tmp_path):
-    """A function that makes a study and a client of its pages."""
+    """A function that makes a study and returns a client of its pages."""
     stores = []
 
-    def make(base_url="http://testserver", allows_http=False, store=None, **settings):
+    def make_one(base_url="http://testserver", allows_http=False, store=None, **settings):
         if store is None:
             store = small_store(tmp_path, **settings)
             stores.append(store)
         return client_of(store, base_url, allows_http=allows_http)
 
-    yield make
+    yield make_one
     for store in stores:
         store.close()
 
 
-def invite(client, **how):
-    """A new link, without its server."""
-    [(token, _)] = make_links(client.store, 1, **how)
+def make_link(client, **options):
+    """Return the path of a new invitation link."""
+    [(token, _)] = make_links(client.store, 1, **options)
     return f"/join/{token}"
 
 
-def send(client, state, image, value, name="a" * 16, **headers):
-    """Send an answer as the script does."""
-    sent = {"client_id": name, "assignment": state["task"]["assignment"], "image": image}
-    sent |= {"value": value, "seconds": 1.5}
+def post_answer(client, state, image, value, name="a" * 16, **headers):
+    """Send an answer as the page's script does."""
+    body = {"client_id": name, "assignment": state["task"]["assignment"], "image": image}
+    body |= {"value": value, "seconds": 1.5}
     headers.setdefault("X-CSRF-Token", state["csrf"])
-    return client.post("/api/answers", json=sent, headers=headers)
+    return client.post("/api/answers", json=body, headers=headers)
 
 
-def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
+def test_link_signs_in_the_same_person_again(make_client):
     client = make_client(consent="Agree?")
-    link = invite(client)
+    link = make_link(client)
     assert get_people(client.store) == [] and "Agree?" in client.get(link).text
-    assert get_people(client.store) == []  # looking at a link makes nobody
-    answer = join(client, link)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/work")
+    assert get_people(client.store) == []  # opening the page adds nobody
+    response = join(client, link)
+    assert (response.status_code, response.headers["location"]) == (303, "/work")
     assert client.get("/work").status_code == 200
     [person] = get_people(client.store)
     assert person.consented is not None
@@ -61,21 +61,21 @@ def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
     assert len(get_people(client.store)) == 1
 
 
-def test_looking_reserves_nothing(make_client):
+def test_get_requests_reserve_no_items(make_client):
     client = make_client()
     join(client)
     paths = ("/work", "/thanks", "/history", "/static/work.js", "/owner", "/none", "/health")
     for path in paths:
-        seen, head = client.get(path), client.head(path)
-        assert (head.status_code, head.text) == (seen.status_code, ""), path
-        assert head.headers["content-type"] == seen.headers["content-type"]
+        response, head = client.get(path), client.head(path)
+        assert (head.status_code, head.text) == (response.status_code, ""), path
+        assert head.headers["content-type"] == response.headers["content-type"]
     assert "More items to rate" in client.get("/thanks").text
     assert client.get("/api/next").status_code == 405 and not rows(client.store, Assignment)
     next_state(client)
     assert len(rows(client.store, Assignment)) == 1
 
 
-def test_consent_comes_before_anything(make_client):
+def test_work_requires_consent(make_client):
     client = make_client(consent="Agree?")
     join(client, agree="no")
     assert client.get("/work").headers["location"] == "/consent"
@@ -86,9 +86,9 @@ def test_consent_comes_before_anything(make_client):
     assert client.get("/work").status_code == 200
 
 
-def test_ids_of_a_recruiting_site_are_kept_and_nothing_else(make_client):
+def test_stores_known_recruiter_ids_only(make_client):
     client = make_client()
-    link = invite(client) + "?PROLIFIC_PID=p1&STUDY_ID=s&evil=x"
+    link = make_link(client) + "?PROLIFIC_PID=p1&STUDY_ID=s&evil=x"
     page = client.get(link)
     assert 'value="p1"' in page.text and "evil" not in page.text
     join(client, link, PROLIFIC_PID="p1", STUDY_ID="s", evil="x")
@@ -97,7 +97,7 @@ def test_ids_of_a_recruiting_site_are_kept_and_nothing_else(make_client):
 
 
 @pytest.mark.parametrize("kind", ["unknown", "expired", "revoked"])
-def test_a_link_that_does_not_hold_says_so(make_client, kind):
+def test_invalid_link_gives_the_reason(make_client, kind):
     client = make_client()
     [(token, invitation)] = make_links(client.store, 1, days=1)
     if kind == "expired":
@@ -123,46 +123,46 @@ def test_a_link_that_does_not_hold_says_so(make_client, kind):
         ({"value": {"label": 2, "more": "x" * 2**20}}, 413),
     ],
 )
-def test_an_answer_that_does_not_fit_is_told_in_one_line(make_client, change, code):
+def test_rejects_invalid_answers(make_client, change, code):
     client = make_client()
     join(client)
     state = next_state(client)
-    sent = {
+    body = {
         "client_id": "c" * 16,
         "assignment": state["task"]["assignment"],
         "image": state["task"]["images"][0]["id"],
         "value": {"label": 2},
     }
     headers = {"X-CSRF-Token": state["csrf"]}
-    answer = client.post("/api/answers", json=sent | change, headers=headers)
-    assert answer.status_code == code
-    assert "\n" not in answer.text and count_answers(client.store) == 0
+    response = client.post("/api/answers", json=body | change, headers=headers)
+    assert response.status_code == code
+    assert "\n" not in response.text and count_answers(client.store) == 0
 
 
-def test_a_page_without_its_token_can_send_nothing(make_client):
+def test_rejects_wrong_csrf_token(make_client):
     client = make_client()
     join(client)
     state = next_state(client)
     image = state["task"]["images"][0]["id"]
-    assert send(client, state | {"csrf": "x"}, image, {"label": 2}).status_code == 401
+    assert post_answer(client, state | {"csrf": "x"}, image, {"label": 2}).status_code == 401
     for path in ("/sign-out", "/consent", "/withdraw"):
-        answer = client.post(path, data={"csrf": "x", "mode": "delete"})
-        assert answer.status_code == 401
+        response = client.post(path, data={"csrf": "x", "mode": "delete"})
+        assert response.status_code == 401
     assert get_people(client.store)[0].withdrawn is None
     assert client.get("/api/session").json()["csrf"] == state["csrf"]
 
 
-def test_another_site_can_send_nothing(make_client):
+def test_rejects_cross_site_requests(make_client):
     client = make_client()
     join(client)
     state = next_state(client)
     image = state["task"]["images"][0]["id"]
-    other, own = {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-origin"}
-    assert send(client, state, image, {"label": 2}, **other).status_code == 403
-    assert send(client, state, image, {"label": 2}, **own).status_code == 200
+    cross_site, same_origin = {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-origin"}
+    assert post_answer(client, state, image, {"label": 2}, **cross_site).status_code == 403
+    assert post_answer(client, state, image, {"label": 2}, **same_origin).status_code == 200
 
 
-def test_every_answer_carries_the_headers(make_client):
+def test_responses_have_security_headers(make_client):
     client = make_client()
     for path in ("/sign-in", "/static/style.css", "/health", "/nothing", "/images/1/x"):
         headers = client.get(path).headers
@@ -173,7 +173,7 @@ def test_every_answer_carries_the_headers(make_client):
     assert client.get("/sign-in").headers["cache-control"] == "no-store"
 
 
-def test_no_page_has_a_script_or_style_in_line(make_client):
+def test_pages_have_no_inline_scripts_or_styles(make_client):
     client = make_client()
     join(client)
     for path in ("/work", "/history", "/thanks", "/withdraw", "/sign-in", "/consent"):
@@ -183,12 +183,12 @@ def test_no_page_has_a_script_or_style_in_line(make_client):
         assert not re.search(r"\son\w+=", page)
 
 
-def test_cookies_are_for_this_site_over_tls_only(make_client):
+def test_cookies_require_tls_unless_http_is_allowed(make_client):
     client = make_client(base_url="https://study.example")
     cookie = join(client).headers["set-cookie"]
     assert cookie.startswith("__Host-pqpp-")
-    for wanted in ("Secure", "HttpOnly", "SameSite=lax", "Path=/"):
-        assert wanted in cookie
+    for attribute in ("Secure", "HttpOnly", "SameSite=lax", "Path=/"):
+        assert attribute in cookie
     assert "strict-transport-security" in client.get("/work").headers
     plain = make_client(base_url="http://study.example", store=client.store)
     refused = plain.get("/sign-in")
@@ -198,18 +198,18 @@ def test_cookies_are_for_this_site_over_tls_only(make_client):
     assert cookie.startswith("pqpp-") and "Secure" not in cookie
 
 
-def test_images_are_reached_by_what_the_persons_page_calls_them_only(make_client, tmp_path):
+def test_images_are_served_by_page_name_only(make_client, tmp_path):
     client = make_client()
     url = "/images/1/" + "0" * 24
     assert client.get(url).status_code == 303 or client.get(url).status_code == 401
     join(client)
     image = next_state(client)["task"]["images"][0]
-    answer = client.get(image["url"])
-    assert answer.status_code == 200 and answer.headers["content-type"] == "image/jpeg"
-    assert "immutable" in answer.headers["cache-control"]
-    here = image["url"].rpartition("/")[0]
+    response = client.get(image["url"])
+    assert response.status_code == 200 and response.headers["content-type"] == "image/jpeg"
+    assert "immutable" in response.headers["cache-control"]
+    folder = image["url"].rpartition("/")[0]
     for path in ("..%2f..%2fetc%2fpasswd", "study.yaml", "0" * 24, "%00", "A" * 64):
-        assert client.get(f"{here}/{path}").status_code in (403, 404, 422)
+        assert client.get(f"{folder}/{path}").status_code in (403, 404, 422)
     with client.store.begin_read() as db:
         sha256 = db.scalars(select(Asset.sha256)).first()
     assert client.get(f"/owner/images/{sha256}").status_code == 403
@@ -217,39 +217,39 @@ def test_images_are_reached_by_what_the_persons_page_calls_them_only(make_client
         assert client.get(f"/static/{path}").status_code == 404
 
 
-def test_leaving_ends_every_session(make_client):
+def test_withdrawal_ends_all_sessions(make_client):
     client = make_client()
-    link = invite(client)
+    link = make_link(client)
     join(client, link)
     other = make_client(store=client.store)
     join(other, link)
     state = next_state(client)
-    send(client, state, state["task"]["images"][0]["id"], {"label": 2})
+    post_answer(client, state, state["task"]["images"][0]["id"], {"label": 2})
     form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
-    answer = client.post("/withdraw", data=form)
-    assert "deleted" in answer.text and count_answers(client.store) == 0
+    response = client.post("/withdraw", data=form)
+    assert "deleted" in response.text and count_answers(client.store) == 0
     assert client.get("/work").headers["location"].startswith("/sign-in")
     assert other.get("/work").headers["location"].startswith("/sign-in")
     assert client.get(link).status_code == 403 or join(client, link).status_code == 403
 
 
-def test_no_log_holds_a_token(make_client, caplog):
+def test_log_contains_no_tokens(make_client, caplog):
     caplog.set_level(logging.DEBUG)
     client = make_client()
-    link = invite(client)
+    link = make_link(client)
     join(client, link)
     client.get("/join/not-a-token?PROLIFIC_PID=p1")
     csrf = client.get("/api/session").json()["csrf"]
-    ours = [record for record in caplog.records if not record.name.startswith("httpx")]
-    log = "\n".join(record.getMessage() for record in ours)
+    records = [record for record in caplog.records if not record.name.startswith("httpx")]
+    log = "\n".join(record.getMessage() for record in records)
     assert "GET /join/{token} 200" in log
     for secret in (link.rpartition("/")[2], "not-a-token", "p1", csrf):
         assert secret not in log
 
 
-def test_the_survey_is_asked_once_at_the_end_and_exported(make_client, tmp_path):
-    asked = {"How old are you?": ["under 30", "older"], "Anything <else>\u202e?": []}
-    client = make_client(prompts=1, survey=asked, completion={"code": "C0DE"})
+def test_survey_is_saved_once_and_exported(make_client, tmp_path):
+    questions = {"How old are you?": ["under 30", "older"], "Anything <else>\u202e?": []}
+    client = make_client(prompts=1, survey=questions, completion={"code": "C0DE"})
     join(client)
     [person] = get_people(client.store)
     assert "C0DE" not in client.get("/thanks").text and "Anything" not in client.get("/thanks").text
@@ -260,10 +260,10 @@ def test_the_survey_is_asked_once_at_the_end_and_exported(make_client, tmp_path)
     for answers in (["young", ""], ["older"], ["older", "x" * 3000], ["older", "", ""]):
         assert client.post("/survey", data={**form, "answers": answers}).status_code == 409
     assert client.post("/survey", data={"answers": ["older", ""]}).status_code == 422
-    for said in ("No, 1 < 2", "later"):
-        client.post("/survey", data={**form, "answers": ["older", said]})
+    for answer in ("No, 1 < 2", "later"):
+        client.post("/survey", data={**form, "answers": ["older", answer]})
     assert "C0DE" in client.get("/thanks").text
     export_study(client.store, tmp_path / "out")
-    told = list(csv.DictReader((tmp_path / "out" / "survey.csv").open()))
-    assert [row["answer"] for row in told] == ["older", "No, 1 < 2"]
-    assert {row["annotator"] for row in told} == {person.name}
+    exported = list(csv.DictReader((tmp_path / "out" / "survey.csv").open()))
+    assert [row["answer"] for row in exported] == ["older", "No, 1 < 2"]
+    assert {row["annotator"] for row in exported} == {person.name}

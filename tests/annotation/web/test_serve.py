@@ -1,4 +1,4 @@
-"""The server as a process: it starts, outlives a kill, stops cleanly, and says what is wrong."""
+"""The server process: start, restart, URLs, secrets and rate limits."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def port():
     return free_port()
 
 
-def test_it_is_back_after_a_kill_and_stops_cleanly(tmp_path, port):
+def test_server_restarts_after_a_kill_and_stops_cleanly(tmp_path, port):
     small_study(tmp_path)
     with running(tmp_path, port) as process:
         os.kill(process.pid, signal.SIGKILL)
@@ -41,58 +41,58 @@ def test_it_is_back_after_a_kill_and_stops_cleanly(tmp_path, port):
     with running(tmp_path, port, "--url", url, answers="/colours/health") as process:
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(60) == 0
-        said = process.stderr.read()
-    assert f"{url}/ - stop it with Ctrl-C" in said
-    assert "Traceback" not in said and "TLS" not in said
+        output = process.stderr.read()
+    assert f"{url}/ - stop it with Ctrl-C" in output
+    assert "Traceback" not in output and "TLS" not in output
     assert (tmp_path / next(tmp_path.glob(".*.secret"))).read_text() == secret
     assert not list(tmp_path.glob("*.db-wal"))  # the database was closed
 
 
-def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, monkeypatch, capsys):
+def test_links_use_the_public_url(tmp_path, port, monkeypatch, capsys):
     small_study(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
     monkeypatch.setattr("pqpp_annotation.web.serve._configure_logging", lambda: None)
 
-    def link():
+    def get_base():
         assert main(["annotate", "invite", "study.yaml"]) == 0
         return capsys.readouterr().out.partition("/join/")[0]
 
-    def served(*options):
+    def run_serve(*options):
         assert main(["annotate", "serve", "study.yaml", "--port", str(port), *options]) == 0
         return capsys.readouterr().err
 
-    assert link() == "http://127.0.0.1:8000"
-    served("--host", "0.0.0.0", "--allow-http")
-    assert link() == f"http://{socket.gethostname()}:{port}"
-    assert f"http://127.0.0.1:{port}/ - stop it with Ctrl-C" in served()
-    assert link() == f"http://127.0.0.1:{port}"  # neither was told as the place to reach it
+    assert get_base() == "http://127.0.0.1:8000"
+    run_serve("--host", "0.0.0.0", "--allow-http")
+    assert get_base() == f"http://{socket.gethostname()}:{port}"
+    assert f"http://127.0.0.1:{port}/ - stop it with Ctrl-C" in run_serve()
+    assert get_base() == f"http://127.0.0.1:{port}"
     url = "https://lab.example.org:8443/colours"
-    said = served("--url", url)
-    assert f"begin with http://127.0.0.1:{port}; replace that with {url}\n" in said
-    assert link() == url
-    served()  # to look at it at home moves no link
-    assert link() == url
+    output = run_serve("--url", url)
+    assert f"begin with http://127.0.0.1:{port}; replace that with {url}\n" in output
+    assert get_base() == url
+    run_serve()  # without --url, links stay
+    assert get_base() == url
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"url": "study.example"}, r"`url` must be like .*; got 'study\.example'"),
         ({"url": "https://a.example/a b"}, r"`url` must be like .*a b'"),
     ],
 )
-def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
+def test_rejects_invalid_urls(tmp_path, port, options, message):
     small_study(tmp_path)
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(AnnotationError, match=said):
+    old_handler = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(AnnotationError, match=message):
         serve(tmp_path / "study.yaml", port=port, **options)
-    assert signal.getsignal(signal.SIGTERM) is before and not (tmp_path / ".study.secret").exists()
+    assert signal.getsignal(signal.SIGTERM) is old_handler
+    assert not (tmp_path / ".study.secret").exists()
 
 
 @pytest.mark.daily
-def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monkeypatch):
-    """Each knows who is signed in at the other, and shows what was added."""
+def test_two_processes_share_sessions_and_prompts(tmp_path, port, new_postgresql, monkeypatch):
     ports = port, free_port()
     monkeypatch.setenv("STUDY_DATABASE", new_postgresql())
     store = small_store(tmp_path, prompts=1, database="$STUDY_DATABASE")
@@ -106,21 +106,21 @@ def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monke
             cookies = dict(client.cookies)
 
         def next_states():
-            asked = (
+            responses = (
                 httpx.post(f"{base}/api/next", json={}, cookies=cookies, headers=headers)
                 for base in bases
             )
-            return [answered.json() for answered in asked]
+            return [response.json() for response in responses]
 
         session = httpx.get(f"{bases[1]}/api/session", cookies=cookies).json()
         headers = {"X-CSRF-Token": session["csrf"]}
-        first = {state["task"]["assignment"] for state in next_states()}
-        assert len(first) == 1
-        more = tmp_path / "more.csv"
-        more.write_text("prompt_id,prompt,image\nnew,What was added.,0-sdxl.png\n")
-        assert add_prompts(store.study, more) == 1
+        assignments = {state["task"]["assignment"] for state in next_states()}
+        assert len(assignments) == 1
+        table = tmp_path / "more.csv"
+        table.write_text("prompt_id,prompt,image\nnew,What was added.,0-sdxl.png\n")
+        assert add_prompts(store.study, table) == 1
         assert {state["progress"]["study_total"] for state in next_states()} == {2}
-        skipped = {"assignment": first.pop()}
+        skipped = {"assignment": assignments.pop()}
         httpx.post(f"{bases[0]}/api/skip", json=skipped, cookies=cookies, headers=headers)
         for state in next_states():
             assert state["task"]["prompt"] == "What was added."
@@ -129,7 +129,7 @@ def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monke
     store.close()
 
 
-def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
+def test_secret_is_created_once_with_owner_only_access(tmp_path, monkeypatch):
     secret = read_secret(tmp_path, "mine")
     assert read_secret(tmp_path, "mine") == secret and len(secret) >= 32
     assert (tmp_path / ".mine.secret").stat().st_mode & 0o777 == 0o600
@@ -141,27 +141,27 @@ def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
         read_secret(tmp_path, "mine")
 
 
-def test_a_cookie_of_another_secret_is_nobodys():
-    one, other = CookieSigner("a" * 32), CookieSigner("b" * 32)
-    visit = one.create_visit()
-    assert other.unsign(one.sign(visit)) is None and one.name != other.name
-    assert not other.is_form_token(visit, one.make_form_token(visit))
-    assert not one.is_form_token(one.create_visit(), one.make_form_token(visit))
+def test_cookie_of_another_secret_is_invalid():
+    first, second = CookieSigner("a" * 32), CookieSigner("b" * 32)
+    visit = first.create_visit()
+    assert second.unsign(first.sign(visit)) is None and first.name != second.name
+    assert not second.is_form_token(visit, first.make_form_token(visit))
+    assert not first.is_form_token(first.create_visit(), first.make_form_token(visit))
 
 
-def test_attempts_are_counted_before_they_are_made_and_forgotten_after_their_time(tmp_path):
+def test_count_attempt_limits_concurrent_and_recent_attempts(tmp_path):
     store = small_store(tmp_path)
     now = [store.clock()]
     store.clock = lambda: now[0]
     attempt = partial(count_attempt, store, most=3, seconds=10)
     with ThreadPoolExecutor(16) as pool:
         waits = list(pool.map(lambda _: attempt("a"), range(40)))
-    assert waits.count(0) == 3  # of many at once
+    assert waits.count(0) == 3
     now[0] += 2_000
     assert attempt("a") == 8 and attempt("b") == attempt("a", "b") == 0
     now[0] += 8_500
     assert attempt("a") == 0
     now[0] += 3_600_000
     assert attempt("c") == 0
-    assert len(rows(store, Attempt)) == 1  # a flood does not stay
+    assert len(rows(store, Attempt)) == 1  # old attempts are deleted
     store.close()

@@ -1,4 +1,4 @@
-"""Prompts without one word or phrase: what remains is English, and places are those as typed."""
+"""Prompts without one word or phrase: the rest in English, and positions as typed."""
 
 import unicodedata
 from itertools import pairwise
@@ -39,15 +39,15 @@ long hair, smile | long: hair, smile | hair: smile | smile: long hair
 
 
 @pytest.mark.parametrize("line", CASES.replace("\\\n", "").strip().splitlines())
-def test_what_remains_is_english(line):
+def test_rest_is_english(line):
     prompt, *expected = line.split(" | ")
-    found = {one.phrase: one.rest for one in leave_one_out(prompt)}
-    wanted = dict(pair.split(": ", 1) for pair in expected)
-    assert {phrase: found.get(phrase) for phrase in wanted} == wanted
+    rests = {one.phrase: one.rest for one in leave_one_out(prompt)}
+    expected_rests = dict(pair.split(": ", 1) for pair in expected)
+    assert {phrase: rests.get(phrase) for phrase in expected_rests} == expected_rests
 
 
-@pytest.mark.parametrize("prompt", ["cat", "a dog", "...", "", "the cat."])
-def test_a_single_word_has_none(prompt):
+@pytest.mark.parametrize("prompt", ["cat", "a dog", "...", "", "the cat.", "red and"])
+def test_single_phrase_cannot_be_removed(prompt):
     assert leave_one_out(prompt) == []
 
 
@@ -62,18 +62,18 @@ def test_a_single_word_has_none(prompt):
         ("４k, ＲＥＤ cat  on a mat, 4k", {"ＲＥＤ": 4, "cat": 8, "mat": 18}),
     ],
 )
-def test_places_are_those_as_typed_and_nothing_else_is_left_out(typed, expected):
-    found = leave_one_out(Prompt.read(typed).content, typed)
-    unified = {unicodedata.normalize("NFKC", phrase): at for phrase, at in expected.items()}
-    assert {unicodedata.normalize("NFKC", one.phrase): one.start for one in found} == unified
+def test_positions_are_in_typed_prompt(typed, expected):
+    omissions = leave_one_out(Prompt.read(typed).content, typed)
+    normalised = {unicodedata.normalize("NFKC", phrase): at for phrase, at in expected.items()}
+    assert {unicodedata.normalize("NFKC", one.phrase): one.start for one in omissions} == normalised
 
 
 WORDS = ["a", "red", "cat,", "on", "of", "up", "and", "2", "'x'", "--ar", "no", "sitting"]
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS)).map(" ".join))
-def test_any_text_has_places_within_it(text):
-    found = leave_one_out(Prompt.read(text).content, text)
-    for one in found:
+def test_positions_are_ordered_and_within_any_text(text):
+    omissions = leave_one_out(Prompt.read(text).content, text)
+    for one in omissions:
         assert 0 <= one.start < one.end <= len(text) and one.rest.strip()
-    assert all(one.end <= other.start for one, other in pairwise(found))
+    assert all(one.end <= other.start for one, other in pairwise(omissions))

@@ -1,4 +1,4 @@
-"""The reader against prompts as people type them, which were written before it."""
+"""Reading of typed prompts: content, ignored parts, numbers and texts to draw."""
 
 import json
 import pathlib
@@ -20,19 +20,19 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["prompt"][:40].replace("\n", " "))
-def test_a_prompt_is_read_as_its_case_says(case):
-    reading = Prompt.read(case["prompt"])
-    assert normalise(reading.content) == case["content"]
-    assert {kind for kind, _ in reading.ignored} == set(case["ignored"])
-    assert [text.lower() for text in reading.unwanted] == case.get("unwanted", [])
+def test_reads_prompts_of_all_dialects(case):
+    prompt = Prompt.read(case["prompt"])
+    assert normalise(prompt.content) == case["content"]
+    assert {kind for kind, _ in prompt.ignored} == set(case["ignored"])
+    assert [text.lower() for text in prompt.unwanted] == case.get("unwanted", [])
     if "numbers" in case:
-        assert [n.value for n in find_numbers(mask_quotations(reading.content))] == case["numbers"]
+        assert [n.value for n in find_numbers(mask_quotations(prompt.content))] == case["numbers"]
     if "quoted" in case:
-        assert list(reading.texts) == case["quoted"]
+        assert list(prompt.texts) == case["quoted"]
 
 
 @pytest.mark.parametrize(
-    ("prompt", "told"),
+    ("prompt", "expected"),
     [
         (
             "(masterpiece:1.3), a girl in a red dress",
@@ -43,21 +43,20 @@ def test_a_prompt_is_read_as_its_case_says(case):
         ("(a sign 'STOP':1.3), a cat", "weight: (…:1.3)"),
     ],
 )
-def test_what_is_told_of_a_mark_is_no_more_than_it(prompt, told):
-    assert Prompt.read(prompt).ignored_text == told
+def test_ignored_text_shows_only_marks(prompt, expected):
+    assert Prompt.read(prompt).ignored_text == expected
 
 
-WANTED = json.loads((pathlib.Path(__file__).parent / "wanted_texts.json").read_text("utf-8"))
-
-
-def test_texts_that_prompts_want_drawn():
-    """Every text prompt of DrawBench, all of PartiPrompts on writing, and some of all kinds."""
-    assert len(WANTED) >= 150
-    assert not {p: read for p, texts in WANTED if (read := list(Prompt.read(p).texts)) != texts}
+def test_finds_texts_to_draw():
+    """The text prompts of DrawBench, PartiPrompts on writing, and some prompts of other kinds."""
+    file = pathlib.Path(__file__).with_name("texts_to_draw.json")
+    expected = dict(json.loads(file.read_text("utf-8")))
+    assert len(expected) >= 150
+    assert {prompt: list(Prompt.read(prompt).texts) for prompt in expected} == expected
 
 
 @pytest.mark.parametrize("text", ["by Monet ", "in the style of ", "'a ", "(", "by Aa Bb ", "a, "])
-def test_no_text_is_too_long(text):
+def test_long_repetitive_prompts_are_read(text):
     typed = "a cat " + text * 3000
     assert Prompt.read(typed).content.startswith("a cat")
     assert len(leave_one_out(Prompt.read(typed).content, typed)) <= 64

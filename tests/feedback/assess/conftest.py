@@ -1,22 +1,22 @@
-"""A browser that opens pages from files."""
+"""A browser page that is opened from a file."""
 
 import pytest
 from support.browser import browser  # noqa: F401
 
 
 @pytest.fixture
-def opened(browser):  # noqa: F811
-    """A function that opens a file, and gives the page and what it asked for; no error is met."""
+def open_page(browser):  # noqa: F811
+    """Open a file, and return the page and the URLs of its requests; errors fail the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    problems, asked = [], []
+    problems, requests = [], []
     context.on("weberror", lambda error: problems.append(str(error.error)))
-    context.on("request", lambda request: asked.append(request.url))
+    context.on("request", lambda request: requests.append(request.url))
 
-    def come(path):
+    def open_file(path):
         page = context.new_page()
         page.goto(path.as_uri())
-        return page, asked
+        return page, requests
 
-    yield come
+    yield open_file
     context.close()
-    assert not problems and all(url.startswith(("file:", "data:")) for url in asked)
+    assert not problems and all(url.startswith(("file:", "data:")) for url in requests)

@@ -1,4 +1,4 @@
-"""`pqpp assess agree` beside scikit-learn, scipy and the formulas, on verdicts made by a rule."""
+"""`pqpp assess agree`: agreement compared with scipy and formulas, and invalid verdicts."""
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from pqpp_feedback.assess.verdicts import COLUMNS, write_verdicts
 
 @pytest.fixture
 def study(tmp_path):
-    """600 images with scores; people answered on 150. Returns the rows and the answers."""
+    """600 rows with scores, and a folder with people's answers on 150 of them."""
     random, rows, votes = np.random.default_rng(0), [], ["image,matched"]
     for number in range(600):
         quality = random.random()
-        answer = random.random() < quality**2  # so that scores are no probabilities
+        answer = random.random() < quality**2  # so that scores are not calibrated
         verdict = quality > 0.5 if number % 7 else None
         row = dict.fromkeys(COLUMNS) | {"image": f"{number}.png", "prompt_id": str(number // 4)}
         row |= {"task": ("count", "colour")[number % 2], "generator": "ab"[number // 2 % 2]}
@@ -28,17 +28,17 @@ def study(tmp_path):
     return rows, tmp_path
 
 
-def test_figures_are_those_of_others(study):
+def test_agreement_agrees_with_scipy_and_formulas(study):
     rows, folder = study
     people = read_human_answers(folder / "votes.csv")
     (by_task, by_model, saved), notes = compare_with_people(rows, people)
     answers = np.array([people.find(row) for row in rows[:150]])
     scores = np.array([row["score"] for row in rows])
-    whole = by_task.rows[0]
-    assert whole["rank"] == pytest.approx(stats.kendalltau(scores[:150], answers).statistic)
-    verdicts = [(row["verdict"], one) for row, one in zip(rows, answers, strict=False)]
-    alike = [verdict == one for verdict, one in verdicts if verdict is not None]
-    assert whole["accuracy"] == pytest.approx(np.mean(alike)) and whole["n"] == len(alike)
+    overall = by_task.rows[0]
+    assert overall["rank"] == pytest.approx(stats.kendalltau(scores[:150], answers).statistic)
+    verdicts = [(row["verdict"], answer) for row, answer in zip(rows, answers, strict=False)]
+    matches = [verdict == answer for verdict, answer in verdicts if verdict is not None]
+    assert overall["accuracy"] == pytest.approx(np.mean(matches)) and overall["n"] == len(matches)
     assert [row["task"] for row in by_task.rows] == ["all", "colour", "count"]
     assert [row["generator"] for row in by_model.rows] == ["all", "a", "b"]
     (row,) = saved.rows
@@ -48,21 +48,21 @@ def test_figures_are_those_of_others(study):
     widths = [row[name][2] - row[name][1] for name in ("powered", "people")]
     assert widths[0] < widths[1] and row["worth"] > 150 and row["needed"] < row["without"]
     assert len(notes) == 2
-    unseen = [*rows[:1], {**rows[-1], "routine": "of no image that people judged"}]
-    assert compare_with_people(unseen, people)[0][0].rows[-1]["n"] == 0
+    rows_without_answers = [*rows[:1], {**rows[-1], "routine": "of no image that people judged"}]
+    assert compare_with_people(rows_without_answers, people)[0][0].rows[-1]["n"] == 0
 
 
 @pytest.mark.parametrize(
-    ("cells", "status", "said"),
+    ("cells", "status", "message"),
     [
         ("yes\nb,no", 0, "1.000"),
         ("maybe\nb,no", 2, "line 2: expected a verdict"),
         ("\nb,", 2, "no image with a score or verdict"),
     ],
 )
-def test_ones_own_verdicts_need_an_image_and_a_verdict(cells, status, said, tmp_path, capsys):
-    people, own = tmp_path / "people.csv", tmp_path / "own.csv"
+def test_agree_command_reads_image_and_verdict(cells, status, message, tmp_path, capsys):
+    people, verdicts_path = tmp_path / "people.csv", tmp_path / "own.csv"
     people.write_text("image,matched\na,1\nb,0\n")
-    own.write_text(f"image,verdict\na,{cells}\n")
-    assert main(["assess", "agree", str(own), "--people", str(people)]) == status
-    assert said in "".join(capsys.readouterr())
+    verdicts_path.write_text(f"image,verdict\na,{cells}\n")
+    assert main(["assess", "agree", str(verdicts_path), "--people", str(people)]) == status
+    assert message in "".join(capsys.readouterr())

@@ -1,4 +1,4 @@
-"""The gallery: what was seen is drawn, every string escaped, people's disagreement first."""
+"""`render_gallery`: escaping, order, missing images and heatmaps."""
 
 import base64
 import io
@@ -18,18 +18,18 @@ from pqpp_feedback.errors import FeedbackError  # noqa: E402
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}\x1b[2J\u202e"
 
 
-def png(side=8, value=255):
+def to_png(side=8, value=255):
     buffer = io.BytesIO()
     Image.new("L", (side, side), value).save(buffer, "png")
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def row(image="1/m_0.png", evidence=None, **other):
+def make_row(image="1/m_0.png", evidence=None, **cells):
     return {
         **{"image": image, "prompt_id": "1", "prompt": "a cat", "task": "t", "generator": "m"},
         **{"assessor": "a", "routine": "a-one", "verdict": True, "score": 0.5, "reason": "why"},
         **{"evidence": json.dumps(evidence or {}), "asked": "{}", "model": "{}", "revision": "{}"},
-        **other,
+        **cells,
     }
 
 
@@ -39,16 +39,16 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_every_string_is_escaped(folder):
+def test_escapes_all_strings(folder):
     words = [{"text": HOSTILE, "start": 0, "end": 9, "probability": 1.0}]
     evidence = {
         "words": words,
-        "heatmaps": {HOSTILE: png()},
+        "heatmaps": {HOSTILE: to_png()},
         "boxes": [{"label": HOSTILE, "score": 0.9, "box": [0, 0, 1, 1]}],
     }
     names = ("prompt", "task", "generator", "assessor", "routine", "reason", "prompt_id")
-    told = row("1/m_0.png", evidence, **dict.fromkeys(names, HOSTILE))
-    page = render_gallery([told], folder, folder / "p.html")
+    hostile_row = make_row("1/m_0.png", evidence, **dict.fromkeys(names, HOSTILE))
+    page = render_gallery([hostile_row], folder, folder / "p.html")
     assert {"\x1b", "\u202e"}.isdisjoint(page) and r"\x1b[2J\u202e" in page
     assert page.count("<script>") == page.count("</script>") == 1
     assert "<img src=x" not in page and "{{7*7}}" in page
@@ -59,37 +59,39 @@ def test_every_string_is_escaped(folder):
 
 
 @pytest.mark.parametrize("image", ["../../secret.png", "/etc/passwd", "1/none.png", "1"])
-def test_nothing_outside_of_the_folder_is_shown(folder, image):
+def test_hides_images_outside_the_folder(folder, image):
     Image.new("RGB", (9, 9)).save(folder / "secret.png")
     for embedded in (False, True):
         page = render_gallery(
-            [row("1/m_0.png"), row(image)], folder / "images", folder / "p.html", None,
+            [make_row("1/m_0.png"), make_row(image)], folder / "images", folder / "p.html", None,
             embedded=embedded,
         )  # fmt: skip
         assert page.count('class="image"') == 1 and "Image missing" in page
 
 
-def test_one_missing_image_hides_no_other(folder):
-    rows = [row("0/gone_0.png"), *(row(f"{n}/m_0.png") for n in range(3))]
+def test_missing_image_does_not_hide_others(folder):
+    rows = [make_row("0/gone_0.png"), *(make_row(f"{n}/m_0.png") for n in range(3))]
     assert render_gallery(rows, folder, folder / "p.html").count('class="image"') == 3
     with pytest.raises(FeedbackError, match="has none of the"):
         render_gallery(rows[:1], folder, folder / "p.html")
 
 
-def test_where_people_differ_comes_first(folder):
-    rows = [row(f"{n}/m_0.png", score=n / 4, verdict=n > 0) for n in range(3)]
+def test_sorts_disagreement_with_people_first(folder):
+    rows = [make_row(f"{n}/m_0.png", score=n / 4, verdict=n > 0) for n in range(3)]
     people = HumanAnswers({("0/m_0.png",): False, ("1/m_0.png",): True, ("2/m_0.png",): False})
     page = render_gallery(rows, folder, folder / "p.html", people)
     order = [page.index(f'data-image="{n}/m_0.png"') for n in (2, 0, 1)]
     assert order == sorted(order) and page.count('class="card differs"') == 1
     assert "people: <b>no match</b>" in page
     assert "a-one: 3 rows, 2 of 3 verdicts are a match; agreement with people: accuracy" in page
-    without = render_gallery(rows, folder, folder / "p.html")
-    assert "only disagreement with annotators" not in without
+    page_without_people = render_gallery(rows, folder, folder / "p.html")
+    assert "only disagreement with annotators" not in page_without_people
 
 
-def test_heatmaps_are_tinted_and_clear_where_they_are_low(folder):
-    page = render_gallery([row(evidence={"heatmaps": {"harm": png(4, 255)}})], folder, folder / "p")
+def test_tints_heatmaps(folder):
+    page = render_gallery(
+        [make_row(evidence={"heatmaps": {"harm": to_png(4, 255)}})], folder, folder / "p"
+    )
     source = page.partition('loading="lazy" src="data:image/png;base64,')[2]
     image = Image.open(io.BytesIO(base64.b64decode(source.partition('"')[0])))
     assert np.asarray(image)[0, 0].tolist() == [0xD5, 0x5E, 0, 204]

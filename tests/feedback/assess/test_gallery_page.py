@@ -1,4 +1,4 @@
-"""The gallery in a real browser, opened from a file: filters, order, boxes, lazy images."""
+"""The gallery in a browser: filters, order, boxes and lazy images."""
 
 import json
 
@@ -7,14 +7,14 @@ import pytest
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 Draw = pytest.importorskip("PIL.ImageDraw", reason="images need pillow")
 
-from feedback.assess.test_gallery import HOSTILE, png, row  # noqa: E402
+from feedback.assess.test_gallery import HOSTILE, make_row, to_png  # noqa: E402
 from support.browser import in_every_look, violations  # noqa: E402
 
 from pqpp_feedback.assess.agreement import HumanAnswers  # noqa: E402
 from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
 
 pytestmark = pytest.mark.browser
-LOOK = "one => getComputedStyle(one).display"
+GET_DISPLAY = "one => getComputedStyle(one).display"
 TASKS = ("Counting", "Single object", "Negation")
 
 
@@ -34,10 +34,11 @@ def write_gallery(folder, count):
         image.save(path)
         evidence = {"detector": {"boxes": boxes}}
         if n % 5 == 4:
-            evidence = {"heatmaps": {"implausibility": png(16, 120), "misalignment": png(16, 60)}}
+            heatmaps = {"implausibility": to_png(16, 120), "misalignment": to_png(16, 60)}
+            evidence = {"heatmaps": heatmaps}
         name = f"{n}/{path.name}"
         verdict = (True, False, None)[n % 3]
-        said = {
+        cells = {
             **{"verdict": verdict, "score": None if verdict is None else (n % 10) / 10},
             **{"task": TASKS[n % 3], "generator": path.stem[:-2], "prompt": f"{1 + n % 4} apples"},
             **{
@@ -45,7 +46,7 @@ def write_gallery(folder, count):
             },
             **{"assessor": "gimbrr", "routine": "gimbrr-published", "prompt_id": str(n)},
         }
-        rows.append(row(name, json.loads(json.dumps(evidence)), **said))
+        rows.append(make_row(name, json.loads(json.dumps(evidence)), **cells))
         answers[(name,)] = n % 4 != 1
     page = folder / "gallery.html"
     page.write_text(render_gallery(rows, folder, page, HumanAnswers(answers)), encoding="utf-8")
@@ -53,44 +54,44 @@ def write_gallery(folder, count):
 
 
 @pytest.mark.slow
-def test_the_page_filters_orders_and_loads_lazily(tmp_path, opened):
-    page, asked = opened(write_gallery(tmp_path, 400))
-    shown = "article:not([hidden])"
-    assert page.locator(shown).count() == 400
+def test_page_filters_sorts_and_loads_lazily(tmp_path, open_page):
+    page, requests = open_page(write_gallery(tmp_path, 400))
+    visible = "article:not([hidden])"
+    assert page.locator(visible).count() == 400
     assert page.locator("#count").text_content() == "400 of 400 images"
-    assert sum(url.endswith(".png") for url in asked) < 100  # the others are not in view
+    assert sum(url.endswith(".png") for url in requests) < 100  # the others are not in view
     first = page.locator("article").first
     assert "differs" in first.get_attribute("class")
     page.select_option('[data-filter="task"]', "Counting")
-    assert page.locator(shown).count() == 134
+    assert page.locator(visible).count() == 134
     page.select_option('[data-filter="generator"]', "glide")
     page.select_option('[data-filter="verdict"]', "match")
-    assert page.locator(shown).count() == 67
+    assert page.locator(visible).count() == 67
     page.check("#differs")
-    assert 0 < page.locator(shown).count() < 67
+    assert 0 < page.locator(visible).count() < 67
     page.uncheck("#differs")
     page.fill("#text", "no such words")
-    assert page.locator(shown).count() == 0
+    assert page.locator(visible).count() == 0
     page.fill("#text", "")
     page.select_option("#order", "low")
-    scores = page.eval_on_selector_all(shown, "all => all.map(one => Number(one.dataset.score))")
+    scores = page.eval_on_selector_all(visible, "all => all.map(one => Number(one.dataset.score))")
     assert scores == sorted(scores)
     weak = page.locator("rect.weak").first
-    assert weak.evaluate(LOOK) == "none"
+    assert weak.evaluate(GET_DISPLAY) == "none"
     page.check("#weak")
-    assert weak.evaluate(LOOK) == "inline"
+    assert weak.evaluate(GET_DISPLAY) == "inline"
     maps = page.locator(".heat")
-    assert [maps.nth(n).evaluate(LOOK) for n in (0, 1)] == ["block", "none"]
+    assert [maps.nth(n).evaluate(GET_DISPLAY) for n in (0, 1)] == ["block", "none"]
     page.select_option("#heatmap", "misalignment")
-    assert [maps.nth(n).evaluate(LOOK) for n in (0, 1)] == ["none", "block"]
+    assert [maps.nth(n).evaluate(GET_DISPLAY) for n in (0, 1)] == ["none", "block"]
     page.uncheck("#drawn")
     drawn = page.locator("figure svg").first
-    assert drawn.evaluate(LOOK) == maps.nth(1).evaluate(LOOK) == "none"
+    assert drawn.evaluate(GET_DISPLAY) == maps.nth(1).evaluate(GET_DISPLAY) == "none"
 
 
 @pytest.mark.slow
-def test_a_box_lies_on_what_it_is_about(tmp_path, opened):
-    page, _ = opened(write_gallery(tmp_path, 3))
+def test_boxes_lie_on_their_objects(tmp_path, open_page):
+    page, _ = open_page(write_gallery(tmp_path, 3))
     card = page.locator('article[data-image="2/sdxl_0.png"]')
     card.scroll_into_view_if_needed()
     page.wait_for_function("() => document.images[0].complete")
@@ -105,7 +106,7 @@ def test_a_box_lies_on_what_it_is_about(tmp_path, opened):
 
 
 @pytest.mark.daily
-def test_the_page_in_every_look(tmp_path, opened):
-    page, _ = opened(write_gallery(tmp_path, 12))
+def test_page_in_every_look(tmp_path, open_page):
+    page, _ = open_page(write_gallery(tmp_path, 12))
     for look in in_every_look(page):
         assert not violations(page), look

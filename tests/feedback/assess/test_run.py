@@ -1,4 +1,4 @@
-"""One run: the same bytes whatever the order, batches, processes and kills; bad images are rows."""
+"""`assess`: reproducible tables, interrupted runs, and invalid images."""
 
 import json
 import random
@@ -19,7 +19,7 @@ from support.made_assessor import Redness, write_images  # noqa: E402
 
 from pqpp_backbones.pretrained import ModelId  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
-from pqpp_feedback.assess.run import PART, assess  # noqa: E402
+from pqpp_feedback.assess.run import SHARD_SIZE, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, rescore  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
@@ -29,47 +29,47 @@ TESTS = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def pictures(tmp_path):
     prompts = write_images(tmp_path / "images", 50)
-    found, unseen = find_pictures(tmp_path, prompts)
-    assert unseen == [] and len(found) == 100
-    return found
+    images, missing = find_pictures(tmp_path, prompts)
+    assert missing == [] and len(images) == 100
+    return images
 
 
-def test_rows_say_what_was_seen_and_why(pictures, tmp_path):
-    ran = assess(pictures, [Redness()], tmp_path / "v.parquet")
+def test_rows_have_evidence_scores_and_models(pictures, tmp_path):
+    summary = assess(pictures, [Redness()], tmp_path / "v.parquet")
     rows = list(read_verdicts(tmp_path / "v.parquet"))
-    assert ran.rows == ran.images == len(rows) == 100
+    assert summary.rows == summary.images == len(rows) == 100
     row = next(row for row in rows if row["image"] == "7/sdxl_0.png")
     assert tuple(row) == COLUMNS
-    known = {name: row[name] for name in ("prompt_id", "prompt", "task", "generator", "verdict")}
-    assert known == {
+    values = {name: row[name] for name in ("prompt_id", "prompt", "task", "generator", "verdict")}
+    assert values == {
         **{"prompt_id": "7", "prompt": "a red 7", "task": "colour"},
         **{"generator": "sdxl", "verdict": False},
     }
-    assert row["score"] == 0.011765  # 3 of 255, as it was kept
+    assert row["score"] == 0.011765  # 3 of 255, rounded to six decimals
     assert json.loads(row["evidence"])["size"] == [12, 10]
     assert json.loads(row["model"]) == {"eye": "someone/eye"}
     assert json.loads(row["revision"]) == {"eye": "abc"}
     assert json.loads(row["asked"]) == {"task": "colour"}
 
 
-def test_what_another_model_said_is_not_replaced(pictures, tmp_path):
-    place = tmp_path / "v.parquet"
-    assess(pictures, [Redness()], place)
-    assess(pictures, [Redness()], place)  # the same one may
-    before = place.read_bytes()
+def test_keeps_verdicts_of_other_models(pictures, tmp_path):
+    path = tmp_path / "v.parquet"
+    assess(pictures, [Redness()], path)
+    assess(pictures, [Redness()], path)  # the same model may replace its verdicts
+    before = path.read_bytes()
     other = Redness()
     other.models = {"eye": ModelId("another/eye", "abc")}
     with pytest.raises(FeedbackError, match=r"contains verdicts of redness-mean by .*someone/eye"):
-        assess(pictures, [other], place)
-    assert place.read_bytes() == before and other.batches == []
-    assert assess(pictures, [other], place, replace=True).rows == 100
-    assert len(list(read_verdicts(place))) == 100
-    pq.write_table(pa.table({"a": [1]}), place)
+        assess(pictures, [other], path)
+    assert path.read_bytes() == before and other.batches == []
+    assert assess(pictures, [other], path, replace=True).rows == 100
+    assert len(list(read_verdicts(path))) == 100
+    pq.write_table(pa.table({"a": [1]}), path)
     with pytest.raises(FeedbackError, match="has no column 'image'; name a table"):
-        assess(pictures, [Redness()], place, replace=True)
+        assess(pictures, [Redness()], path, replace=True)
 
 
-def test_order_batches_and_processes_change_no_byte(pictures, tmp_path, monkeypatch):
+def test_table_does_not_depend_on_order_batches_or_processes(pictures, tmp_path, monkeypatch):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     expected = (tmp_path / "v.parquet").read_bytes()
     for path in (tmp_path / "v.csv", tmp_path / "v.xlsx", tmp_path / "v.jsonl"):
@@ -79,12 +79,12 @@ def test_order_batches_and_processes_change_no_byte(pictures, tmp_path, monkeypa
     for batch_size in (1, 7, 100):
         assess(shuffled, [Redness()], tmp_path / "w.parquet", batch_size)
         assert (tmp_path / "w.parquet").read_bytes() == expected
-    for rank in (2, 1, 0):  # the last one finds the others' parts, and joins them
-        one = Redness()
-        ran = assess(shuffled, [one], tmp_path / "x.parquet", share=f"{rank}/3")
-        assert (ran.missing == 0) == (ran.rows == len(pictures)) == (rank == 0)
-        assert ("shards are left" in ran.to_lines()[-1]) == (rank > 0)
-        assert sum(map(len, one.batches)) < len(pictures)
+    for rank in (2, 1, 0):  # the last process merges the parts
+        assessor = Redness()
+        summary = assess(shuffled, [assessor], tmp_path / "x.parquet", share=f"{rank}/3")
+        assert (summary.missing == 0) == (summary.rows == len(pictures)) == (rank == 0)
+        assert ("shards are left" in summary.to_lines()[-1]) == (rank > 0)
+        assert sum(map(len, assessor.batches)) < len(pictures)
     assert (tmp_path / "x.parquet").read_bytes() == expected
     assert not list(tmp_path.glob(".*"))
     for rank in "10":
@@ -94,7 +94,7 @@ def test_order_batches_and_processes_change_no_byte(pictures, tmp_path, monkeypa
     assert (tmp_path / "y.parquet").read_bytes() == expected
 
 
-KILLED = """
+KILLED_SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
@@ -108,20 +108,20 @@ assess(found, [Redness(int(sys.argv[3]))], folder / "k.parquet", 8)
 """
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(pictures, tmp_path):
+def test_killed_run_resumes_to_the_same_table(pictures, tmp_path):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
-    for after in (PART + 1, 20):
-        words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), str(after)]
+    for kill_after in (SHARD_SIZE + 1, 20):
+        words = [sys.executable, "-c", KILLED_SCRIPT, str(TESTS), str(tmp_path), str(kill_after)]
         assert subprocess.run(words, check=False).returncode == -9
         assert not (tmp_path / "k.parquet").exists()
     last = Redness()
     assess(pictures, [last], tmp_path / "k.parquet", 100)
-    assert sum(map(len, last.batches)) == len(pictures) - PART  # one part was whole
+    assert sum(map(len, last.batches)) == len(pictures) - SHARD_SIZE  # one shard was complete
     assert (tmp_path / "k.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
     assert not list(tmp_path.glob(".*"))
 
 
-def test_scores_are_computed_again_from_what_was_kept(pictures, tmp_path):
+def test_rescore_uses_stored_evidence(pictures, tmp_path):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     rows = list(read_verdicts(tmp_path / "v.parquet"))
     assert list(rescore(rows, [Redness()])) == rows
@@ -130,8 +130,8 @@ def test_scores_are_computed_again_from_what_was_kept(pictures, tmp_path):
     assert sum(row["verdict"] for row in strict) < sum(row["verdict"] for row in rows)
 
 
-def hostile(folder):
-    """Write images that are hard to read, each with its own prompt."""
+def write_invalid_images(folder):
+    """Write unusual and unreadable images, each with its own prompt."""
     Image.new("RGB", (1, 1)).save(folder / "tiny.png")
     Image.new("RGB", (40, 30), "red").save(folder / "whole.png")
     Image.new("CMYK", (40, 30), (0, 255, 255, 0)).save(folder / "cmyk.jpg")
@@ -140,7 +140,7 @@ def hostile(folder):
     Image.fromarray(np.full((30, 40), 65535, np.uint16)).save(folder / "deep.png")
     Image.new("L", (10_000, 10_000), 255).save(folder / "huge.png")
     head = bytearray((folder / "whole.png").read_bytes())
-    head[16:24] = struct.pack(">II", 20_000, 20_000)  # says that it has 400 megapixels
+    head[16:24] = struct.pack(">II", 20_000, 20_000)  # the header claims 400 megapixels
     head[29:33] = struct.pack(">I", zlib.crc32(head[12:29]))
     (folder / "bomb.png").write_bytes(head)
     Image.new("RGB", (20_000, 9), "red").save(folder / "long.png")
@@ -155,7 +155,7 @@ def hostile(folder):
     Image.new("RGB", (40, 30), "red").save(folder / "latin.png")
 
 
-SAID = {
+REASONS = {
     "tiny": "at least 8 x 8 pixels; got 1 x 1",
     "text": "cannot read the image (UnidentifiedImageError)",
     "cut": "cannot read the image",
@@ -167,20 +167,20 @@ SAID = {
 }
 
 
-def test_a_bad_image_is_a_row_with_a_reason(tmp_path):
-    hostile(tmp_path)
+def test_invalid_image_is_a_row_with_a_reason(tmp_path):
+    write_invalid_images(tmp_path)
     pictures, _ = find_pictures(tmp_path)
-    one = Redness()
-    one.columns = ()
-    one.score = lambda evidence, picture: Redness.score(
-        one, evidence, type(picture)(picture.path, "", about={"task": "-"})
+    assessor = Redness()
+    assessor.columns = ()
+    assessor.score = lambda evidence, picture: Redness.score(
+        assessor, evidence, type(picture)(picture.path, "", about={"task": "-"})
     )
-    assess(pictures, [one], tmp_path / "v.parquet", 4)
+    assess(pictures, [assessor], tmp_path / "v.parquet", 4)
     rows = {Path(row["image"]).stem: row for row in read_verdicts(tmp_path / "v.parquet")}
     assert len(rows) == 14
     for name, row in rows.items():
-        assert (row["verdict"] is None) == (row["evidence"] is None) == (name in SAID), name
-        assert SAID.get(name, "red is") in row["reason"]
+        assert (row["verdict"] is None) == (row["evidence"] is None) == (name in REASONS), name
+        assert REASONS.get(name, "red is") in row["reason"]
     evidence = {name: json.loads(row["evidence"] or "{}") for name, row in rows.items()}
     assert evidence["moving"]["red"] > 0.9 and evidence["cmyk"]["red"] > 0.9
     assert evidence["deep"]["red"] == 1 and evidence["huge"]["size"] == [4096, 4096]

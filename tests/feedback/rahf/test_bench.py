@@ -1,4 +1,4 @@
-"""The benchmark: CLIP as it is, the four tables, the command."""
+"""`pqpp bench richhf`: tables, notes and an unknown split."""
 
 import json
 
@@ -18,7 +18,7 @@ def scenes(tmp_path, cache):
     return write_scenes(tmp_path / "scenes", {"train": 12, "validation": 6, "test": 4})
 
 
-def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
+def test_bench_command_prints_four_tables(scenes, tmp_path, capsys):
     from transformers.utils import logging
 
     from pqpp_cli.main import main
@@ -29,7 +29,7 @@ def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     words += ["--pickapic-dir", str(scenes / "pickapic"), "--limit", "3", "--split", "test"]
     logging.enable_progress_bar()
     assert main(words) == 0
-    assert not logging.is_progress_bar_enabled()  # standard error is no terminal here
+    assert not logging.is_progress_bar_enabled()  # standard error is not a terminal
     text = capsys.readouterr().out
     for title in ("Scores:", "Implausibility heatmap:", "Misalignment heatmap:", "Misaligned key"):
         assert title in text
@@ -37,9 +37,9 @@ def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     rows = "rows: richhf, test split, 3 images, not the published files"
     assert rows in text and "CVPR 2024" in text
     assert main([*words, "--format", "json", "--no-published"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    results = json.loads(capsys.readouterr().out)
     names = read_published()["tables"]
-    assert [len(found["tables"][name]["rows"]) for name in names] == [1, 1, 1, 1]
-    assert found["notes"] == [rows]
+    assert [len(results["tables"][name]["rows"]) for name in names] == [1, 1, 1, 1]
+    assert results["notes"] == [rows]
     assert main([*words[:-1], "dev"]) == 2
     assert "--split is 'dev'; choose one of train, validation, test" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The converter, against what the author's code computes, and on the published shapes."""
+"""The RAHF converter: outputs of the author's code, and the published sizes."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers", reason="RAHF needs transforme
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
 from pqpp_feedback.rahf.convert_rahf import Checkpoint, convert_weights, infer_config  # noqa: E402
 
-C, GRID, PATCH, HEADS = 16, 8, 4, 2  # of the heads each has 64 channels
+C, GRID, PATCH, HEADS = 16, 8, 4, 2  # each attention head has 64 channels
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
 DECONVS = (16, 8, 8, 4)
 TEXT = {"num_heads": 2, "d_kv": 8}
@@ -35,16 +35,16 @@ def towers():
     return vit, t5
 
 
-def layout(size, width, grid, convs, deconvs, score_sizes, dense):
+def make_layout(size, width, grid, convs, deconvs, score_sizes, dense):
     """Return the shapes of the projection and the heads, as the published file has them."""
-    found = {}
+    shapes = {}
 
     def layer(name, *shape):
-        found[f"{name}.weight"] = shape
-        found[f"{name}.bias"] = (shape[1] if "deconv" in name else shape[0],)
+        shapes[f"{name}.weight"] = shape
+        shapes[f"{name}.bias"] = (shape[1] if "deconv" in name else shape[0],)
 
     def norm(name, channels):
-        found[f"{name}.scale"] = (channels, 1, 1)
+        shapes[f"{name}.scale"] = (channels, 1, 1)
 
     layer("visual_token_projection", size, width)
     for kind in ("implausibility", "misalignment"):
@@ -69,26 +69,26 @@ def layout(size, width, grid, convs, deconvs, score_sizes, dense):
         sizes = (score_sizes[-1] * grid**2, *dense, 1)
         for i, pair in enumerate(itertools.pairwise(sizes)):
             layer(f"{head}.linear_layers.{2 * i}", pair[1], pair[0])
-    return found
+    return shapes
 
 
-def random_weights(towers):
+def make_random_weights(towers):
     """Return a state dict of the layout, the ViT with the names of transformers 4."""
     vit, t5 = towers
-    found = {f"vit.{old_name(name)}": value for name, value in vit.state_dict().items()}
-    found |= {f"t5.{name}": value for name, value in t5.state_dict().items()}
+    weights = {f"vit.{to_old_name(name)}": value for name, value in vit.state_dict().items()}
+    weights |= {f"t5.{name}": value for name, value in t5.state_dict().items()}
     generator = torch.Generator().manual_seed(1)
     score_sizes = (C, C // 2, C // 4, C // 8, C // 8, C // 16)
-    for name, shape in layout(C, 128, GRID, (12, 8), DECONVS, score_sizes, (20, 10)).items():
+    for name, shape in make_layout(C, 128, GRID, (12, 8), DECONVS, score_sizes, (20, 10)).items():
         value = torch.randn(*shape, generator=generator)
         if name.endswith("weight"):
             value /= math.sqrt(math.prod(shape[1:]))
-        found[name] = 1 + value / 5 if name.endswith("scale") else value
-    return found
+        weights[name] = 1 + value / 5 if name.endswith("scale") else value
+    return weights
 
 
-def old_name(name):
-    """Return the name that transformers 4 gives to a ViT's tensor."""
+def to_old_name(name):
+    """Return the name of a ViT tensor in transformers 4."""
     for new, old in (
         ("layers.", "encoder.layer."),
         ("attention.q_proj", "attention.attention.query"),
@@ -103,31 +103,31 @@ def old_name(name):
 
 
 @torch.no_grad()
-def test_converted_weights_compute_what_the_author_s_code_does(real_data):
+def test_converted_model_matches_the_authors_code(real_data):
     folder = real_data / "rahf_reference"
     with np.load(folder / "state_dict.npz") as saved, np.load(folder / "cases.npz") as cases:
         model = convert_weights({name: torch.from_numpy(saved[name]) for name in saved})
         for case in ("0", "1"):
-            given = {
+            inputs = {
                 name: torch.from_numpy(cases[f"{case}.{name}"])
                 for name in ("pixel_values", "input_ids", "labels")
             }
-            found = model(**given)
+            output = model(**inputs)
             for name, values, kinds in (
-                ("heatmap", found.heatmaps, ("implausibility", "misalignment")),
-                ("score", found.scores, SCORES),
+                ("heatmap", output.heatmaps, ("implausibility", "misalignment")),
+                ("score", output.scores, SCORES),
             ):
-                for at, kind in enumerate(kinds):
+                for index, kind in enumerate(kinds):
                     expected = cases[f"{case}.{name}.{kind}"]
-                    np.testing.assert_allclose(values[:, at], expected, atol=1e-5)
+                    np.testing.assert_allclose(values[:, index], expected, atol=1e-5)
             logits = cases[f"{case}.decoder_logits"]
-            np.testing.assert_allclose(found.logits, logits, atol=1e-5 * np.abs(logits).max())
+            np.testing.assert_allclose(output.logits, logits, atol=1e-5 * np.abs(logits).max())
             loss = cases[f"{case}.sequence_loss"][0]
-            assert float(found.keyword_loss) == pytest.approx(loss, abs=1e-5)
+            assert float(output.keyword_loss) == pytest.approx(loss, abs=1e-5)
 
 
-def test_the_published_sizes_are_recognised():
-    """By shapes alone: ViT-L/16 at 384 pixels, T5-base and the heads that belong to them."""
+def test_infers_published_sizes():
+    """The shapes are those of ViT-L/16 at 384 pixels, T5-base and their heads."""
     with torch.device("meta"):
         vit = transformers.ViTModel(
             transformers.ViTConfig(
@@ -141,12 +141,12 @@ def test_the_published_sizes_are_recognised():
         t5 = transformers.T5ForConditionalGeneration(
             transformers.T5Config(d_model=768, d_ff=3072, num_layers=12, num_heads=12)
         )
-    shapes = {f"vit.{old_name(name)}": value.shape for name, value in vit.state_dict().items()}
+    shapes = {f"vit.{to_old_name(name)}": value.shape for name, value in vit.state_dict().items()}
     shapes |= {f"t5.{name}": value.shape for name, value in t5.state_dict().items()}
     score_sizes = tuple(768 // n for n in (1, 2, 4, 8, 16, 64))
     deconvs = (768, 384, 384, 192)
-    shapes |= layout(768, 1024, 24, (768, 384), deconvs, score_sizes, (512, 128))
-    # One number in each place: shapes without the memory.
+    shapes |= make_layout(768, 1024, 24, (768, 384), deconvs, score_sizes, (512, 128))
+    # Expanded tensors have the shapes, but use no memory.
     weights = {name: torch.zeros(1).expand(*shape) for name, shape in shapes.items()}
     config = infer_config(Checkpoint(weights))
     assert (config.grid_size, config.heatmap_size, config.score_map_size) == (24, 384, 24)
@@ -159,34 +159,34 @@ def test_the_published_sizes_are_recognised():
     assert config.score_dense_sizes == [512, 128]
     with torch.device("meta"):
         model = RahfForRichFeedback(config)
-    found = convert_rahf.rename_weights(Checkpoint(weights))
-    assert {k: v.shape for k, v in found.items()} == {
-        k: v.shape for k, v in model.state_dict().items() if k in found
+    renamed = convert_rahf.rename_weights(Checkpoint(weights))
+    assert {k: v.shape for k, v in renamed.items()} == {
+        k: v.shape for k, v in model.state_dict().items() if k in renamed
     }
-    rest = set(model.state_dict()) - set(found)
-    assert rest <= {"text_model.encoder.embed_tokens.weight", "text_model.lm_head.weight"}
+    missing = set(model.state_dict()) - set(renamed)
+    assert missing <= {"text_model.encoder.embed_tokens.weight", "text_model.lm_head.weight"}
 
 
-def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
+def test_command_rejects_missing_tokenizer_and_file_as_output(
     towers, tmp_path, monkeypatch, capsys
 ):
     from safetensors.torch import save_file
 
     from pqpp_backbones.training.script import run_or_exit
 
-    weights = {name: value.clone() for name, value in random_weights(towers).items()}
+    weights = {name: value.clone() for name, value in make_random_weights(towers).items()}
     save_file(weights, tmp_path / "w.safetensors")
     (tmp_path / "nothing").mkdir()
 
-    def said(output, tokenizer):
+    def read_error(output, tokenizer):
         words = [str(tmp_path / "w.safetensors"), str(tmp_path / output)]
         words += ["--tokenizer", str(tmp_path / tokenizer)]
         monkeypatch.setattr("sys.argv", ["convert_rahf", *words])
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exit_info:
             run_or_exit(convert_rahf.main)
-        assert left.value.code == 2
+        assert exit_info.value.code == 2
         return capsys.readouterr().err.splitlines()[-1]
 
-    assert "nothing has no usable tokenizer" in said("out", "nothing")
+    assert "nothing has no usable tokenizer" in read_error("out", "nothing")
     assert not (tmp_path / "out").exists()
-    assert "w.safetensors is a file; name a folder" in said("w.safetensors", "nothing")
+    assert "w.safetensors is a file; name a folder" in read_error("w.safetensors", "nothing")

@@ -1,4 +1,4 @@
-"""The generated stand-in, the augmentations and the examples made of them."""
+"""RichHF examples: augmentations, epochs, batches and hidden labels."""
 
 import numpy as np
 import pytest
@@ -15,36 +15,36 @@ from pqpp_feedback.rahf.examples import augment  # noqa: E402
 
 
 class TestAugmentation:
-    def marked(self):
+    def make_marked_images(self):
         """Return an image and a map that are white in the same square."""
         pixels = np.zeros((40, 40), dtype=np.uint8)
         pixels[10:20, 24:34] = 255
         return Image.fromarray(pixels).convert("RGB"), Image.fromarray(pixels)
 
-    def test_the_same_state_gives_the_same_result(self):
-        image, mark = self.marked()
+    def test_same_seed_gives_same_result(self):
+        image, mark = self.make_marked_images()
         results = [augment(np.random.default_rng(5), image, [mark]) for _ in range(2)]
-        (first, (one,)), (again, (two,)) = results
-        assert np.array_equal(first, again) and np.array_equal(one, two)
+        (image_1, (map_1,)), (image_2, (map_2,)) = results
+        assert np.array_equal(image_1, image_2) and np.array_equal(map_1, map_2)
 
-    def test_image_and_maps_are_cropped_alike(self):
-        image, mark = self.marked()
+    def test_crops_image_and_maps_alike(self):
+        image, mark = self.make_marked_images()
         sizes = set()
         for seed in range(60):
-            found, (one,) = augment(np.random.default_rng(seed), image, [mark])
-            sizes.add(found.size)
-            assert found.size == one.size
-            bright = np.asarray(found.convert("L")) > 128
-            assert (bright != (np.asarray(one) > 128)).mean() < 0.02
-            assert min(found.size) >= 0.8 * 40 - 1
+            cropped, (cropped_map,) = augment(np.random.default_rng(seed), image, [mark])
+            sizes.add(cropped.size)
+            assert cropped.size == cropped_map.size
+            bright = np.asarray(cropped.convert("L")) > 128
+            assert (bright != (np.asarray(cropped_map) > 128)).mean() < 0.02
+            assert min(cropped.size) >= 0.8 * 40 - 1
         assert (40, 40) in sizes and len(sizes) > 10
 
-    def test_chances_are_the_papers(self):
-        _, mark = self.marked()
+    def test_augmentation_rates_match_the_paper(self):
+        _, mark = self.make_marked_images()
         coloured = Image.merge("RGB", [mark, mark, Image.new("L", mark.size, 77)])
-        found = [augment(np.random.default_rng(n), coloured, [mark])[0] for n in range(1000)]
-        crops = sum(one.size != (40, 40) for one in found)
-        grey = sum(np.ptp(np.asarray(one, dtype=int), axis=-1).max() == 0 for one in found)
+        images = [augment(np.random.default_rng(n), coloured, [mark])[0] for n in range(1000)]
+        crops = sum(i.size != (40, 40) for i in images)
+        grey = sum(np.ptp(np.asarray(i, dtype=int), axis=-1).max() == 0 for i in images)
         assert 440 < crops < 560 and 70 < grey < 130
 
 
@@ -63,59 +63,59 @@ def table(tmp_path_factory):
 
 
 class TestExamples:
-    def examples(self, table, **options):
+    def make_examples(self, table, **options):
         from support.tiny_rahf import tiny_processor
 
         from pqpp_feedback.rahf.examples import Examples
 
         return Examples(table, tiny_processor(options.pop("variant", "multi_head")), 32, **options)
 
-    def test_a_row_is_what_was_planted(self, table):
-        examples, scene = self.examples(table), make_scene(0, 2)
-        found = examples[2]
-        assert found["prompt"] == scene.prompt and found["labels"] == scene.labels
-        assert np.array_equal(np.asarray(found["image"]), scene.image)
+    def test_example_matches_the_scene(self, table):
+        examples, scene = self.make_examples(table), make_scene(0, 2)
+        example = examples[2]
+        assert example["prompt"] == scene.prompt and example["labels"] == scene.labels
+        assert np.array_equal(np.asarray(example["image"]), scene.image)
         blocks = heatmap(scene.artifact_points, 512).reshape(32, 16, 32, 16)
-        assert found["heatmaps"][0] == pytest.approx(blocks.mean(axis=(1, 3)), abs=0.01)
-        assert found["scores"][0] == pytest.approx(scene.scores["plausibility"])
+        assert example["heatmaps"][0] == pytest.approx(blocks.mean(axis=(1, 3)), abs=0.01)
+        assert example["scores"][0] == pytest.approx(scene.scores["plausibility"])
 
-    def test_epochs_differ_and_repeat(self, table):
-        examples = self.examples(table, augmented=True, seed=3)
-        seen = []
+    def test_augmentations_differ_by_epoch(self, table):
+        examples = self.make_examples(table, augmented=True, seed=3)
+        epochs = []
         for epoch in (0, 1, 0):
             examples.set_epoch(epoch)
-            seen.append([np.asarray(examples[n]["image"]) for n in range(6)])
-        assert all(np.array_equal(a, b) for a, b in zip(seen[0], seen[2], strict=True))
-        assert any(a.shape != b.shape for a, b in zip(seen[0], seen[1], strict=True))
+            epochs.append([np.asarray(examples[n]["image"]) for n in range(6)])
+        assert all(np.array_equal(a, b) for a, b in zip(epochs[0], epochs[2], strict=True))
+        assert any(a.shape != b.shape for a, b in zip(epochs[0], epochs[1], strict=True))
 
     @pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
-    def test_a_batch_can_be_learned_from(self, table, variant):
+    def test_batch_has_all_losses(self, table, variant):
         from support.tiny_rahf import tiny_feedback
 
-        examples = self.examples(table, variant=variant)
+        examples = self.make_examples(table, variant=variant)
         batch = examples.collate([examples[n] for n in range(3)])
-        found = tiny_feedback(variant).model(**batch)
-        assert found.loss.item() > 0 and found.keyword_loss.item() > 0
-        assert found.heatmap_loss.item() > 0 and found.score_loss.item() > 0
+        output = tiny_feedback(variant).model(**batch)
+        assert output.loss.item() > 0 and output.keyword_loss.item() > 0
+        assert output.heatmap_loss.item() > 0 and output.score_loss.item() > 0
 
-    def test_first_only_what_needs_image_and_prompt_has_labels(self, table):
+    def test_joint_first_hides_other_labels(self, table):
         from support.tiny_rahf import tiny_feedback
 
-        examples, plain = self.examples(table, joint_first=2), self.examples(table)
+        examples, all_labels = self.make_examples(table, joint_first=2), self.make_examples(table)
         for epoch, other_outputs_learn in enumerate((False, False, True)):
             examples.set_epoch(epoch)
-            found, full = examples[2], plain[2]
+            example, full = examples[2], all_labels[2]
             for kind, joint in (("heatmaps", [1]), ("scores", [1])):
                 expected = np.full_like(full[kind], np.nan)
                 shown = slice(None) if other_outputs_learn else joint
                 expected[shown] = full[kind][shown]
-                assert np.array_equal(found[kind], expected, equal_nan=True)
-            assert found["labels"] == full["labels"] and found["shown"] == full["shown"]
+                assert np.array_equal(example[kind], expected, equal_nan=True)
+            assert example["labels"] == full["labels"] and example["shown"] == full["shown"]
             model = tiny_feedback().model.train()
             loss = model(**examples.collate([examples[n] for n in range(3)])).loss
             loss.backward()
             learns = {
-                name: any(one.grad.abs().sum() > 0 for one in head.parameters())
+                name: any(p.grad.abs().sum() > 0 for p in head.parameters())
                 for heads in (model.heatmap_heads, model.score_heads)
                 for name, head in heads.items()
             }

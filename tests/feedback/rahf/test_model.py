@@ -1,4 +1,4 @@
-"""RAHF's sizes, outputs and losses, and that saving keeps them."""
+"""RAHF's sizes, outputs and losses, and saved models."""
 
 import numpy as np
 import pytest
@@ -17,21 +17,21 @@ from pqpp_feedback.rahf.outputs import VARIANTS  # noqa: E402
 IMAGE = np.random.default_rng(0).integers(0, 256, (48, 40, 3), dtype=np.uint8)
 
 
-def shapes_of(config):
-    """Return the shape of every weight without making one."""
+def get_shapes(config):
+    """Return the shape of every weight without allocating memory."""
     with torch.device("meta"):
         model = RahfForRichFeedback(config)
     return {name: tuple(value.shape) for name, value in model.named_parameters()}
 
 
-def test_the_default_has_the_sizes_of_section_9():
+def test_default_config_has_published_sizes():
     config = RahfConfig()
     vision, text = config.vision_config, config.text_config
     assert (vision.patch_size, vision.num_hidden_layers, vision.num_attention_heads) == (16, 12, 12)
     assert (vision.hidden_size, vision.intermediate_size) == (768, 3072)
     assert (text.num_layers, text.num_decoder_layers, text.num_heads) == (12, 12, 12)
     assert (text.d_model, text.d_ff, config.heatmap_size) == (768, 2048, 224)
-    shapes = shapes_of(config)
+    shapes = get_shapes(config)
     head = "heatmap_heads.implausibility"
     convs = [shapes[f"{head}.convs.{i}.weight"] for i in range(2)]
     assert convs == [(768, 768, 3, 3), (384, 768, 3, 3)]
@@ -47,85 +47,84 @@ def test_the_default_has_the_sizes_of_section_9():
     assert convs == [(768, 768, 2, 2), (384, 768, 2, 2), (128, 384, 2, 2), (64, 128, 2, 2)]
     assert [shapes[f"{score}.dense.{i}.weight"][0] for i in range(3)] == [2048, 1024, 1]
     heads = {tuple(name.split(".")[:2]) for name in shapes if "heads" in name}
-    assert len(heads) == 6  # and the decoder is the seventh
+    assert len(heads) == 6  # the decoder is the seventh output
     assert shapes["text_model.decoder.block.11.layer.2.DenseReluDense.wi_0.weight"] == (2048, 768)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_seven_outputs_in_their_ranges(variant):
+def test_predicts_seven_outputs_in_range(variant):
     feedback = tiny_feedback(variant)
-    (judged,) = feedback.predict([IMAGE], [PROMPTS[0]])
-    assert list(judged.scores) == ["plausibility", "alignment", "aesthetics", "overall"]
-    shapes = {name: one.shape for name, one in judged.heatmaps.items()}
+    (result,) = feedback.predict([IMAGE], [PROMPTS[0]])
+    assert list(result.scores) == ["plausibility", "alignment", "aesthetics", "overall"]
+    shapes = {name: heatmap.shape for name, heatmap in result.heatmaps.items()}
     assert shapes == {"implausibility": (32, 32), "misalignment": (32, 32)}
-    values = [*judged.scores.values(), *np.ravel(list(judged.heatmaps.values()))]
+    values = [*result.scores.values(), *np.ravel(list(result.heatmaps.values()))]
     assert min(values) >= 0 and max(values) <= 1
-    assert [word.text for word in judged.words] == PROMPTS[0].split()
-    assert len(set(judged.scores.values())) == 4
+    assert [word.text for word in result.words] == PROMPTS[0].split()
+    assert len(set(result.scores.values())) == 4
 
 
-def test_padding_changes_nothing():
+def test_padding_does_not_change_predictions():
     feedback = tiny_feedback()
-    alone = feedback.predict([IMAGE], [PROMPTS[0]])[0]
-    together = feedback.predict([IMAGE] * 2, [PROMPTS[0], " ".join(PROMPTS)])[0]
-    assert np.allclose(list(alone.scores.values()), list(together.scores.values()), atol=1e-5)
-    assert np.allclose(alone.probabilities, together.probabilities, atol=1e-4)
+    single = feedback.predict([IMAGE], [PROMPTS[0]])[0]
+    padded = feedback.predict([IMAGE] * 2, [PROMPTS[0], " ".join(PROMPTS)])[0]
+    assert np.allclose(list(single.scores.values()), list(padded.scores.values()), atol=1e-5)
+    assert np.allclose(single.probabilities, padded.probabilities, atol=1e-4)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_loss_is_the_weighted_sum_and_reaches_every_weight(variant):
+def test_loss_is_weighted_sum_with_gradients_everywhere(variant):
     feedback = tiny_feedback(variant)
     model = feedback.model.train()
     model.config.heatmap_weight, model.config.score_weight = 3.0, 0.5
     batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
     size = model.config.heatmap_size
-    found = model(
+    output = model(
         **batch,
         heatmap_labels=torch.zeros(2, 2, size, size),
         score_labels=torch.ones(2, 4),
         labels=feedback.processor.encode_labels(PROMPTS[:2], [[1] * 6, [1, 0, 1, 1, 1, 1, 1]]),
     )
-    expected = 3 * found.heatmap_loss + 0.5 * found.score_loss + found.keyword_loss
-    assert torch.isclose(found.loss, expected)
-    found.loss.backward()
+    expected = 3 * output.heatmap_loss + 0.5 * output.score_loss + output.keyword_loss
+    assert torch.isclose(output.loss, expected)
+    output.loss.backward()
     assert [name for name, value in model.named_parameters() if value.grad is None] == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_outputs_that_need_both_weigh_among_their_kind_as_told(variant):
+def test_joint_weight_scales_joint_outputs(variant):
     feedback = tiny_feedback(variant)
     model = feedback.model
     batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
     size = model.config.heatmap_size
     labels = {"heatmap_labels": torch.zeros(2, 2, size, size), "score_labels": torch.ones(2, 4)}
-    labels["heatmap_labels"][0, 1] = float("nan")  # the prompt of the first was not shown
-    plain = model(**batch, **labels)
-    maps, scores = plain.heatmaps.square().mean((2, 3)), (plain.scores - 1).square()
-    # Of four maps three are known, one of which is of misalignment; scores: (1, w, 1, 1).
+    labels["heatmap_labels"][0, 1] = float("nan")  # the first image has no misalignment label
+    unweighted = model(**batch, **labels)
+    maps, scores = unweighted.heatmaps.square().mean((2, 3)), (unweighted.scores - 1).square()
+    # Three of four maps have labels, one of them of misalignment; scores: (1, w, 1, 1).
     mean = (maps[0, 0] + maps[1, 0] + maps[1, 1]) / 3
-    assert torch.isclose(plain.heatmap_loss, mean) and torch.isclose(
-        plain.score_loss, scores.mean()
-    )
+    assert torch.isclose(unweighted.heatmap_loss, mean)
+    assert torch.isclose(unweighted.score_loss, scores.mean())
     model.config.joint_weight = 4.0
-    found = model(**batch, **labels)
-    assert torch.isclose(found.heatmap_loss, (maps[0, 0] + maps[1, 0] + 4 * maps[1, 1]) / 6)
+    output = model(**batch, **labels)
+    assert torch.isclose(output.heatmap_loss, (maps[0, 0] + maps[1, 0] + 4 * maps[1, 1]) / 6)
     expected = (scores * torch.tensor([1.0, 4.0, 1.0, 1.0])).sum() / 14
-    assert torch.isclose(found.score_loss, expected)
+    assert torch.isclose(output.score_loss, expected)
 
 
-def test_missing_labels_do_not_count():
+def test_ignores_missing_labels():
     feedback = tiny_feedback()
     batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
     labels = torch.full((2, 4), 0.5)
     labels[1] = float("nan")
     keywords = feedback.processor.encode_labels(PROMPTS[:2], [None, None])
-    found = feedback.model(**batch, score_labels=labels, labels=keywords)
-    assert torch.isclose(found.score_loss, (found.scores[0] - 0.5).square().mean())
-    assert found.keyword_loss.item() == 0 and torch.isfinite(found.loss)
+    output = feedback.model(**batch, score_labels=labels, labels=keywords)
+    assert torch.isclose(output.score_loss, (output.scores[0] - 0.5).square().mean())
+    assert output.keyword_loss.item() == 0 and torch.isfinite(output.loss)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_saved_and_loaded_it_says_the_same(variant, tmp_path):
+def test_save_and_load_keep_predictions(variant, tmp_path):
     from transformers import AutoModel, AutoProcessor
 
     registration.register()
@@ -133,7 +132,7 @@ def test_saved_and_loaded_it_says_the_same(variant, tmp_path):
     folder = feedback.save_pretrained(tmp_path / "saved")
     assert not {path.suffix for path in folder.iterdir()} - {".json", ".safetensors"}
     loaded = FeedbackModel.from_pretrained(folder, device="cpu")
-    before, after = (one.predict([IMAGE], [PROMPTS[0]])[0] for one in (feedback, loaded))
+    before, after = (model.predict([IMAGE], [PROMPTS[0]])[0] for model in (feedback, loaded))
     assert np.allclose(list(before.scores.values()), list(after.scores.values()), atol=1e-6)
     for name, heatmap in before.heatmaps.items():
         assert np.allclose(heatmap, after.heatmaps[name], atol=1e-6)
@@ -142,7 +141,7 @@ def test_saved_and_loaded_it_says_the_same(variant, tmp_path):
     assert AutoProcessor.from_pretrained(folder).variant == variant
 
 
-def test_weights_that_lack_a_tensor_are_refused(tmp_path):
+def test_rejects_weights_without_a_tensor(tmp_path):
     from safetensors.torch import load_file, save_file
 
     folder = tiny_feedback().save_pretrained(tmp_path / "saved")
@@ -154,20 +153,20 @@ def test_weights_that_lack_a_tensor_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["vit", "siglip"])
-def test_pretrained_towers_are_joined(kind, tmp_path):
+def test_from_towers_keeps_pretrained_weights(kind, tmp_path):
     from transformers import SiglipConfig, SiglipModel, T5ForConditionalGeneration, ViTModel
 
     tiny = tiny_config()
     T5ForConditionalGeneration(tiny.text_config).save_pretrained(tmp_path / "t5")
     if kind == "vit":
-        whole = tower = ViTModel(tiny.vision_config)
+        vision_model = tower = ViTModel(tiny.vision_config)
     else:
         layers = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
         vision = {"hidden_size": 16, "image_size": 32, "patch_size": 8, **layers}
         text = {"hidden_size": 16, "vocab_size": 20, **layers}
-        whole = SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
-        tower = whole.vision_model
-    whole.save_pretrained(tmp_path / "vision")
+        vision_model = SiglipModel(SiglipConfig(text_config=text, vision_config=vision))
+        tower = vision_model.vision_model
+    vision_model.save_pretrained(tmp_path / "vision")
     fields = {"score_conv_sizes": (8,), "score_dense_sizes": (8,), "heatmap_deconv_sizes": (8,)}
     towers = load_towers(str(tmp_path / "vision"), str(tmp_path / "t5"))
     model = RahfForRichFeedback.from_towers(*towers, heatmap_conv_sizes=(8,), **fields).eval()
@@ -178,8 +177,8 @@ def test_pretrained_towers_are_joined(kind, tmp_path):
     assert str(tmp_path) not in model.config.to_json_string()
 
 
-def test_a_decoder_that_learned_a_rewriting_writes_it():
-    """Decoding follows what a few steps on one example have taught."""
+def test_decodes_learned_keywords():
+    """After training on one example, decoding returns its labels."""
     feedback, prompt, labels = tiny_feedback(), PROMPTS[0], [1, 0, 1, 1, 1, 0]
     batch = feedback.processor(images=[IMAGE], text=[prompt])
     batch["labels"] = feedback.processor.encode_labels([prompt], [labels])
@@ -188,15 +187,15 @@ def test_a_decoder_that_learned_a_rewriting_writes_it():
         feedback.model(**batch).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-    (judged,) = feedback.predict([IMAGE], [prompt])
-    assert judged.misaligned == [not label for label in labels]
+    (result,) = feedback.predict([IMAGE], [prompt])
+    assert result.misaligned == [not label for label in labels]
 
 
-def test_squares_may_be_written_as_pairs():
+def test_config_accepts_sizes_as_pairs():
     from transformers import T5Config, ViTConfig
 
-    plain = tiny_config()
-    vision, text = plain.vision_config.to_dict(), plain.text_config.to_dict()
+    tiny = tiny_config()
+    vision, text = tiny.vision_config.to_dict(), tiny.text_config.to_dict()
     del text["decoder_start_token_id"]
     vision |= {"image_size": (32, 32), "patch_size": [8, 8]}
     fields = ("heatmap_conv_sizes", "heatmap_deconv_sizes")
@@ -204,7 +203,7 @@ def test_squares_may_be_written_as_pairs():
     config = RahfConfig(
         vision_config=ViTConfig(**vision),
         text_config=T5Config(**text),
-        **{name: getattr(plain, name) for name in fields},
+        **{name: getattr(tiny, name) for name in fields},
     )
     assert (config.grid_size, config.image_size, config.heatmap_size) == (4, 32, 32)
     assert config.text_config.decoder_start_token_id == T5Config().pad_token_id == 0

@@ -1,4 +1,4 @@
-"""The trainer: resuming, several processes, ablations, what it writes and pushes."""
+"""RAHF's training: resuming, several processes, and the pushed model."""
 
 import os
 import subprocess
@@ -43,17 +43,17 @@ def recipe(tmp_path, cache):
     )
 
 
-def run(recipe, fail_at=None):
+def train(recipe, fail_at=None):
     """Train in this process; with `fail_at`, fail when that training batch is computed."""
-    script, seen = trainer("rahf"), 0
+    script, num_batches = trainer("rahf"), 0
     forward = script.RahfForRichFeedback.forward
 
-    def forward_or_fail(self, *inputs, **named):
-        nonlocal seen
-        seen += self.training
-        if seen == fail_at and self.training:
+    def forward_or_fail(self, *inputs, **options):
+        nonlocal num_batches
+        num_batches += self.training
+        if num_batches == fail_at and self.training:
             raise KeyboardInterrupt
-        return forward(self, *inputs, **named)
+        return forward(self, *inputs, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(script.RahfForRichFeedback, "forward", forward_or_fail)
@@ -62,30 +62,30 @@ def run(recipe, fail_at=None):
 
 
 @pytest.mark.parametrize("variant", ["multi_head", "augmented_prompt"])
-def test_a_resumed_run_equals_an_uninterrupted_one(recipe, variant, tmp_path):
+def test_resumed_run_equals_uninterrupted_run(recipe, variant, tmp_path):
     recipe.variant = variant
-    whole, expected = run(recipe)
+    full, expected = train(recipe)
     recipe.output_dir, recipe.resume_from_checkpoint = str(tmp_path / "interrupted"), "last"
     with pytest.raises(KeyboardInterrupt):
-        run(recipe, fail_at=6)
-    resumed, found = run(recipe)
-    assert whole.steps == resumed.steps == 8 and resumed.validation == whole.validation
-    assert all(torch.equal(expected[name], found[name]) for name in expected)
+        train(recipe, fail_at=6)
+    resumed, weights = train(recipe)
+    assert full.steps == resumed.steps == 8 and resumed.validation == full.validation
+    assert all(torch.equal(expected[name], weights[name]) for name in expected)
     folder = Path(recipe.output_dir) / "model"
     card = (folder / "README.md").read_text()
-    assert f"| mean | {whole.validation['mean']:.4g} |" in card and str(tmp_path) not in card
-    assert not {one.suffix for one in folder.iterdir()} - {".json", ".safetensors", ".md"}
+    assert f"| mean | {full.validation['mean']:.4g} |" in card and str(tmp_path) not in card
+    assert not {path.suffix for path in folder.iterdir()} - {".json", ".safetensors", ".md"}
 
 
-def test_workers_and_augmentations_leave_a_run_repeatable(recipe, tmp_path):
+def test_workers_do_not_change_augmented_training(recipe, tmp_path):
     recipe.num_train_epochs, recipe.augmentation = 1, True
-    _, expected = run(recipe)
+    _, expected = train(recipe)
     recipe.output_dir, recipe.dataloader_num_workers = str(tmp_path / "workers"), 2
-    _, found = run(recipe)
-    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    _, weights = train(recipe)
+    assert all(torch.equal(expected[name], weights[name]) for name in expected)
 
 
-def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
+def test_continues_trained_model_of_the_same_variant(recipe, tmp_path):
     script = trainer("rahf")
     recipe.model = str(tiny_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
     with pytest.raises(PqppError, match="has 'augmented_prompt'"):
@@ -95,8 +95,8 @@ def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
     assert model.training and model.config.score_weight == 7 and len(processor.tokenizer) == 300
 
 
-def command(recipe, folder, *more):
-    """Return the words that train a recipe in a process of its own."""
+def make_command(recipe, folder, *more):
+    """Return the command that trains a recipe in another process."""
     names = ("data_dir", "pickapic_dir", "model", "num_train_epochs", "save_strategy", "save_steps")
     names += ("per_device_train_batch_size",)
     flags = {name: getattr(recipe, name) for name in names} | {"output_dir": folder}
@@ -104,26 +104,26 @@ def command(recipe, folder, *more):
     return [str(REPOSITORY / "training" / "train_rahf.py"), *words, *more]
 
 
-def environment(**more):
+def make_environment(**more):
     cpu = {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"}
     return {**os.environ, **cpu, **more}
 
 
-def test_two_processes_train_one_model_and_push_it(recipe, tmp_path):
-    words = command(
+def test_trains_with_two_processes_and_pushes(recipe, tmp_path):
+    words = make_command(
         *(recipe, recipe.output_dir, "--push_to_hub", "--hub_model_id", "tester/rahf"), "--bf16"
     )
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
     launcher += ["--master_port", "29537"]
     with local_hub.serve() as hub:
-        done = subprocess.run(
+        process = subprocess.run(
             [*launcher, *words],
-            env=environment(**hub.environment(tmp_path / "home", "hf_tester")),
+            env=make_environment(**hub.environment(tmp_path / "home", "hf_tester")),
             capture_output=True,
             text=True,
             timeout=900,
         )
-        assert done.returncode == 0, done.stderr[-2000:]
+        assert process.returncode == 0, process.stderr[-2000:]
         code = """
 from pqpp_feedback.rahf import FeedbackModel
 print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum().item())
@@ -136,31 +136,31 @@ print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum()
     assert float(pulled.stdout.splitlines()[-1]) == pytest.approx(weight.sum().item(), abs=1e-6)
 
 
-def test_the_examples_are_told_each_epoch_of_a_training(recipe, tmp_path, monkeypatch):
-    script, seen = trainer("rahf"), []
+def test_examples_know_the_epoch_after_resuming(recipe, tmp_path, monkeypatch):
+    script, records = trainer("rahf"), []
     collate = script.Examples.collate
 
-    def collate_and_note(self, examples):
+    def collate_and_record(self, examples):
         batch = collate(self, examples)
-        if self.joint_first:  # those of validation have all labels
-            others = torch.isnan(batch["heatmap_labels"][:, 0]).flatten(1).all(dim=1)
-            hidden = {one["prompt"] for one in examples if not one["shown"]}
-            seen.append((self.epoch, others.tolist(), hidden))
+        if self.joint_first:  # validation examples have all labels
+            unlabelled = torch.isnan(batch["heatmap_labels"][:, 0]).flatten(1).all(dim=1)
+            hidden = {e["prompt"] for e in examples if not e["shown"]}
+            records.append((self.epoch, unlabelled.tolist(), hidden))
         return batch
 
-    monkeypatch.setattr(script.Examples, "collate", collate_and_note)
+    monkeypatch.setattr(script.Examples, "collate", collate_and_record)
     recipe.num_train_epochs, recipe.joint_first = 3, 1
     with pytest.raises(KeyboardInterrupt):
-        run(recipe, fail_at=8)
-    recipe.resume_from_checkpoint, before = "last", len(seen)
-    run(recipe)
-    assert {epoch for epoch, _, _ in seen[:before]} == {0, 1}
-    # Gone on in the middle of the second epoch, whose number nobody but a callback tells.
-    assert {epoch for epoch, _, _ in seen[before:]} == {1, 2}
-    assert all(others == [epoch == 0] * 4 for epoch, others, _ in seen)
-    dropped = [set().union(*(one for at, _, one in seen if at == epoch)) for epoch in (0, 1, 2)]
+        train(recipe, fail_at=8)
+    recipe.resume_from_checkpoint, before = "last", len(records)
+    train(recipe)
+    assert {epoch for epoch, _, _ in records[:before]} == {0, 1}
+    # The run resumes within the second epoch, which a callback sets.
+    assert {epoch for epoch, _, _ in records[before:]} == {1, 2}
+    assert all(unlabelled == [epoch == 0] * 4 for epoch, unlabelled, _ in records)
+    dropped = [set().union(*(one for at, _, one in records if at == epoch)) for epoch in (0, 1, 2)]
     assert dropped[0] != dropped[1] != dropped[2]
-    # AdamW's averages are those of the last two epochs, of four steps each.
+    # AdamW's state covers the last two epochs of four steps each.
     (checkpoint,) = (tmp_path / "run").glob("checkpoint-*")
     state = torch.load(checkpoint / "optimizer.pt", weights_only=True)["state"]
-    assert {int(one["step"]) for one in state.values()} == {8}
+    assert {int(entry["step"]) for entry in state.values()} == {8}

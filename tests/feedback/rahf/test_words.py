@@ -1,11 +1,11 @@
-"""The way from tokens to words and back, whatever prompts and tokenizers do."""
+"""Words, decoding and encoding of unusual prompts."""
 
 import pytest
 
 from pqpp_feedback.rahf.words import WordDecoder, split_into_words
 from pqpp_metrics.functional.keywords import prompt_tokens
 
-QUIRKS = [
+UNUSUAL_PROMPTS = [
     "a red cat and a red cat",
     'A "red" cat: two dogs; one, (big) house?!',
     "  blanks \t and\nlines  ",
@@ -18,33 +18,33 @@ QUIRKS = [
 ]
 
 
-@pytest.mark.parametrize("prompt", QUIRKS)
-def test_words_are_those_of_the_dataset(prompt):
+@pytest.mark.parametrize("prompt", UNUSUAL_PROMPTS)
+def test_splits_like_the_dataset(prompt):
     words = split_into_words(prompt)
     assert [word.text for word in words] == prompt_tokens(prompt)
     assert all(prompt[word.start : word.end] == word.text for word in words)
 
 
-def walk(path, wanted):
-    """Follow a path with a decoder that wants a suffix behind the words `wanted`."""
-    written = []
-    while not path.is_done or path.forced:
+def decode(decoder, marked_words):
+    """Decode with logits that prefer the suffix after the marked words."""
+    tokens = []
+    while not decoder.is_done or decoder.forced:
         logits = dict.fromkeys(range(1000), 0.0)
-        logits[path.suffix[0]] = 5.0 if len(path.probabilities) in wanted else -5.0
-        written.append(path.choose_token(logits))
-    return written
+        logits[decoder.suffix[0]] = 5.0 if len(decoder.probabilities) in marked_words else -5.0
+        tokens.append(decoder.choose_token(logits))
+    return tokens
 
 
-def test_decoding_follows_the_words():
-    path = WordDecoder([[5], [6, 7], [5]], suffix=[3, 4], end=1, threshold=0.5)
-    assert walk(path, {1}) == [5, 6, 7, 3, 4, 5, 1]
-    assert [round(probability) for probability in path.probabilities] == [0, 1, 0]
+def test_decoder_follows_the_words():
+    decoder = WordDecoder([[5], [6, 7], [5]], suffix=[3, 4], end=1, threshold=0.5)
+    assert decode(decoder, {1}) == [5, 6, 7, 3, 4, 5, 1]
+    assert [round(probability) for probability in decoder.probabilities] == [0, 1, 0]
 
 
-def test_a_word_that_looks_like_the_suffix_is_no_mark():
-    path = WordDecoder([[5], [3, 4], [6]], suffix=[3, 4], end=1, threshold=0.5)
-    assert walk(path, {0, 2}) == [5, 3, 4, 6, 3, 4, 1]
-    assert [round(probability) for probability in path.probabilities] == [0, 0, 1]
+def test_word_with_suffix_tokens_is_not_marked():
+    decoder = WordDecoder([[5], [3, 4], [6]], suffix=[3, 4], end=1, threshold=0.5)
+    assert decode(decoder, {0, 2}) == [5, 3, 4, 6, 3, 4, 1]
+    assert [round(probability) for probability in decoder.probabilities] == [0, 0, 1]
 
 
 @pytest.fixture(scope="module", params=["bytes", "unigram"])
@@ -55,45 +55,46 @@ def processor(request):
 
     from pqpp_feedback.rahf import RahfProcessor
 
-    plain = tiny_processor()
+    byte_processor = tiny_processor()
     if request.param == "unigram":
-        return RahfProcessor(plain.image_processor, unigram())
-    return plain
+        return RahfProcessor(byte_processor.image_processor, make_unigram_tokenizer())
+    return byte_processor
 
 
 class TestProcessor:
-    @pytest.mark.parametrize("prompt", QUIRKS)
-    def test_every_word_has_tokens_of_its_own(self, processor, prompt):
+    @pytest.mark.parametrize("prompt", UNUSUAL_PROMPTS)
+    def test_encodes_each_word_separately(self, processor, prompt):
         ids, words = processor.encode_words(prompt), split_into_words(prompt)
         assert len(ids) == len(words) and all(ids)
         assert processor.encode_fitting_words(prompt) == ids
         assert processor.encode_input(prompt)[:-1] == [token for word in ids for token in word]
 
-    @pytest.mark.parametrize("prompt", QUIRKS)
-    def test_targets_hold_the_suffix_behind_marked_words(self, processor, prompt):
-        ids = processor.encode_words(prompt)
-        for marked in range(len(ids)):
-            labels = [int(i != marked) for i in range(len(ids))]
-            path = WordDecoder(ids, processor.suffix_ids, processor.tokenizer.eos_token_id, 0.5)
-            if [word[0] for word in ids[marked + 1 : marked + 2]] == processor.suffix_ids[:1]:
-                continue  # no decoder can tell these apart
-            written, found = walk(path, {marked}), processor.encode_target(prompt, labels)
-            assert found[:-1] == written[: len(found) - 1]
+    @pytest.mark.parametrize("prompt", UNUSUAL_PROMPTS)
+    def test_targets_have_suffix_after_marked_words(self, processor, prompt):
+        words = processor.encode_words(prompt)
+        for marked in range(len(words)):
+            labels = [int(i != marked) for i in range(len(words))]
+            if [word[0] for word in words[marked + 1 : marked + 2]] == processor.suffix_ids[:1]:
+                continue  # the decoder cannot distinguish the suffix from the next word
+            end = processor.tokenizer.eos_token_id
+            decoder = WordDecoder(words, processor.suffix_ids, end, 0.5)
+            decoded, target = decode(decoder, {marked}), processor.encode_target(prompt, labels)
+            assert target[:-1] == decoded[: len(target) - 1]
 
-    def test_long_prompts_are_cut_between_words(self, processor):
-        kept = processor.encode_fitting_words("word " * 500)
-        assert 0 < len(kept) < 500
+    def test_truncates_long_prompts_between_words(self, processor):
+        words = processor.encode_fitting_words("word " * 500)
+        assert 0 < len(words) < 500
         assert len(processor.encode_input("word " * 500)) <= processor.max_length
 
 
-def unigram():
-    """Return a tokenizer with T5's own normalisation and word marks."""
+def make_unigram_tokenizer():
+    """Return a unigram tokenizer with normalisation and word marks as in T5."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     pieces = ["<pad>", "</s>", "<unk>", "▁", "▁a", "▁red", "▁cat", "_", "0", *"abcdeinortw"]
-    plain = Tokenizer(models.Unigram([(piece, -float(i)) for i, piece in enumerate(pieces)], 2))
-    plain.normalizer = normalizers.NFKC()
-    plain.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer = Tokenizer(models.Unigram([(piece, -float(i)) for i, piece in enumerate(pieces)], 2))
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(tokenizer_object=plain, **names)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)

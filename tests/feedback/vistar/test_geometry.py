@@ -1,4 +1,4 @@
-"""Each cue of geometry falls under its own damage, step by step."""
+"""Geometry: each cue decreases with the damage that it measures."""
 
 import itertools
 
@@ -15,7 +15,7 @@ STEPS = range(6)
 
 
 @pytest.mark.parametrize("cue", CUES)
-def test_a_cue_falls_under_its_own_damage(cue):
+def test_cue_decreases_with_its_damage(cue):
     pixels, depth = plain_scene()
     scores = [scale_cues(measure_cues(*damaged(cue, step, pixels, depth)))[cue] for step in STEPS]
     assert all(before > after for before, after in itertools.pairwise(scores)), scores

@@ -1,4 +1,4 @@
-"""HWPQ: questionnaires that are checked and kept, votes that are counted and never guessed."""
+"""HWPQ: stored questionnaires, votes on questions, and the score by hand."""
 
 import copy
 import json
@@ -21,23 +21,23 @@ from pqpp_feedback.vistar.scores.hwpq import (  # noqa: E402  # noqa: E402
 )
 
 
-class Scripted(Chat):
-    """Replies in order, or by a function of the request."""
+class ScriptedChat(Chat):
+    """A chat model with given replies, or replies by a function of the request."""
 
     def __init__(self, replies, name="scripted"):
         self.name, self.budget, self.replies, self.asked = name, Budget(), replies, []
 
-    def _send(self, request, told):
+    def _send(self, request, _):
         self.asked.append(request)
-        said = self.replies(request) if callable(self.replies) else self.replies.pop(0)
-        return Reply(said)
+        reply = self.replies(request) if callable(self.replies) else self.replies.pop(0)
+        return Reply(reply)
 
 
-def questionnaire(facts=3):
+def make_questionnaire(facts=3):
     def pair(level, n):
-        share = round(1 / facts, 3)  # .333 three times
+        weight = round(1 / facts, 3)  # 3 * .333 = .999, which is normalised
         node = f"{level} fact {n}"
-        return {"node": node, "question_weight": share, "P": f"Is {node}?", "N": f"No {node}?"}
+        return {"node": node, "question_weight": weight, "P": f"Is {node}?", "N": f"No {node}?"}
 
     return {
         name: {"level_weight": 0.25, "questions": [pair(name, n) for n in range(facts)]}
@@ -45,75 +45,77 @@ def questionnaire(facts=3):
     }
 
 
-def test_a_questionnaire_is_written_once_and_kept(tmp_path):
-    writer = Scripted([json.dumps(questionnaire())])
-    kept = Questionnaires(tmp_path / "q", writer)
-    first = kept.get_questionnaire("a red cat")
+def test_writes_questionnaire_once(tmp_path):
+    writer = ScriptedChat([json.dumps(make_questionnaire())])
+    questionnaires = Questionnaires(tmp_path / "q", writer)
+    first = questionnaires.get_questionnaire("a red cat")
     assert sum(q["question_weight"] for q in first["L1"]["questions"]) == pytest.approx(
         1, abs=1e-12
     )
-    entry = json.loads(kept.get_path("a red cat").read_text())
+    entry = json.loads(questionnaires.get_path("a red cat").read_text())
     assert entry["model"] == "scripted" and entry["tries"] == 1
     assert entry["instruction_sha256"] == hash_instruction() and len(entry["date"]) == 10
-    before = kept.get_path("a red cat").read_bytes()
-    other = Questionnaires(tmp_path / "q", Scripted([], "another"))
-    assert other.get_questionnaire("a red cat") == first  # nobody is asked, nothing is replaced
-    assert kept.get_path("a red cat").read_bytes() == before
+    before = questionnaires.get_path("a red cat").read_bytes()
+    reopened = Questionnaires(tmp_path / "q", ScriptedChat([], "another"))
+    assert reopened.get_questionnaire("a red cat") == first  # without a request
+    assert questionnaires.get_path("a red cat").read_bytes() == before
     assert writer.asked[0].schema["required"] == list(LEVELS)
 
 
-def honest(request):
-    """True for what asks `Is ...?`, false for what asks `No ...?`, whatever the order."""
+def answer_truthfully(request):
+    """Answer `Is ...?` with true and `No ...?` with false, in any order."""
     lines = [line.split(": ", 1) for line in request.text.splitlines()]
     return json.dumps({name: question.startswith("Is") for name, question in lines})
 
 
 IMAGE = Image.new("RGB", (8, 8), "red") if hasattr(Image, "new") else None
-QUESTIONS = flatten_questions(normalise_weights(questionnaire()))
+QUESTIONS = flatten_questions(normalise_weights(make_questionnaire()))
 
 
-def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():
-    chat = Scripted(honest)
-    found = VoteCollector(chat, votes=3).collect(IMAGE, QUESTIONS)
+def test_separates_and_shuffles_positive_and_negative_questions():
+    chat = ScriptedChat(answer_truthfully)
+    votes = VoteCollector(chat, votes=3).collect(IMAGE, QUESTIONS)
     assert len(chat.asked) == 6
     for request in chat.asked:
         starts = {line.split(": ", 1)[1][:2] for line in request.text.splitlines()}
         assert len(starts) == 1 and len(request.text.splitlines()) == 12
     assert len({request.text for request in chat.asked}) == 6
     assert [request.seed for request in chat.asked] == [0, 1, 2] * 2
-    assert found["positive"] == [[True] * 3] * 12 and found["negative"] == [[False] * 3] * 12
+    assert votes["positive"] == [[True] * 3] * 12 and votes["negative"] == [[False] * 3] * 12
 
 
-def test_what_is_not_readable_is_asked_again_and_only_that():
-    def half(request):
-        said = json.loads(honest(request))
-        is_first = len(said) == 12
+def test_repeats_only_unreadable_answers():
+    def answer_partly(request):
+        answers = json.loads(answer_truthfully(request))
+        is_first = len(answers) == 12
         return json.dumps(
-            {name: "well" if is_first and name > "q5" else said[name] for name in said}
+            {name: "well" if is_first and name > "q5" else answers[name] for name in answers}
         )
 
-    chat = Scripted(half)
-    found = VoteCollector(chat, votes=1).collect(IMAGE, QUESTIONS)
-    assert found["positive"] == [[True]] * 12 and found["negative"] == [[False]] * 12
+    chat = ScriptedChat(answer_partly)
+    votes = VoteCollector(chat, votes=1).collect(IMAGE, QUESTIONS)
+    assert votes["positive"] == [[True]] * 12 and votes["negative"] == [[False]] * 12
     assert [len(request.text.splitlines()) for request in chat.asked] == [12, 4, 12, 4]
-    silent = Scripted(lambda request: "no idea")
+    silent = ScriptedChat(lambda request: "no idea")
     assert VoteCollector(silent, votes=1).collect(IMAGE, QUESTIONS)["positive"] == [[None]] * 12
     assert len(silent.asked) == 6
 
 
-def judged(evidence):
+def score_evidence(evidence):
     return HwpqScore().score(evidence, Picture(Path("a.png"), "p"))
 
 
-def test_score_by_hand_and_reasons():
-    found = VoteCollector(Scripted(honest)).collect(IMAGE, QUESTIONS)
-    evidence = {"questions": QUESTIONS, **found}
-    assert judged(evidence).score == pytest.approx(1)
-    one = copy.deepcopy(evidence)
-    one["negative"][4] = [True, True, False]  # the second fact of L2: a third of a quarter
-    said = judged(one)
-    assert said.score == pytest.approx(1 - 0.25 / 3) and "L2 fact 1" in said.reason
-    one["negative"][4] = [True, None, False]  # one against one: no majority says yes
-    assert judged(one).score == pytest.approx(1) and "1 of 72" in judged(one).reason
-    one["negative"][4] = [None] * 3
-    assert judged(one).score is None and "1 questions without" in judged(one).reason
+def test_score_and_reasons_by_hand():
+    votes = VoteCollector(ScriptedChat(answer_truthfully)).collect(IMAGE, QUESTIONS)
+    evidence = {"questions": QUESTIONS, **votes}
+    assert score_evidence(evidence).score == pytest.approx(1)
+    changed = copy.deepcopy(evidence)
+    changed["negative"][4] = [True, True, False]  # the second fact of L2: a third of a quarter
+    verdict = score_evidence(changed)
+    assert verdict.score == pytest.approx(1 - 0.25 / 3) and "L2 fact 1" in verdict.reason
+    changed["negative"][4] = [True, None, False]  # a tie is not a majority
+    verdict = score_evidence(changed)
+    assert verdict.score == pytest.approx(1) and "1 of 72" in verdict.reason
+    changed["negative"][4] = [None] * 3
+    verdict = score_evidence(changed)
+    assert verdict.score is None and "1 questions without" in verdict.reason

@@ -1,4 +1,4 @@
-"""Light on rendered scenes whose light is known, and its rules by hand."""
+"""Light: directions in rendered scenes, and the score by hand."""
 
 from pathlib import Path
 
@@ -16,89 +16,89 @@ from pqpp_feedback.vistar.scores.light import Light, find_dark_areas, find_shado
 from pqpp_metrics.functional.match_rate import match_rate
 
 
-def seen(scene):
+def find_scene_shadows(scene):
     return find_shadows(scene.image, scene.masks[scene.masks.any((1, 2))], scene.depth)
 
 
-def degrees_between(one, other):
-    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+def compute_angle(a, b):
+    cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     return float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
 
 
-def degrees_off(seeds, size=192):
-    """Degrees between inferred and true light of each scene; None where nothing is inferred."""
-    found = []
+def measure_errors(seeds, size=192):
+    """Return the angle between inferred and true light of each scene; None if not inferred."""
+    errors = []
     for seed in seeds:
         scene, light = lit_scene(seed, size=size)
-        inferred = infer_direction(seen(scene))
-        found.append(None if inferred is None else degrees_between(inferred, light))
-    return found
+        inferred = infer_direction(find_scene_shadows(scene))
+        errors.append(None if inferred is None else compute_angle(inferred, light))
+    return errors
 
 
-def check(found):
-    told = [one for one in found if one is not None]
-    assert len(told) >= 0.8 * len(found)
-    assert np.median(told) < 10
+def check_errors(errors):
+    inferred = [error for error in errors if error is not None]
+    assert len(inferred) >= 0.8 * len(errors)
+    assert np.median(inferred) < 10
 
 
-def test_some_rendered_scenes():
-    check(degrees_off(range(8), 128))
-
-
-@pytest.mark.slow
-def test_100_rendered_scenes():
-    check(degrees_off(range(1000, 1100)))
+def test_light_direction_of_rendered_scenes():
+    check_errors(measure_errors(range(8), 128))
 
 
 @pytest.mark.slow
-def test_100_scenes_of_another_maker():
-    """Soft shadows, patterned floors, uneven light, stacked solids; nothing was chosen on these."""
+def test_light_direction_of_100_rendered_scenes():
+    check_errors(measure_errors(range(1000, 1100)))
+
+
+@pytest.mark.slow
+def test_light_direction_of_100_soft_scenes():
+    """Soft shadows, patterned floors and stacked solids; no parameter was tuned on these."""
     phrases = [np.array(one) for one in load_params("light")["phrases"].values()]
-    random, off, is_right = np.random.default_rng(0), [], []
+    random, errors, is_right = np.random.default_rng(0), [], []
     for seed in range(4000, 4100):
         *scene, light = soft_scene(seed)
         inferred = infer_direction(find_shadows(*scene))
         if inferred is None:
             continue
-        off.append(degrees_between(inferred, light))
-        named = min(phrases, key=lambda phrase: degrees_between(phrase, light))
+        errors.append(compute_angle(inferred, light))
+        closest = min(phrases, key=lambda phrase: compute_angle(phrase, light))
         other = phrases[int(random.integers(16))]
-        while other is named:
+        while other is closest:
             other = phrases[int(random.integers(16))]
-        is_right.append(degrees_between(inferred, named) < degrees_between(inferred, other))
-    near = match_rate(np.array(off) < 22.5)
-    right = match_rate(np.array(is_right))
-    print(len(off), np.median(off), np.quantile(off, 0.9), near, right)
-    assert len(off) >= 70 and np.median(off) < 12
-    assert near["ci_low"] > 0.75 and right["ci_low"] > 0.85
+        is_right.append(compute_angle(inferred, closest) < compute_angle(inferred, other))
+    close_rate = match_rate(np.array(errors) < 22.5)
+    phrase_rate = match_rate(np.array(is_right))
+    print(len(errors), np.median(errors), np.quantile(errors, 0.9), close_rate, phrase_rate)
+    assert len(errors) >= 70 and np.median(errors) < 12
+    assert close_rate["ci_low"] > 0.75 and phrase_rate["ci_low"] > 0.85
 
 
-def test_without_a_shadow_there_is_no_direction():
+def test_scene_without_shadow_has_no_direction():
     picture = Picture(Path("a.png"), "", about={"light": "light from upper-left"})
     for seed in range(6):
         scene, _ = lit_scene(seed, shadow=False, size=128)
-        evidence = seen(scene)
+        evidence = find_scene_shadows(scene)
         assert evidence["pairs"] == [] and evidence["floor"]
-        said = Light().score(evidence, picture)
-        assert said.score is None and "shadow" in said.reason
+        verdict = Light().score(evidence, picture)
+        assert verdict.score is None and "shadow" in verdict.reason
 
 
-def test_shadows_are_found_in_the_picture():
-    shares = []
+def test_find_dark_areas_overlaps_shadows():
+    overlaps = []
     for seed in range(10):
         scene, _ = lit_scene(seed)
         labels, _ = find_dark_areas(scene.image, scene.floor)
-        found = labels > 0
-        shares.append((found & scene.shadow).sum() / (found | scene.shadow).sum())
-    assert np.median(shares) > 0.85
+        is_dark = labels > 0
+        overlaps.append((is_dark & scene.shadow).sum() / (is_dark | scene.shadow).sum())
+    assert np.median(overlaps) > 0.85
 
 
 def test_score_by_hand():
-    up = {"top": [0, 1, 0], "tip": [1, 0, 0]}  # light from the left, 45 degrees high
-    off = {"top": [0, 1, 0], "tip": [-5, 0, 0]}
-    evidence = {"objects": 3, "floor": True, "left_out": [], "pairs": [up, up, off]}
+    pair = {"top": [0, 1, 0], "tip": [1, 0, 0]}  # light from the left, 45 degrees high
+    outlier = {"top": [0, 1, 0], "tip": [-5, 0, 0]}
+    evidence = {"objects": 3, "floor": True, "left_out": [], "pairs": [pair, pair, outlier]}
     picture = Picture(Path("a.png"), "", about={"light": "light from upper-left"})
     assert Light().score(evidence, picture).score == pytest.approx(1, abs=1e-4)
     opposite = Picture(Path("a.png"), "", about={"light": "light from upper-right"})
-    said = Light().score(evidence, opposite)
-    assert said.score == pytest.approx(0, abs=1e-4) and "90 degrees" in said.reason
+    verdict = Light().score(evidence, opposite)
+    assert verdict.score == pytest.approx(0, abs=1e-4) and "90 degrees" in verdict.reason

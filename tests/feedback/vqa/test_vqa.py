@@ -1,4 +1,4 @@
-"""The judge that answers yes or no: probabilities, kept answers, budgets, refusals."""
+"""The VQA score: probabilities, stored answers, budgets and refusals."""
 
 import json
 import math
@@ -14,11 +14,11 @@ from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 
 
-def completion(said, tops=None):
-    told = [{"token": token, "logprob": math.log(chance)} for token, chance in tops or ()]
-    choice = {"message": {"content": said}}
-    if tops is not None:
-        choice["logprobs"] = {"content": [{"token": said, "logprob": 0, "top_logprobs": told}]}
+def make_completion(answer, tokens=None):
+    tops = [{"token": token, "logprob": math.log(p)} for token, p in tokens or ()]
+    choice = {"message": {"content": answer}}
+    if tokens is not None:
+        choice["logprobs"] = {"content": [{"token": answer, "logprob": 0, "top_logprobs": tops}]}
     return {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}
 
 
@@ -36,8 +36,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "images"
 
 
-def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
-    out, tops = tmp_path / "v.parquet", [("Yes", 0.5), (" yes", 0.2), ("No", 0.1), ("I", 0.1)]
+def test_scores_by_an_endpoint_within_budget(folder, tmp_path, capsys):
+    out, top_tokens = tmp_path / "v.parquet", [("Yes", 0.5), (" yes", 0.2), ("No", 0.1), ("I", 0.1)]
     with serve_chat() as server:
         words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
         words += ["--chat-url", server.url]
@@ -45,7 +45,7 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         assert main([*words, "--max-calls", "2"]) == 2
         assert "calls needed: 3, left: 2" in capsys.readouterr().err
         assert server.asked == []
-        server.answer = lambda body: completion("Yes", tops)
+        server.answer = lambda body: make_completion("Yes", top_tokens)
         server.faults = [None, None, (400, "no", "content_policy_violation")]
         assert main([*words, "--max-calls", "3"]) == 0
         rows = list(read_verdicts(out))
@@ -56,16 +56,16 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         assert body["messages"][0]["content"][1]["text"] == (
             'Does this figure show "a red square"? Please answer yes or no.'
         )
-        # What was answered is kept, by pixels and question: only the refused one is asked again.
+        # Answers are stored by pixels and question, so only the refused image is requested again.
         out.unlink()
         assert main(words) == 0 and len(server.asked) == 4
         everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         assert b"sk-secret" not in everything
 
 
-def test_a_plan_subtracts_the_answers_about_its_own_images_alone(folder, tmp_path, capsys):
+def test_budget_ignores_stored_answers_on_other_images(folder, tmp_path, capsys):
     with serve_chat() as server:
-        server.answer = lambda body: completion("Yes")
+        server.answer = lambda body: make_completion("Yes")
         words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
         words += ["--chat-url", server.url, "--chat-model", "m", "--ledger", f"{tmp_path}/calls"]
         assert main([*words, "--output", str(tmp_path / "a.parquet")]) == 0
@@ -77,14 +77,14 @@ def test_a_plan_subtracts_the_answers_about_its_own_images_alone(folder, tmp_pat
         assert main([*words, "5"]) == 0 and len(server.asked) == 5
 
 
-def test_no_answer_is_no_verdict(folder, tmp_path):
-    said = [
-        completion("<think>Well, it", [("<think>", 1.0)]),
-        completion("Maybe", [("Maybe", 1.0)]),
+def test_unclear_answers_have_no_verdict(folder, tmp_path):
+    replies = [
+        make_completion("<think>Well, it", [("<think>", 1.0)]),
+        make_completion("Maybe", [("Maybe", 1.0)]),
     ]
     out = tmp_path / "v.parquet"
     with serve_chat() as server:
-        server.answer = lambda body: said.pop(0) if said else completion("No.")
+        server.answer = lambda body: replies.pop(0) if replies else make_completion("No.")
         words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
         words += ["--chat-url", server.url]
         assert main([*words, "--chat-model", "m", "--output", str(out)]) == 0
@@ -103,7 +103,7 @@ def test_no_answer_is_no_verdict(folder, tmp_path):
         assert reason in row["reason"]
 
 
-def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
+def test_local_probabilities_match_transformers(tmp_path):
     torch = pytest.importorskip("torch")
     from support.tiny_chat import save_chat
     from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -111,13 +111,13 @@ def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
     from pqpp_backbones.chat.chat import Request
     from pqpp_backbones.chat.models import load_local_chat
 
-    place = str(save_chat(tmp_path / "llava"))
-    chat = load_local_chat(place, device="cpu", images=True)
+    model_path = str(save_chat(tmp_path / "llava"))
+    chat = load_local_chat(model_path, device="cpu", images=True)
     image = Image.new("RGB", (24, 16), "red")
     letters = tuple("abcdefghijklmnopqrstuvwxyz")  # its tokens are characters
-    told = chat.ask(Request("a cat?", image=image, max_tokens=2, answers=letters)).probs
-    processor = AutoProcessor.from_pretrained(place)
-    model = AutoModelForImageTextToText.from_pretrained(place).eval()
+    actual = chat.ask(Request("a cat?", image=image, max_tokens=2, answers=letters)).probs
+    processor = AutoProcessor.from_pretrained(model_path)
+    model = AutoModelForImageTextToText.from_pretrained(model_path).eval()
     content = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]
     inputs = processor.apply_chat_template(
         [{"role": "user", "content": content}],
@@ -129,9 +129,9 @@ def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
     with torch.inference_mode():
         probs = model(**inputs).logits[0, -1].float().softmax(-1)
     expected = dict.fromkeys(letters, 0.0)
-    for chance, token in zip(*probs.topk(20), strict=True):
+    for probability, token in zip(*probs.topk(20), strict=True):
         word = processor.decode([token]).strip().casefold()
         if word in expected:
-            expected[word] += float(chance)
+            expected[word] += float(probability)
     assert sum(expected.values()) > 0.01
-    assert told == pytest.approx(expected, abs=1e-6)
+    assert actual == pytest.approx(expected, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Images are opened upright, in one mode and no larger than asked; damaged ones end in a line."""
+"""`open_image`: orientation, mode and size; damaged files give one-line errors."""
 
 import io
 import random
@@ -12,31 +12,31 @@ Image = pytest.importorskip("PIL.Image")
 from pqpp_files.errors import FileError  # noqa: E402
 from pqpp_files.foreign.images import open_image, read_header  # noqa: E402
 
-# Which edge of the image that is seen the first row and the first column hold (EXIF 2.3, 4.6.4).
+# The edges of the displayed image that are stored as first row and first column (EXIF 2.3, 4.6.4).
 EDGES = {1: ("top", "left"), 2: ("top", "right"), 3: ("bottom", "right"), 4: ("bottom", "left")}
 EDGES |= {5: ("left", "top"), 6: ("right", "top"), 7: ("right", "bottom"), 8: ("left", "bottom")}
 
 
-def seen():
-    """An image of 24 x 16 whose quarters differ."""
+def make_pixels():
+    """Return the pixels of a 24 x 16 image whose quarters differ."""
     pixels = np.zeros((16, 24, 3), np.uint8)
     pixels[:8, :12], pixels[:8, 12:], pixels[8:, :12] = (250, 0, 0), (0, 250, 0), (0, 0, 250)
     return pixels
 
 
-def stored(pixels, orientation):
-    """Lay the pixels of what is seen out as a camera stores them."""
+def to_stored(pixels, orientation):
+    """Return displayed pixels in the order in which a camera stores them."""
     rows, columns = EDGES[orientation]
     lines = pixels if rows in ("top", "bottom") else pixels.swapaxes(0, 1)
     lines = lines[::-1] if rows in ("bottom", "right") else lines
     return lines[:, ::-1] if columns in ("bottom", "right") else lines
 
 
-def turned(pixels, orientation, kind="PNG", **options):
-    """Return the bytes of a file whose EXIF tells an orientation."""
+def encode_image(pixels, orientation, kind="PNG", **options):
+    """Return an image file with an EXIF orientation."""
     exif, buffer = Image.Exif(), io.BytesIO()
     exif[0x0112] = orientation
-    image = Image.fromarray(np.ascontiguousarray(stored(pixels, orientation)))
+    image = Image.fromarray(np.ascontiguousarray(to_stored(pixels, orientation)))
     image.save(buffer, kind, exif=exif, **options)
     return buffer.getvalue()
 
@@ -47,32 +47,32 @@ KINDS |= {"TIFF": {}}
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("orientation", EDGES)
-def test_every_orientation_is_undone_once(orientation, kind, tmp_path):
-    content = turned(seen(), orientation, kind, **KINDS[kind])
+def test_orientation_is_applied_once(orientation, kind, tmp_path):
+    content = encode_image(make_pixels(), orientation, kind, **KINDS[kind])
     path = tmp_path / "a"
     path.write_bytes(content)
     forms = (content, path, str(path), {"bytes": content}, {"path": path})
     for form in (*forms, Image.open(io.BytesIO(content)), open_image(content)):
         image = open_image(form)
         assert image.mode == "RGB" and image.size == (24, 16)
-        assert np.abs(np.asarray(image).astype(int) - seen()).max() < 8
+        assert np.abs(np.asarray(image).astype(int) - make_pixels()).max() < 8
     header = read_header(content)
     assert (header.format, header.width, header.height) == (kind, 24, 16)
     assert kind == "TIFF" or header.orientation == orientation
     grey = np.asarray(open_image(content, "L")).astype(int)
-    assert np.abs(grey - np.asarray(Image.fromarray(seen()).convert("L"))).max() < 8
+    assert np.abs(grey - np.asarray(Image.fromarray(make_pixels()).convert("L"))).max() < 8
 
 
 @pytest.mark.parametrize("orientation", EDGES)
-def test_a_large_image_is_made_smaller_and_stays_upright(orientation):
-    pixels = np.kron(seen(), np.ones((40, 40, 1), np.uint8))
+def test_large_image_is_scaled_down_and_upright(orientation):
+    pixels = np.kron(make_pixels(), np.ones((40, 40, 1), np.uint8))
     for kind, options in KINDS.items():
-        small = open_image(turned(pixels, orientation, kind, **options), longest=24)
+        small = open_image(encode_image(pixels, orientation, kind, **options), longest=24)
         assert small.size == (24, 16)
-        assert np.abs(np.asarray(small).astype(int) - seen()).max() < 12, kind
+        assert np.abs(np.asarray(small).astype(int) - make_pixels()).max() < 12, kind
 
 
-def test_narrow_and_small_images_are_not_shrunk_away():
+def test_sides_are_not_scaled_below_eight_pixels():
     strip = np.zeros((8, 10_000), np.uint8)
     assert open_image(strip, longest=1000).size == (1000, 8)
     assert open_image(strip[:3], longest=1000).size == (1000, 3)
@@ -99,15 +99,15 @@ def test_damaged_images_are_one_line_without_warnings(kind):
     exif, buffer = Image.Exif(), io.BytesIO()
     exif[0x0112] = 6
     options = {"exif": exif} if kind in KINDS else {}
-    Image.fromarray(seen()).save(buffer, kind, **options)
-    whole, draw, refused = buffer.getvalue(), random.Random(7), 0
+    Image.fromarray(make_pixels()).save(buffer, kind, **options)
+    original, rng, refused = buffer.getvalue(), random.Random(7), 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(150):
-            content = bytearray(whole)
-            for _ in range(draw.randint(1, 8)):
-                content[draw.randrange(len(content))] = draw.randrange(256)
-            content = bytes(content[: draw.choice([len(content), draw.randrange(len(content))])])
+            content = bytearray(original)
+            for _ in range(rng.randint(1, 8)):
+                content[rng.randrange(len(content))] = rng.randrange(256)
+            content = bytes(content[: rng.choice([len(content), rng.randrange(len(content))])])
             try:
                 assert open_image(content, longest=100).mode == "RGB"
                 read_header(content)
@@ -125,7 +125,7 @@ def test_transparent_pixels_become_white(mode):
     if mode in ("RGBA", "LA", "PA"):
         clear.convert(mode).save(buffer, "TIFF" if mode == "PA" else "PNG")
     else:
-        # One colour is said to be transparent.
+        # Declare one colour transparent.
         grey = Image.new("RGB" if mode == "RGB" else "L", (600, 20), 7).convert(mode)
         grey.paste(0, (0, 0, 300, 20))
         grey.save(buffer, "PNG", transparency=(7, 0, 0) if mode == "RGB" else 7)

@@ -1,4 +1,4 @@
-"""What a damaged file makes of a library is one typed line, whichever reader it went through."""
+"""Damaged files give a one-line `FileError`, with every reader."""
 
 import random
 import re
@@ -15,7 +15,7 @@ from pqpp_files.foreign.json_values import DEEPEST, read_json
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
 
 
-def deep(times):
+def nest_lists(times):
     return "[" * times + "]" * times
 
 
@@ -26,8 +26,8 @@ def deep(times):
         (b"{", "Expecting property name"),
         (b"\xff{}", "codec can't decode"),
         (b"1" * 5000, "Exceeds the limit"),
-        (deep(DEEPEST + 1).encode(), "nested too deeply"),
-        (deep(100_000).encode(), "nested too deeply"),
+        (nest_lists(DEEPEST + 1).encode(), "nested too deeply"),
+        (nest_lists(100_000).encode(), "nested too deeply"),
         (b'{"a":' * 70 + b"1" + b"}" * 70, "nested too deeply"),
     ],
 )
@@ -35,9 +35,9 @@ def test_invalid_json_is_one_line(content, reason, tmp_path):
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(
         FileError, match=rf"a\.json is not JSON \(.*{reason}.*; copy or write"
-    ) as said:
+    ) as error:
         read_json(tmp_path / "a.json")
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_invalid_yaml_is_one_line(text):
 def test_damaged_npy_header_is_one_line(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((3, 2)))
     content = (tmp_path / "a.npy").read_bytes()
-    for odd in (b"(3, 2,", b"(3, 2}", b"(3, ))", b"(-3,2)", b"(9,99)"):
-        (tmp_path / "a.npy").write_bytes(content.replace(b"(3, 2)", odd))
+    for shape in (b"(3, 2,", b"(3, 2}", b"(3, ))", b"(-3,2)", b"(9,99)"):
+        (tmp_path / "a.npy").write_bytes(content.replace(b"(3, 2)", shape))
         with pytest.raises(FileError, match=r"a\.npy: not a \.npy file of numbers \(.*\)"):
             load_array(tmp_path / "a.npy")
     np.save(tmp_path / "a.npy", np.array([{}]), allow_pickle=True)
@@ -72,13 +72,13 @@ def save_tensors(path):
 
 
 def save_sqlite(path):
-    with sqlite3.connect(path) as made:
-        made.execute("CREATE TABLE a (b INTEGER, c TEXT)")
-        made.executemany("INSERT INTO a VALUES (?, ?)", [(n, "x" * n) for n in range(200)])
-    made.close()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE a (b INTEGER, c TEXT)")
+        database.executemany("INSERT INTO a VALUES (?, ?)", [(n, "x" * n) for n in range(200)])
+    database.close()
 
 
-def all_rows(path):
+def count_rows(path):
     with open_sqlite(path) as database:
         assert database.execute("PRAGMA quick_check").fetchone()
         return len(database.execute("SELECT * FROM a").fetchall())
@@ -87,28 +87,28 @@ def all_rows(path):
 READERS = {
     "a.npy": (lambda path: np.save(path, np.arange(60.0).reshape(6, 10)), load_array),
     "a.safetensors": (save_tensors, load_tensors),
-    "a.db": (save_sqlite, all_rows),
+    "a.db": (save_sqlite, count_rows),
     "a.json": (lambda path: path.write_text('{"a": [1, 2.5, "x"], "b": {"c": null}}'), read_json),
     "a.yaml": (lambda path: path.write_text("a: [1, 2.5, x]\nb:\n  c: null\n"), read_yaml),
 }
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_arrays_are_one_line_without_warnings(name, tmp_path):
+def test_damaged_files_are_one_line_without_warnings(name, tmp_path):
     save, read = READERS[name]
-    path, draw, refused = tmp_path / name, random.Random(name), 0
+    path, rng, refused = tmp_path / name, random.Random(name), 0
     save(path)
-    whole = path.read_bytes()
+    original = path.read_bytes()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read(path)
         for _ in range(100):
-            content = bytearray(whole)
-            for _ in range(draw.randint(1, 5)):
-                place = min(draw.randrange(len(content)), draw.randrange(len(content)))
-                content[place] = draw.randrange(256)
+            content = bytearray(original)
+            for _ in range(rng.randint(1, 5)):
+                position = min(rng.randrange(len(content)), rng.randrange(len(content)))
+                content[position] = rng.randrange(256)
             path.unlink()
-            path.write_bytes(content[: draw.choice([len(content), draw.randrange(len(content))])])
+            path.write_bytes(content[: rng.choice([len(content), rng.randrange(len(content))])])
             try:
                 read(path)
             except FileError as error:

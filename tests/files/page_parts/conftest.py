@@ -1,4 +1,4 @@
-"""A browser for the pages of reports, which ask for nothing."""
+"""A browser for the pages of reports, which must not request anything."""
 
 import pytest
 from support.browser import browser, in_every_look, violations  # noqa: F401
@@ -7,21 +7,21 @@ FITS = "document.documentElement.scrollWidth <= document.documentElement.clientW
 
 
 @pytest.fixture
-def shown(browser):  # noqa: F811
-    """A function that opens a page of HTML, looks at it in every look, and gives it."""
+def open_page(browser):  # noqa: F811
+    """A function that opens HTML in the browser, and checks it in every look."""
     context = browser.new_context(java_script_enabled=True)
-    asked, problems = [], []
-    context.on("request", lambda request: asked.append(request.url))
-    context.on("weberror", lambda error: problems.append(str(error.error)))
+    requests, errors = [], []
+    context.on("request", lambda request: requests.append(request.url))
+    context.on("weberror", lambda error: errors.append(str(error.error)))
 
-    def come(text, looked_at=True):
+    def open_html(text, check_looks=True):
         page = context.new_page()
         page.set_content(text)
-        for look in in_every_look(page) if looked_at else ():
+        for look in in_every_look(page) if check_looks else ():
             assert not violations(page), look
             assert page.evaluate(FITS), look
         return page
 
-    yield come
+    yield open_html
     context.close()
-    assert not problems and all(url.startswith("data:") for url in asked)
+    assert not errors and all(url.startswith("data:") for url in requests)

@@ -1,4 +1,4 @@
-"""The report of a bench in a real browser: every look, by axe, intervals, print, hostile names."""
+"""The benchmark report in a browser: accessibility, intervals, print and hostile names."""
 
 import numpy as np
 import pytest
@@ -17,59 +17,56 @@ HOSTILE = "<img src=x onerror=alert(1)>\x1b[2J & \u202e'\"{{ 7*7 }}"
 
 @pytest.fixture(scope="module")
 def page():
-    """The page of two predictors on the sample, with published figures as on real rows."""
+    """The report of two predictors on the sample, with published results as on real rows."""
     split = Split.from_rows(load_benchmark("sample", split="test"))
     names = ("static", "mean_word_length")
-    found = bench_split(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
-    assert found.get_published() == []
-    return render_report(found, read_published(), found.project_spaces()[0])
+    run = bench_split(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
+    assert run.get_published() == []
+    return render_report(run, read_published(), run.project_spaces()[0])
 
 
 TARGETS = ("glide_hbpp", "mean_hbpp", "mean_rr")
 
 
 @pytest.mark.daily
-def test_the_page_in_every_look(page, shown):
-    opened = shown(page)
-    assert opened.locator("nav.contents a").all_inner_texts()[:3] == [
+def test_report_is_accessible_in_every_look(page, open_page):
+    tab = open_page(page)
+    assert tab.locator("nav.contents a").all_inner_texts()[:3] == [
         "Summary",
         "Ranking",
         "Tables",
     ]
-    for link in opened.locator("nav.contents a").all():
-        assert opened.locator(link.get_attribute("href")).count() == 1
-    assert (
-        opened.locator("svg[role=img]").count()
-        == opened.locator("svg[role=img][aria-label]").count()
-    )
-    assert opened.locator("img, script, link").count() == 0
-    bold = opened.locator("tbody b").all_inner_texts()
+    for link in tab.locator("nav.contents a").all():
+        assert tab.locator(link.get_attribute("href")).count() == 1
+    assert tab.locator("svg[role=img]").count() == tab.locator("svg[role=img][aria-label]").count()
+    assert tab.locator("img, script, link").count() == 0
+    bold = tab.locator("tbody b").all_inner_texts()
     assert bold and all(text[0] in "0-" for text in bold)
 
 
-def test_intervals_come_by_pointer_by_key_and_in_print(page, shown):
-    opened = shown(page, looked_at=False)
-    interval = opened.locator("td .ci").first
+def test_intervals_show_on_hover_by_key_and_in_print(page, open_page):
+    tab = open_page(page, check_looks=False)
+    interval = tab.locator("td .ci").first
     clip = "one => getComputedStyle(one).clipPath"
     assert interval.evaluate(clip) != "none"
     interval.locator("..").hover()
     assert interval.evaluate(clip) == "none"
-    opened.mouse.move(0, 0)
+    tab.mouse.move(0, 0)
     assert interval.evaluate(clip) != "none"
-    opened.locator("#intervals").focus()
-    opened.keyboard.press("Space")
+    tab.locator("#intervals").focus()
+    tab.keyboard.press("Space")
     assert interval.evaluate(clip) == "none" and interval.is_visible()
-    opened.keyboard.press("Space")
-    opened.emulate_media(media="print", color_scheme="dark")
+    tab.keyboard.press("Space")
+    tab.emulate_media(media="print", color_scheme="dark")
     assert interval.evaluate(clip) == "none"
     paper = "getComputedStyle(document.body).backgroundColor"
-    assert opened.evaluate(paper) == "rgb(255, 255, 255)"
-    hidden = opened.locator("details:not([open]) .panel").first
-    assert hidden.is_visible()  # what is folded is printed
-    assert not opened.locator("nav.contents").is_visible()
+    assert tab.evaluate(paper) == "rgb(255, 255, 255)"
+    hidden = tab.locator("details:not([open]) .panel").first
+    assert hidden.is_visible()  # collapsed sections are printed
+    assert not tab.locator("nav.contents").is_visible()
 
 
-def test_ones_own_targets_and_hostile_names(shown):
+def test_report_of_own_targets_escapes_hostile_names(open_page):
     generator = np.random.default_rng(0)
     rows = {
         "prompt": [f"{HOSTILE} {i}" for i in range(30)],
@@ -80,7 +77,7 @@ def test_ones_own_targets_and_hostile_names(shown):
     run = bench_split(
         split, {HOSTILE: Predictor.from_pretrained("mean_word_length")}, split.known_targets
     )
-    opened = shown(render_report(run))
-    assert opened.locator("img").count() == 0 and "{{ 7*7 }}" in opened.locator("h1").inner_text()
-    assert "rating of a-model" in opened.locator("thead").first.inner_text()
-    assert "no figure for b-model_rating: n = 1" in opened.locator("ul.note").inner_text()
+    tab = open_page(render_report(run))
+    assert tab.locator("img").count() == 0 and "{{ 7*7 }}" in tab.locator("h1").inner_text()
+    assert "rating of a-model" in tab.locator("thead").first.inner_text()
+    assert "no figure for b-model_rating: n = 1" in tab.locator("ul.note").inner_text()

@@ -1,4 +1,4 @@
-"""The quality report of a build in a real browser: every look, by axe."""
+"""The quality report of `pqpp build` in a browser."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.daily
-def test_the_report_of_a_build_in_every_look(tmp_path, shown):
+def test_report_is_accessible_in_every_look(tmp_path, open_page):
     generator = np.random.default_rng(0)
     votes, pairs = ["prompt,image,model,annotator,label"], ["prompt,model_a,model_b,choice,voter"]
     for n in range(40):
@@ -25,13 +25,13 @@ def test_the_report_of_a_build_in_every_look(tmp_path, shown):
         tmp_path / "votes.csv", preferences=tmp_path / "pairs.csv", options=options
     )
     folder = write_benchmark(built, tmp_path / "out", "Mine")
-    page = shown((folder / "report.html").read_text("utf-8"))
+    page = open_page((folder / "report.html").read_text("utf-8"))
     assert page.locator("nav.contents a").all_inner_texts() == [
         *("Judgments", "Preferences", "Splits", "Targets", "Definitions")
     ]
 
 
-def test_a_flagged_annotator_and_the_reason_fit_a_screen(tmp_path, shown):
+def test_flagged_annotators_fit_on_a_screen(tmp_path, open_page):
     generator, votes = np.random.default_rng(0), ["prompt,image,model,annotator,label"]
     for n in range(200):
         good = generator.integers(1, 6)
@@ -39,7 +39,7 @@ def test_a_flagged_annotator_and_the_reason_fit_a_screen(tmp_path, shown):
         votes += [f"P{n},{n}.png,sdxl,random,{generator.integers(1, 6)}"]
     (tmp_path / "votes.csv").write_text("\n".join(votes))
     built = build_benchmark(tmp_path / "votes.csv", options=BuildOptions(scale="likert5"))
-    page = shown((write_benchmark(built, tmp_path / "out", "Mine") / "report.html").read_text())
+    page = open_page((write_benchmark(built, tmp_path / "out", "Mine") / "report.html").read_text())
     page.set_viewport_size({"width": 1100, "height": 900})
     assert page.locator("table", has_text="below half the median").count() == 1
     widths = "all => all.map(one => one.scrollWidth - one.clientWidth)"

@@ -1,4 +1,4 @@
-"""Automatic metrics in the place of human judgments, and the tables of the paper."""
+"""Automatic metrics in place of human ratings, and the columns of the paper's tables."""
 
 import json
 import math
@@ -27,16 +27,16 @@ from pqpp_models.bench.split import Split
         ("clip_p@10", "clip_p10"),
         ("blip2_clip_rr", "blip2_rr"),
         ("mean_p10", "mean_p10"),
-        ("clip_score", None),  # CLIPScore is no retrieval model's
+        ("clip_score", None),  # CLIPScore is not a retrieval model
         ("glide", None),
         ("score", None),
     ],
 )
-def test_names_of_metrics_tell_their_target(column, target):
+def test_parses_target_from_metric_name(column, target):
     assert parse_target(column) == target
 
 
-def test_named_pairs_win_and_targets_choose():
+def test_named_pairs_override_parsed_targets():
     columns = ["sdxl_hpsv2", "score", "clip_rr"]
     cells = list_metric_columns(columns, {"score": "mean_hbpp"}, ["sdxl_hbpp", "mean_hbpp"])
     assert [(cell.target, cell.predicted) for cell in cells] == [
@@ -45,7 +45,7 @@ def test_named_pairs_win_and_targets_choose():
     ]
 
 
-def test_images_of_a_prompt_are_averaged_and_the_identifier_wins():
+def test_join_averages_duplicates_and_prefers_ids():
     table = {"prompt_id": ["b", "a", "b", "a"], "prompt": [["w"], *"xyz"], "m": [1, 2, 4, math.nan]}
     rows = {"prompt_id": ["a", "b", "c"], "prompt": ["x", "y", "z"]}
     assert join_by_prompt(table, rows, ["m"]) == {"m": [2.0, 2.5, None]}
@@ -53,13 +53,13 @@ def test_images_of_a_prompt_are_averaged_and_the_identifier_wins():
     assert join_by_prompt(table, rows, ["m"]) == {"m": [2.0, 4.0, None]}
 
 
-def test_people_are_compared_on_prompts_that_have_both():
+def test_correlates_only_complete_pairs():
     generator = np.random.default_rng(0)
     true, metric = generator.normal(size=(2, 30))
-    said = [None if i % 7 == 0 else x for i, x in enumerate(true)]
+    ratings = [None if i % 7 == 0 else x for i, x in enumerate(true)]
     values = [None if i % 5 == 0 else x for i, x in enumerate(metric)]
     cell = Column("m [mean_hbpp]", "mean_hbpp", "m")
-    people = Predictions("people", ("mean_hbpp",), np.array([said], float).T)
+    people = Predictions("people", ("mean_hbpp",), np.array([ratings], float).T)
     (result,) = evaluate_predictions([people], {"m": values}, Split(None, "x", "y"), [cell])
     both = [i for i in range(30) if i % 5 and i % 7]
     expected = stats.pearsonr(true[both], metric[both]).statistic
@@ -67,7 +67,7 @@ def test_people_are_compared_on_prompts_that_have_both():
     assert result.pearson == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_table_of_another_source():
+def test_cross_dataset_columns_need_another_source():
     cells = list_experiment_columns("cross-dataset", ["mean_hbpp"], ["mscoco", "drawbench"])
     assert [(cell.target, cell.source) for cell in cells] == [("mean_hbpp", "drawbench")]
     with pytest.raises(PredictorError, match="no row has a source other than mscoco"):
@@ -76,7 +76,7 @@ def test_the_table_of_another_source():
 
 @pytest.fixture
 def bench(cache, tmp_path, monkeypatch, capsys):
-    """Run `pqpp bench` on the sample here; return its status, what it printed and its errors."""
+    """Return a function that runs `pqpp bench` and returns its status, stdout and stderr."""
     from pqpp_cli.main import main
 
     monkeypatch.chdir(tmp_path)
@@ -88,19 +88,19 @@ def bench(cache, tmp_path, monkeypatch, capsys):
     return run
 
 
-def sample_prompts():
+def load_sample():
     import datasets
 
     rows = datasets.load_dataset("pqpp", "sample", split="test")
     return rows["prompt"][:], rows["sdxl_hbpp"][:]
 
 
-def test_the_table_from_a_file(bench, tmp_path):
+def test_correlates_metrics_of_file(bench, tmp_path):
     import pandas as pd
 
     import pqpp_datasets  # noqa: F401
 
-    prompts, scores = sample_prompts()
+    prompts, scores = load_sample()
     noise = np.random.default_rng(1).normal(size=len(prompts))
     table = pd.DataFrame({"prompt": prompts, "sdxl_hps": scores + noise, "image": "x"})
     table.iloc[3:].to_csv(tmp_path / "hps.csv", index=False)

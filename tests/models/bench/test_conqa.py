@@ -1,4 +1,4 @@
-"""ConQA's table: values by hand, and with pytrec_eval on the real queries."""
+"""`pqpp bench conqa`: hand-computed values, and pytrec_eval on the real queries."""
 
 import json
 
@@ -11,24 +11,24 @@ from pqpp_models.bench.conqa import QUERY_TYPES, bench_runs
 from pqpp_models.errors import PredictorError
 
 
-def query(number, relevant, others=()):
+def make_query(number, relevant, others=()):
     images = [*relevant, *others]
     labels = [1] * len(relevant) + [0] * len(others)
     return {"query_id": number, "judgments": {"image_id": images, "label": labels}}
 
 
 QUERIES = {
-    "descriptive": [query(0, [1, 2], [3]), query(1, [4])],
-    "conceptual": [query(2, [5]), query(3, [], [6])],
+    "descriptive": [make_query(0, [1, 2], [3]), make_query(1, [4])],
+    "conceptual": [make_query(2, [5]), make_query(3, [], [6])],
 }
 RUN = {"0": {"1": 3.0, "3": 2.0, "2": 1.0}, "2": {"9": 2.0, "5": 1.0}}
 
 
-def test_values_by_hand():
+def test_measures_match_hand_computed_values():
     (table, gap), notes = bench_runs(QUERIES, {"mine": RUN})
     descriptive, conceptual = table.rows
     assert (descriptive["queries"], conceptual["queries"]) == ("descriptive, 2", "conceptual, 1")
-    # Query 0 has its two at ranks 1 and 3; query 1 has no answer.
+    # Query 0 has its relevant images at ranks 1 and 3; query 1 has no results.
     assert descriptive["Recall@1"][0] == 0.5 and descriptive["R-precision"][0] == 0.25
     assert descriptive["average precision"][0] == pytest.approx((1 + 2 / 3) / 4)
     ideal = 1 + 1 / np.log2(3)
@@ -41,25 +41,25 @@ def test_values_by_hand():
     assert [row["measure"] for row in gap.rows] == [*descriptive][2:]
 
 
-def test_a_run_of_other_queries_is_refused():
+def test_rejects_run_without_known_queries():
     with pytest.raises(PredictorError, match="results for no query of ConQA"):
         bench_runs(QUERIES, {"mine": {"q7": {"1": 1.0}}})
 
 
 @pytest.mark.realdata
-def test_means_are_those_of_pytrec_eval(real_data):
+def test_means_match_pytrec_eval(real_data):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     queries = {k: load_benchmark("conqa", data_dir=str(real_data), split=k) for k in QUERY_TYPES}
     rng = np.random.default_rng(0)
     run, qrels = {}, {}
     for kind in QUERY_TYPES:
         for row in queries[kind]:
-            found = row["judgments"]
-            images = [str(one) for one in found["image_id"]]
-            noise = rng.normal(size=len(images)) + 0.5 * np.array(found["label"])
-            run[str(row["query_id"])] = dict(zip(images[::2], noise[::2].tolist(), strict=True))
-            qrels[str(row["query_id"])] = dict(zip(images, map(int, found["label"]), strict=True))
-    (table, _), _ = bench_runs(queries, {"made": run})
+            labels = [*map(int, row["judgments"]["label"])]
+            images = [str(image) for image in row["judgments"]["image_id"]]
+            scores = rng.normal(size=len(images)) + 0.5 * np.array(labels)
+            run[str(row["query_id"])] = dict(zip(images[::2], scores[::2].tolist(), strict=True))
+            qrels[str(row["query_id"])] = dict(zip(images, labels, strict=True))
+    (table, _), _ = bench_runs(queries, {"random": run})
     measures = {"nDCG": "ndcg", "R-precision": "Rprec"}
     measures |= {"average precision": "map", "Recall@5": "success_5"}
     peer = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg", "Rprec", "map", "success"}).evaluate(run)
@@ -72,18 +72,18 @@ def test_means_are_those_of_pytrec_eval(real_data):
 
 
 @pytest.mark.realdata
-def test_the_command_prints_the_published_rows_beside(real_data, tmp_path, capsys):
+def test_command_includes_published_rows(real_data, tmp_path, capsys):
     rows = load_benchmark("conqa", data_dir=str(real_data), split="descriptive")
     lines = [
-        f"{row['query_id']} Q0 {image} 1 {1 / (at + 1)} mine\n"
+        f"{row['query_id']} Q0 {image} 1 {1 / (rank + 1)} mine\n"
         for row in rows
-        for at, image in enumerate(row["judgments"]["image_id"][:50])
+        for rank, image in enumerate(row["judgments"]["image_id"][:50])
     ]
     (tmp_path / "mine.trec").write_text("".join(lines))
-    words = ["bench", "conqa", "--data-dir", str(real_data), "--runs"]
-    assert main([*words, f"ours={tmp_path / 'mine.trec'}", "--format", "json"]) == 0
+    arguments = ["bench", "conqa", "--data-dir", str(real_data), "--runs"]
+    assert main([*arguments, f"ours={tmp_path / 'mine.trec'}", "--format", "json"]) == 0
     out, err = capsys.readouterr()
-    found = json.loads(out)["tables"]
-    assert [row["run"] for row in found["conqa"]["rows"]] == ["ours", "ours"]
-    assert found["published"]["rows"][0]["nDCG"] == 0.48 and "count as 0" in err
-    assert main(words[:-1]) == 2 and "missing --runs" in capsys.readouterr().err
+    tables = json.loads(out)["tables"]
+    assert [row["run"] for row in tables["conqa"]["rows"]] == ["ours", "ours"]
+    assert tables["published"]["rows"][0]["nDCG"] == 0.48 and "count as 0" in err
+    assert main(arguments[:-1]) == 2 and "missing --runs" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Models of other libraries in a comparison: their own answers, and never code or pickles."""
+"""Functions and text classifiers in `bench`: their predictions, and refused pickles and links."""
 
 import json
 import pickle
@@ -25,32 +25,32 @@ def rows():
     return load_benchmark("sample", split="test")
 
 
-def test_a_function_of_a_module_here(rows, tmp_path, monkeypatch, capsys):
+def test_runs_function_of_local_module(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_lengths.py").write_text(
         "def lengths(prompts):\n    return [len(p) for p in prompts]\n"
-        "def odd(prompts):\n    return {}['x']\nnone = 3\n"
+        "def failing(prompts):\n    return {}['x']\nnone = 3\n"
     )
-    words = ["bench", "--dataset", "sample", "--split", "test", "--target", "mean_rr"]
-    assert main([*words, "--predictors", "my_lengths:lengths,n_words", "--format", "json"]) == 0
-    found = {row["predictor"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    arguments = ["bench", "--dataset", "sample", "--split", "test", "--target", "mean_rr"]
+    assert main([*arguments, "--predictors", "my_lengths:lengths,n_words", "--format", "json"]) == 0
+    results = {row["predictor"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
     expected = stats.pearsonr(list(map(len, rows["prompt"])), rows["mean_rr"][:])
-    assert found["my_lengths:lengths"]["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
-    for name in ("odd", "lengthy", "none"):
-        assert main([*words, "--predictors", f"my_lengths:{name}"]) == 2
+    assert results["my_lengths:lengths"]["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
+    for name in ("failing", "lengthy", "none"):
+        assert main([*arguments, "--predictors", f"my_lengths:{name}"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert f"my_lengths:{name}" in line
 
 
-def test_the_data_may_come_first(rows):
-    found = pqpp.bench(rows, {"mine": lambda prompts: [len(p) for p in prompts]}, "mean_rr")
+def test_bench_accepts_data_first(rows):
+    table = pqpp.bench(rows, {"mine": lambda prompts: [len(p) for p in prompts]}, "mean_rr")
     expected = pqpp.bench({"mine": lambda prompts: [len(p) for p in prompts]}, "mean_rr", rows)
-    pd.testing.assert_frame_equal(found, expected)
-    (named,) = pqpp.bench("sample", {"mine": "n_words"}, "mean_rr", split="test").to_dict("records")
-    assert named["kendall"] == pqpp.bench("n_words", "mean_rr", rows)["kendall"][0]
+    pd.testing.assert_frame_equal(table, expected)
+    (row,) = pqpp.bench("sample", {"mine": "n_words"}, "mean_rr", split="test").to_dict("records")
+    assert row["kendall"] == pqpp.bench("n_words", "mean_rr", rows)["kendall"][0]
 
 
-def test_pickles_are_refused(tmp_path):
+def test_rejects_pickles(tmp_path):
     class Trap:
         def __reduce__(self):
             return exec, (f"open({str(tmp_path / 'ran')!r}, 'w')",)
@@ -62,22 +62,22 @@ def test_pickles_are_refused(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_text_classifier_with_one_label(tmp_path):
+def test_classifier_with_one_label_returns_logits(tmp_path):
     from transformers import BertForSequenceClassification
 
     tokenizer = save_classifier(tmp_path / "one", 1)
     model = BertForSequenceClassification.from_pretrained(tmp_path / "one").eval()
     with torch.no_grad():
         expected = [model(**tokenizer(p, return_tensors="pt")).logits.item() for p in PROMPTS]
-    found = load_any_predictor(str(tmp_path / "one")).predict(PROMPTS)
-    np.testing.assert_allclose(found[:, 0], expected, atol=1e-6)
+    predictions = load_any_predictor(str(tmp_path / "one")).predict(PROMPTS)
+    np.testing.assert_allclose(predictions[:, 0], expected, atol=1e-6)
     assert np.ptp(expected) > 1e-5
     save_classifier(tmp_path / "three", 3)
     with pytest.raises(PredictorError, match="has 3 labels"):
         load_any_predictor(str(tmp_path / "three"))
 
 
-def test_a_configuration_outside_of_its_folder_is_not_read(tmp_path):
+def test_rejects_config_linked_outside_folder(tmp_path):
     (tmp_path / "private.json").write_text("{}")
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").symlink_to("../private.json")

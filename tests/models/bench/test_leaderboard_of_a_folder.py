@@ -1,4 +1,4 @@
-"""A leaderboard of folders that somebody downloaded: what they hold is read, and never run."""
+"""Leaderboards of downloaded folders: results are checked, and no code is run."""
 
 import os
 import sys
@@ -14,50 +14,51 @@ TASK = hub.BenchmarkTask("sample", "test", "mean_hbpp")
 
 
 @pytest.fixture
-def downloaded(tmp_path):
-    def make(name, value, task=TASK, **told):
+def write_result(tmp_path):
+    def write(name, value, task=TASK, **options):
         path = tmp_path / "results" / name / hub.get_results_path("owner/toy")
         path.parent.mkdir(parents=True)
-        path.write_text(hub.render_results([hub.make_entry(task, "owner/toy", value, **told)]))
+        path.write_text(hub.render_results([hub.make_entry(task, "owner/toy", value, **options)]))
         return tmp_path / "results"
 
-    return make
+    return write
 
 
-def test_a_folder_that_is_called_as_code_is_not_run(downloaded, tmp_path, monkeypatch, capsys):
+def test_folder_named_like_function_is_not_run(write_result, tmp_path, monkeypatch, capsys):
     export(["sample"], tmp_path / "toy")
     (tmp_path / "evil.py").write_text("print('it ran')\ndef go(prompts): return [1] * 80\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    source = downloaded("evil:go", 0.9)
+    source = write_result("evil:go", 0.9)
     assert main(["leaderboard", str(source), "--dataset", "toy", "--verify"]) == 0
-    said = capsys.readouterr()
-    assert "it ran" not in said.out and "evil" not in sys.modules
-    assert "evil:go is not verified: its path evil:go has a colon" in said.err
+    output = capsys.readouterr()
+    assert "it ran" not in output.out and "evil" not in sys.modules
+    assert "evil:go is not verified: its path evil:go has a colon" in output.err
 
 
-def test_files_elsewhere_that_results_name_or_link_are_not_read(downloaded, tmp_path, capsys):
-    source = downloaded("mine", 0.4)
-    told = source / "mine" / hub.get_results_path("owner/toy")
-    os.mkfifo(told.with_name("pipe.yaml"))
-    assert main(["leaderboard", str(source)]) == 2
-    told.with_name("pipe.yaml").unlink()
+def test_rejects_pipes_and_outside_links(write_result, tmp_path, capsys):
+    source = write_result("mine", 0.4)
+    path = source / "mine" / hub.get_results_path("owner/toy")
+    os.mkfifo(path.with_name("pipe.yaml"))
+    assert main(["leaderboard", str(source)]) == main(["leaderboard", "nothere"]) == 2
+    assert "nothere is neither a folder nor OWNER/DATASET" in capsys.readouterr().err
+    path.with_name("pipe.yaml").unlink()
     assert main(["leaderboard", str(source)]) == 0
-    told.symlink_to(told.rename(tmp_path / "mine.yaml"))
+    path.symlink_to(path.rename(tmp_path / "mine.yaml"))
     assert main(["leaderboard", str(source)]) == 2
 
 
 @pytest.mark.parametrize("value", [float("nan"), 1.5])
-def test_what_no_tau_can_be_tops_no_table(value, downloaded, capsys):
-    downloaded("honest", 0.4, notes="kendall_qpp 0.4 [0.3, 0.5]; n 80")
-    source = downloaded("cheat", value)
+def test_ignores_impossible_kendall_values(value, write_result, capsys):
+    write_result("honest", 0.4, notes="kendall_qpp 0.4 [0.3, 0.5]; n 80")
+    source = write_result("cheat", value)
     assert main(["leaderboard", str(source)]) == 0
-    said = capsys.readouterr()
-    assert "cheat" not in said.out and "cheat: .eval_results/owner--toy.yaml has no" in said.err
+    output = capsys.readouterr()
+    assert "cheat" not in output.out and "cheat: .eval_results/owner--toy.yaml has no" in output.err
 
 
-def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_path, capsys):
-    downloaded("by_hand", 0.25)
+def test_shows_results_without_notes(write_result, tmp_path, capsys):
+    write_result("by_hand", 0.25)
     task = hub.BenchmarkTask("sample", "test", "mean_p10")
     path = tmp_path / "results" / "by_hand" / hub.get_results_path("owner/toy")
     added = hub.render_results([hub.make_entry(task, "owner/toy", 0.35)])
@@ -67,14 +68,14 @@ def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_
     assert "<title>Leaderboard of owner/toy: sample, test split</title>" in page.read_text("utf-8")
     lines = capsys.readouterr().out.splitlines()
     assert "mean over all 2 columns, Pearson / Kendall: by_hand – / 0.300" in lines
-    assert not any("†" in line for line in lines)  # nothing is told of chance
+    assert not any("†" in line for line in lines)  # p-values are unknown
     assert "rows: sample, test split" in lines and any("0.250" in line for line in lines)
     assert "– by_hand: only one coefficient is given or defined" in lines
     assert not any("n = 0" in line or "all predictions are equal" in line for line in lines)
 
 
 @pytest.mark.parametrize("tasks", ["5", "[1, {id: [2]}]"])
-def test_tasks_of_another_form_are_told(tasks, tmp_path):
+def test_rejects_malformed_tasks(tasks, tmp_path):
     (tmp_path / "eval.yaml").write_text(f"name: toy\ntasks: {tasks}\n")
     with pytest.raises(HubError, match=r"no eval\.yaml with pqpp tasks"):
         hub.load_tasks(str(tmp_path))

@@ -1,4 +1,4 @@
-"""Predictions of one's own in a comparison: tables, functions, and what is refused."""
+"""Predictions of users in `bench`: tables, functions and refused inputs."""
 
 import numpy as np
 import pandas as pd
@@ -19,51 +19,51 @@ def rows():
 
 @pytest.fixture
 def table(rows, tmp_path, monkeypatch):
-    """Predictions of all prompts but three, in another order, some in two rows."""
+    """Write predictions for all but three prompts, shuffled and in two rows each."""
     monkeypatch.chdir(tmp_path)
     noise = np.random.default_rng(0).normal(size=len(rows))
-    made = pd.DataFrame({"prompt_id": rows["prompt_id"][:], "prompt": rows["prompt"][:]})
-    made["mine"] = np.array(rows["mean_rr"][:]) + noise
-    made = made.iloc[3:].sample(frac=1, random_state=0)
-    twice = pd.concat([made.assign(mine=made.mine - 0.5), made.assign(mine=made.mine + 0.5)])
-    twice.to_csv("mine.csv", index=False)
-    twice.drop(columns="prompt_id").to_parquet("by_text.parquet")
-    return made
+    predictions = pd.DataFrame({"prompt_id": rows["prompt_id"][:], "prompt": rows["prompt"][:]})
+    predictions["mine"] = np.array(rows["mean_rr"][:]) + noise
+    predictions = predictions.iloc[3:].sample(frac=1, random_state=0)
+    pairs = pd.concat([predictions.assign(mine=predictions.mine + shift) for shift in (-0.5, 0.5)])
+    pairs.to_csv("mine.csv", index=False)
+    pairs.drop(columns="prompt_id").to_parquet("by_text.parquet")
+    return predictions
 
 
 @pytest.mark.parametrize("file", ["mine.csv", "by_text.parquet"])
-def test_a_table_is_compared_by_id_or_text(rows, table, file, caplog):
-    (found,) = pqpp.bench(f"{file}:mine", "mean_rr", rows).to_dict("records")
+def test_table_is_joined_by_id_or_text(rows, table, file, caplog):
+    (row,) = pqpp.bench(f"{file}:mine", "mean_rr", rows).to_dict("records")
     true = dict(zip(rows["prompt_id"][:], rows["mean_rr"][:], strict=True))
     expected = stats.pearsonr(table.mine, [true[key] for key in table.prompt_id])
-    assert found["n"] == len(rows) - 3
-    assert found["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
-    assert found["pearson_p"] == pytest.approx(expected.pvalue, abs=1e-9)
+    assert row["n"] == len(rows) - 3
+    assert row["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
+    assert row["pearson_p"] == pytest.approx(expected.pvalue, abs=1e-9)
     assert f"{file}:mine has no prediction for 3 of {len(rows)} prompts" in caplog.text
 
 
-def test_functions_and_predictors_have_names_of_ones_own(rows):
-    words = Predictor.from_pretrained("n_words")
-    given = {
+def test_mapping_names_predictors(rows):
+    n_words = Predictor.from_pretrained("n_words")
+    predictors = {
         "mine": lambda prompts: [len(prompt.split()) for prompt in prompts],
-        "theirs": words,
+        "theirs": n_words,
         "named": "n_words",
     }
-    found = pqpp.bench(given, "mean_rr", rows).set_index("predictor")
-    assert list(found.index) == ["mine", "theirs", "named"]
-    assert found.loc["theirs", "kendall"] == found.loc["named", "kendall"]
+    table = pqpp.bench(predictors, "mean_rr", rows).set_index("predictor")
+    assert list(table.index) == ["mine", "theirs", "named"]
+    assert table.loc["theirs", "kendall"] == table.loc["named", "kendall"]
     expected = [len(prompt.split()) for prompt in rows["prompt"][:]]
     r = stats.pearsonr(expected, rows["mean_rr"][:]).statistic
-    assert found.loc["mine", "pearson"] == pytest.approx(r, abs=1e-9)
+    assert table.loc["mine", "pearson"] == pytest.approx(r, abs=1e-9)
 
 
 @pytest.mark.parametrize("answer", [[1.0], "words", [[1, 2], [3, 4]]])
-def test_a_function_answers_with_a_number_a_prompt(answer):
+def test_rejects_function_without_one_number_per_prompt(answer):
     with pytest.raises(PredictorError):
         FunctionPredictor(lambda prompts: answer, "mine").predict(["a cat", "a dog"])
 
 
-def test_what_cannot_be_compared_is_refused(tmp_path, monkeypatch):
+def test_rejects_unusable_tables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("text,score\na cat,1\n")
     (tmp_path / "u.csv").write_text("prompt,score\na cat,high\n")

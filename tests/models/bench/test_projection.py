@@ -1,4 +1,4 @@
-"""Spaces of predictors, and their pictures in two dimensions."""
+"""Embeddings of predictors, and their projection to two dimensions."""
 
 import numpy as np
 import pytest
@@ -7,30 +7,30 @@ from pqpp_models import Predictor
 from pqpp_models.bench.run import project_to_2d
 
 
-def two_heaps(n=40):
+def make_clusters(n=40):
     generator = np.random.default_rng(2)
     return np.concatenate([generator.normal(size=(n, 8)), generator.normal(size=(n, 8)) + 20])
 
 
-def test_it_is_t_sne_of_scikit_learn():
+def test_projection_matches_scikit_learn_tsne():
     manifold = pytest.importorskip("sklearn.manifold")
-    points = two_heaps(10).astype(np.float32)
+    points = make_clusters(10).astype(np.float32)
     expected = manifold.TSNE(perplexity=19 / 3, init="pca", random_state=0).fit_transform(points)
     np.testing.assert_allclose(project_to_2d(points), expected, rtol=1e-6)
 
 
-def test_the_static_space_is_the_one_that_distances_are_measured_in():
+def test_static_distances_are_measured_between_embeddings():
     predictor = Predictor.from_pretrained("static")
     prompts = ["A man riding a wave on a surfboard.", "qwx zzyv 77", "?"]
     points = predictor.embed(prompts)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-5)
-    near = np.sort(points @ (predictor.references.T / 127.0), axis=1)[:, -5:]
+    nearest = np.sort(points @ (predictor.references.T / 127.0), axis=1)[:, -5:]
     expected = predictor.predict_with_uncertainty(prompts).distance
-    np.testing.assert_allclose(1 - near.mean(axis=1), expected, atol=1e-5)
+    np.testing.assert_allclose(1 - nearest.mean(axis=1), expected, atol=1e-5)
     assert predictor.embed([]).shape == (0, points.shape[1])
 
 
-def test_a_fine_tuned_encoders_space_is_what_its_head_gets(tmp_path):
+def test_bert_embeddings_are_inputs_of_its_head(tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from support.tiny_models import save_text_encoder

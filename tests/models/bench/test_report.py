@@ -1,4 +1,4 @@
-"""The parts of a bench's report: axes, panels, ranking, summary, extremes."""
+"""The parts of a report: axes, scatter plots, ranking, summary, extreme prompts, differences."""
 
 import re
 
@@ -21,13 +21,13 @@ from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ComparedPredictors, Split
 
 
-def said(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0, config="pqpp-v1.0"):
+def make_results(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0):
     generator = np.random.default_rng(100 + seed)
     true = {t: list(np.random.default_rng(k).normal(size=n)) for k, t in enumerate(targets)}
     values = np.column_stack([true[t] + noise * generator.normal(size=n) for t in targets])
-    one = Predictions(name, tuple(targets), values)
-    results = evaluate_predictions([one], true, Split(None, config, "validation"))
-    return one, true, results
+    predictions = Predictions(name, tuple(targets), values)
+    results = evaluate_predictions([predictions], true, Split(None, "pqpp-v1.0", "validation"))
+    return predictions, true, results
 
 
 @pytest.mark.parametrize(
@@ -39,23 +39,23 @@ def said(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0, co
         (-3e100, 3e100, ["-2e+100", "0", "2e+100"]),
     ],
 )
-def test_ticks_are_round_and_inside(low, high, texts):
+def test_ticks_are_round_and_within_axis(low, high, texts):
     axis = Axis(low, high, 0.0, 100.0)
-    places, found = zip(*axis.list_ticks(), strict=True)
-    assert list(found) == texts and all(-1e-9 <= place <= 100 + 1e-9 for place in places)
-    assert np.allclose([axis.scale(float(text)) for text in texts], places)
+    positions, labels = zip(*axis.list_ticks(), strict=True)
+    assert list(labels) == texts and all(-1e-9 <= place <= 100 + 1e-9 for place in positions)
+    assert np.allclose([axis.scale(float(text)) for text in texts], positions)
 
 
-def test_up_to_so_many_prompts_are_points():
-    for n, shown in ((80, 80), (MOST_POINTS, MOST_POINTS), (MOST_POINTS + 1, 251), (8000, 500)):
-        one, true, results = said(n)
-        found = make_scatter_panel(one, results[0], "mean HBPP", true)
-        assert found["points"].count("M") == shown and f"of {n} prompts." in found["alt"]
+def test_scatter_plot_samples_many_prompts():
+    for n, expected in ((80, 80), (MOST_POINTS, MOST_POINTS), (MOST_POINTS + 1, 251), (8000, 500)):
+        predictions, true, results = make_results(n)
+        panel = make_scatter_panel(predictions, results[0], "mean HBPP", true)
+        assert panel["points"].count("M") == expected and f"of {n} prompts." in panel["alt"]
 
 
-def test_the_line_joins_means_of_ten_groups_with_their_intervals():
-    one, true, _ = said(200)
-    predicted, values = one.values[:, 0], np.array(true["mean_hbpp"])
+def test_groups_have_means_and_intervals():
+    predictions, true, _ = make_results(200)
+    predicted, values = predictions.values[:, 0], np.array(true["mean_hbpp"])
     groups = group_by_prediction(predicted, values)
     rows = np.argsort(predicted, kind="stable").reshape(10, 20)
     assert np.allclose([mean for _, mean, _, _ in groups], values[rows].mean(axis=1))
@@ -66,28 +66,28 @@ def test_the_line_joins_means_of_ten_groups_with_their_intervals():
     assert group_by_prediction(predicted[:19], values[:19]) == []
 
 
-def test_the_ranking_is_on_what_most_have_and_in_order():
-    results = said(60)[2] + said(60, "worse", noise=5.0, seed=1)[2]
-    beside = read_published()
-    assert find_main_column(results, beside) == "mean_hbpp"  # 13 published rows of v1.0 have it
-    found = rank_rows(results, beside, "mean_hbpp")
-    values = [row["value"] for row in found["rows"]]
+def test_ranking_sorts_main_column():
+    results = make_results(60)[2] + make_results(60, "worse", noise=5.0, seed=1)[2]
+    published = read_published()
+    assert find_main_column(results, published) == "mean_hbpp"  # 13 published rows of v1.0 have it
+    ranking = rank_rows(results, published, "mean_hbpp")
+    values = [row["value"] for row in ranking["rows"]]
     assert values == sorted(values, reverse=True) and len(values) == 2 + 13
-    ours = [row for row in found["rows"] if not row["where"]]
-    assert [row["name"] for row in ours] == ["mine", "worse"]
-    assert all(row["ends"][0] < row["x"] < row["ends"][1] for row in ours)
-    theirs = [row for row in found["rows"] if row["where"]]
-    assert all(not row["interval"] for row in theirs)
-    assert {row["where"] for row in theirs} == {"published, test"}
-    assert "fine-tuned CLIP" in {row["name"] for row in theirs}
+    new_rows = [row for row in ranking["rows"] if not row["where"]]
+    assert [row["name"] for row in new_rows] == ["mine", "worse"]
+    assert all(row["ends"][0] < row["x"] < row["ends"][1] for row in new_rows)
+    published_rows = [row for row in ranking["rows"] if row["where"]]
+    assert all(not row["interval"] for row in published_rows)
+    assert {row["where"] for row in published_rows} == {"published, test"}
+    assert "fine-tuned CLIP" in {row["name"] for row in published_rows}
 
 
 @pytest.mark.parametrize(("n", "noise"), [(29, 0.1), (40, 99.0)])
-def test_few_prompts_or_an_interval_around_0_have_no_winner(n, noise):
-    rows = said(n, noise=noise)[2] + said(n, "other", noise=noise, seed=1)[2]
-    told = summarise(rows, [], {row.label: row.label for row in rows})
-    assert told[0] == f"These {n} prompts do not show which predictor is best."
-    assert "too few prompts" not in " ".join(told[1:]).lower()
+def test_summary_names_no_best_predictor_if_uncertain(n, noise):
+    rows = make_results(n, noise=noise)[2] + make_results(n, "other", noise=noise, seed=1)[2]
+    sentences = summarise(rows, [], {row.label: row.label for row in rows})
+    assert sentences[0] == f"These {n} prompts do not show which predictor is best."
+    assert "too few prompts" not in " ".join(sentences[1:]).lower()
 
 
 @pytest.mark.parametrize(
@@ -97,24 +97,26 @@ def test_few_prompts_or_an_interval_around_0_have_no_winner(n, noise):
         ("unknown", ("b", "0.900", "1.000"), "is not known"),
     ],
 )
-def test_easiest_prompts_follow_the_sign_of_a_measure(higher, easiest, note):
+def test_easiest_prompts_follow_direction(higher, easiest, note):
     values = np.array([[0.1], [0.9], [0.5], [0.7], [np.nan]])
-    one = Predictions("p", ("mean_rr",), values, higher)
-    found = list_extremes(one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), {}, count=2)
-    assert found["easiest"] == [easiest] and note in found["note"]  # "d" is neither
-    assert len(found["hardest"]) == 1 and found["hardest"] != found["easiest"]
+    predictions = Predictions("p", ("mean_rr",), values, higher)
+    true = {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}
+    extremes = list_extremes(predictions, true, list("abcde"), {}, count=2)
+    assert extremes["easiest"] == [easiest] and note in extremes["note"]  # not "d"
+    assert len(extremes["hardest"]) == 1 and extremes["hardest"] != extremes["easiest"]
 
 
-def test_the_differences_from_a_baseline_are_a_table():
-    first, true, rows = said(30, "first", noise=0.5)
-    other, _, others = said(30, "<other>", noise=3.0, seed=1)
+def test_report_shows_differences_from_baseline():
+    first, true, rows = make_results(30, "first", noise=0.5)
+    other, _, others = make_results(30, "<other>", noise=3.0, seed=1)
     rows = Dataset.from_dict({"prompt": [f"cat {i}" for i in range(30)], **true})
     run = BenchRun(
         Split(rows, "own", "test"), {}, others, [first, other], true, ComparedPredictors({}, {}, [])
     )
     assert 'id="differences"' not in render_report(run)
-    both = evaluate_predictions([first, other], true, run.split)
-    tested = BenchRun(run.split, {}, both, [first, other], true, run.compared).with_tests("<other>")
+    results = evaluate_predictions([first, other], true, run.split)
+    run = BenchRun(run.split, {}, results, [first, other], true, run.compared)
+    tested = run.with_tests("<other>")
     page = render_report(tested)
     (table,) = re.findall(r'id="differences".*?</table>', page, re.DOTALL)
     assert "Difference from &lt;other&gt;" in table and "<other>" not in table

@@ -1,4 +1,4 @@
-"""The table of routing: its rows are those of the pure functions, PQPP's are the known ones."""
+"""Routing tables: figures, the choice of models, and the command."""
 
 import json
 
@@ -17,8 +17,8 @@ from pqpp_models.errors import PredictorError
 N_WORDS = {"n_words": Predictor.from_pretrained("n_words")}
 
 
-def made(**columns):
-    """Prompts of 1 to 8 words; the two models are as good as the columns say."""
+def make_split(**columns):
+    """Make a split of prompts of 1 to 8 words with the columns as true values."""
     rows = {"prompt": [" ".join(["dog"] * n) for n in range(1, 9)], **columns}
     return Split.from_rows(datasets.Dataset.from_dict(rows))
 
@@ -26,21 +26,22 @@ def made(**columns):
 WEAK, STRONG = [2.0, 2, 2, 1, 1, 0, 0, 0], [2.0, 2, 2, 2, 2, 2, 2, 2]
 
 
-def test_a_row_is_what_the_functions_say_and_the_weaker_model_is_found():
-    split = made(flux_hbpp=STRONG, mini_hbpp=WEAK)
+def test_row_has_figures_of_routing_gain():
+    split = make_split(flux_hbpp=STRONG, mini_hbpp=WEAK)
     table = run_routing(split, N_WORDS, ["flux_hbpp", "mini_hbpp"])
     assert (table.weak, table.strong, table.means) == ("mini_hbpp", "flux_hbpp", (1.0, 2.0))
     [row] = [one for one in table.rows if one.predictor == "n_words"]
-    found = routing_gain(range(8), WEAK, STRONG)
+    expected = routing_gain(range(8), WEAK, STRONG)
     assert row.rule == "n_words, harder prompts" and row.figures["oracle_share"] == 1.0
-    assert all(row.figures[name] == found[name] for name in ("routing_gain", "ci_low", "ci_high"))
-    assert np.array_equal(row.figures["qualities"], found["qualities"])
+    names = ("routing_gain", "ci_low", "ci_high")
+    assert all(row.figures[name] == expected[name] for name in names)
+    assert np.array_equal(row.figures["qualities"], expected["qualities"])
     assert [one.rule for one in table.rows[-2:]] == ["oracle", "random"]
     assert table.rows[-1].figures["routing_gain"] == pytest.approx(0, abs=1e-12)
 
 
-def test_which_two_models_are_taken():
-    split = made(a_hbpp=STRONG, b_hbpp=WEAK, mean_hbpp=WEAK, c_p10=[0.5] * 8)
+def test_chooses_two_models_with_one_measure():
+    split = make_split(a_hbpp=STRONG, b_hbpp=WEAK, mean_hbpp=WEAK, c_p10=[0.5] * 8)
     assert choose_pair(split, ["c_p10", "mean_hbpp", "a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")
     assert choose_pair(split, ["a_hbpp", "c_p10"]) == ("c_p10", "a_hbpp")
     with pytest.raises(PredictorError, match="routing needs two targets such as"):
@@ -48,7 +49,7 @@ def test_which_two_models_are_taken():
 
 
 @pytest.mark.realdata
-def test_on_pqpp_the_build_fitted_on_train_alone_reaches_half_of_the_oracle(real_data):
+def test_train_build_reaches_half_of_oracle_on_pqpp(real_data):
     rows = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="validation")
     split = Split.from_rows(rows)
     static = {"static": Predictor.from_pretrained("static")}
@@ -63,7 +64,7 @@ def test_on_pqpp_the_build_fitted_on_train_alone_reaches_half_of_the_oracle(real
     assert any("replaces static" in note for note in table.notes)
 
 
-def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
+def test_command_writes_plot_and_report(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = {
         "prompt": [" ".join(["dog"] * n) for n in range(1, 9)],
@@ -71,20 +72,19 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
         "b_hbpp": STRONG,
     }
     datasets.Dataset.from_dict(rows).to_csv("mine.csv")
-    words = ["bench", "routing", "--dataset", "mine.csv", "--predictors", "n_words"]
-    assert main([*words, "--targets", "a_hbpp,b_hbpp", "--plot", "curve.png"]) == 0
+    arguments = ["bench", "routing", "--dataset", "mine.csv", "--predictors", "n_words"]
+    pair = ["--targets", "a_hbpp,b_hbpp"]
+    assert main([*arguments, *pair, "--plot", "curve.png"]) == 0
     assert "n_words, harder prompts" in capsys.readouterr().out
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
-    assert (
-        main([*words, "--targets", "a_hbpp,b_hbpp", "--format", "json", "--report", "r.html"]) == 0
-    )
-    found = json.loads(capsys.readouterr().out)
+    assert main([*arguments, *pair, "--format", "json", "--report", "r.html"]) == 0
+    output = json.loads(capsys.readouterr().out)
     page = (tmp_path / "r.html").read_text("utf-8")
-    rows = found["tables"]["routing"]["rows"]
+    rows = output["tables"]["routing"]["rows"]
     for row in rows:
         gain = round(1000 * row["gain over random [95%]"][0])
         assert row["rule"] in page and f".{gain:03d} [" in page
-    assert found["notes"][0].startswith("a_hbpp mean 1.000, b_hbpp mean 2.000, 8 prompts")
+    assert output["notes"][0].startswith("a_hbpp mean 1.000, b_hbpp mean 2.000, 8 prompts")
     assert len(rows) == 3 and np.isclose(rows[0]["of oracle"], 1)
-    assert main([*words, "--targets", "a_hbpp"]) == 2
+    assert main([*arguments, "--targets", "a_hbpp"]) == 2
     assert "needs two targets" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""An endpoint that is slow, cut, wrong, busy, endless or talks nonsense; the key."""
+"""Chat endpoints: requests, malformed and endless replies, refusals and the API key."""
 
 import logging
 
@@ -31,16 +31,16 @@ def waits(monkeypatch):
     return waits
 
 
-def endpoint(server, **options):
+def connect(server, **options):
     return Endpoint(server.url, "some-model", **{"timeout": 20, **options})
 
 
-def test_what_is_sent_and_what_comes_back(server):
+def test_sends_request_and_reads_reply(server):
     from PIL import Image
 
     schema = {"type": "object"}
     request = Request("Hi", "Be kind", Image.new("L", (2, 2)), schema, 7, 0.5, 50)
-    reply = endpoint(server).ask(request)
+    reply = connect(server).ask(request)
     assert (reply.text, reply.tokens_in, reply.tokens_out) == ("fine", 100, 10)
     (body,) = server.asked
     assert body["messages"][0] == {"role": "system", "content": "Be kind"}
@@ -54,25 +54,25 @@ def test_what_is_sent_and_what_comes_back(server):
     assert server.keys == [f"Bearer {SECRET}"]
 
 
-def test_a_reply_without_an_end_is_cut_off(server, waits):
+def test_cuts_off_endless_replies(server, waits):
     server.faults = ["endless", "endless"]
-    assert endpoint(server).ask(Request("Hi")).text == "fine"
+    assert connect(server).ask(Request("Hi")).text == "fine"
     assert len(waits) == 2 and len(server.asked) == 3
 
 
-def test_odd_replies_are_read_without_the_key_or_refused(server):
-    odd = {"X-Odd": "\xff", "Content-Type": "text/plain; charset=base64"}
-    server.faults = [(200, complete(f"your key is {SECRET}"), odd), (200, b"data: {}\n\n")]
-    assert endpoint(server).ask(Request("Hi")).text == "your key is ***"
+def test_masks_key_in_malformed_replies(server):
+    headers = {"X-Odd": "\xff", "Content-Type": "text/plain; charset=base64"}
+    server.faults = [(200, complete(f"your key is {SECRET}"), headers), (200, b"data: {}\n\n")]
+    assert connect(server).ask(Request("Hi")).text == "your key is ***"
     with pytest.raises(ServiceError, match="not JSON"):
-        endpoint(server).ask(Request("Hi"))
+        connect(server).ask(Request("Hi"))
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 302])
-def test_a_refusal_is_one_line_without_the_key(server, status, caplog):
+def test_refusal_is_one_line_without_key(server, status, caplog):
     server.faults = [status]
     with caplog.at_level(logging.DEBUG), pytest.raises(ServiceError) as caught:
-        endpoint(server).ask(Request("Hi"))
-    said = str(caught.value)
-    assert f"status {status}, refused Bearer ***" in said and "\n" not in said
-    assert len(server.asked) == 1 and SECRET not in said + caplog.text + repr(endpoint(server))
+        connect(server).ask(Request("Hi"))
+    message = str(caught.value)
+    assert f"status {status}, refused Bearer ***" in message and "\n" not in message
+    assert len(server.asked) == 1 and SECRET not in message + caplog.text + repr(connect(server))

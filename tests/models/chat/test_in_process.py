@@ -1,4 +1,4 @@
-"""A tiny random model of images and text chats in this process: seeds, images, limits."""
+"""Chats with a local model: seeds, images and budgets."""
 
 import pytest
 
@@ -19,19 +19,19 @@ def loaded(tmp_path_factory):
     return load_model(str(folder), "AutoModelForImageTextToText", "model", "cpu")
 
 
-def test_the_same_seed_gives_the_same_reply(loaded):
+def test_same_seed_gives_same_reply(loaded):
     chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget())
     image = Image.new("RGB", (40, 30), "red")
 
-    def said(seed, temperature=1.0, image=image):
+    def ask(seed, temperature=1.0, image=image):
         return chat.ask(Request("what is it", "be kind", image, None, seed, temperature, 8)).text
 
-    assert said(1) == said(1) and len({said(seed) for seed in range(6)}) > 1
-    assert said(1, 0.0) == said(2, 0.0)
-    assert isinstance(said(0, 0.0, None), str)
+    assert ask(1) == ask(1) and len({ask(seed) for seed in range(6)}) > 1
+    assert ask(1, 0.0) == ask(2, 0.0)
+    assert isinstance(ask(0, 0.0, None), str)
 
 
-def test_it_is_counted_and_limited(loaded):
+def test_counts_tokens_and_enforces_budget(loaded):
     chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget(1, prices={"": (0, 1e6)}))
     reply = chat.ask(Request("hi", max_tokens=3))
     assert 0 < reply.tokens_out <= 3 and chat.budget.ledger.spent == reply.tokens_out

@@ -1,4 +1,4 @@
-"""A browser, and the page of the shipped predictor as `pqpp demo --serve` serves it."""
+"""Fixtures: a browser, and the page that `pqpp demo --serve` serves."""
 
 import pytest
 from support.browser import browser, visitor

@@ -1,4 +1,4 @@
-"""What the page says, compared with `pqpp predict` and with cases worked by hand."""
+"""Answers of the demo page, compared with `pqpp predict` and hand-computed cases."""
 
 import base64
 import csv
@@ -23,22 +23,22 @@ def static():
     return AnswerRenderer(Predictor.from_pretrained("static"))
 
 
-def csv_of(html):
-    """The file that the page offers."""
+def read_csv(html):
+    """Return the CSV file that the page contains as a data URL."""
     (code,) = re.findall(r'href="data:text/csv;charset=utf-8;base64,([^"]*)"', html)
     return base64.b64decode(code).decode("utf-8")
 
 
-def test_the_file_is_that_of_predict(static, tmp_path):
+def test_csv_matches_predict(static, tmp_path):
     html = static.render("\n".join(PROMPTS))
-    done = run_pqpp(
+    process = run_pqpp(
         "predict", *PROMPTS, "--uncertainty", "--verdict", "--output", "p.csv", cwd=tmp_path
     )
-    assert done.returncode == 0, done.stderr
-    assert csv_of(html) == (tmp_path / "p.csv").read_bytes().decode("utf-8")
+    assert process.returncode == 0, process.stderr
+    assert read_csv(html) == (tmp_path / "p.csv").read_bytes().decode("utf-8")
 
 
-def test_a_list_is_a_table_of_verdicts_to_sort(static):
+def test_list_is_sortable_table_of_verdicts(static):
     prompts = [f"{number} dogs on a beach" for number in range(1, 131)]
     html = static.render("\n".join(prompts))
     rows = re.findall(r"<tr><th scope=\"row\"[^>]*>(.*?)</th><td[^>]*>(.*?)</td>", html)
@@ -46,13 +46,14 @@ def test_a_list_is_a_table_of_verdicts_to_sort(static):
     assert rows == [(one.prompt, escape(one.sentence)) for one in expected]
     values = re.findall(r'<td data-value="([-.\d]+)"', html)
     assert [float(value) for value in values[::2]] == [one.easier_than_people for one in expected]
-    assert "130 prompts, the first 100 as a table" in html and len(csv_of(html).splitlines()) == 131
+    assert len(read_csv(html).splitlines()) == 131
+    assert "130 prompts, the first 100 as a table" in html
     assert html.count('<button type="button">') == 4
 
 
-def test_a_pasted_table_is_read_as_one_and_keeps_its_columns(static):
+def test_pasted_table_keeps_its_columns(static):
     html = static.render('id;prompt;score\n007;"a cat; asleep";.5\n008;"two\ndogs";.4\n009; ;1\n')
-    rows = list(csv.DictReader(io.StringIO(csv_of(html))))
+    rows = list(csv.DictReader(io.StringIO(read_csv(html))))
     assert [(row["id"], row["prompt"], row["score"]) for row in rows] == [
         ("007", "a cat; asleep", "0.5"),
         ("008", "two\ndogs", "0.4"),
@@ -60,21 +61,21 @@ def test_a_pasted_table_is_read_as_one_and_keeps_its_columns(static):
     assert float(rows[0]["alignment"]) == pytest.approx(
         static.predictor.predict(["a cat; asleep"], "alignment")[0, 0], abs=1e-6
     )
-    taken = csv_of(static.render("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
-    assert taken[:3] == ["prompt", "alignment", "alignment_predicted"]
+    header = read_csv(static.render("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
+    assert header[:3] == ["prompt", "alignment", "alignment_predicted"]
     assert read_pasted_text("a cat, quickly\nprompt") == {"prompt": ["a cat, quickly", "prompt"]}
     with pytest.raises(FileError, match="the table, line 3: expected 2 cells, got 1"):
         read_pasted_text("prompt,id\na cat,1\na dog")
 
 
-def test_intervals_are_nine_in_ten_within_the_range():
+def test_bar_is_90_percent_interval_within_range():
     columns = {
         "prompt": ["a", "b", ""],
         "mean_hbpp": [0.5, 1.9, None],
         "mean_hbpp_deviation": [0.2, 0.5, None],
     }
     inside, cut, blank = (answer._make_bar(columns, "mean_hbpp", row) for row in range(3))
-    # 1.6449 deviations to each side, and HBPP ends at 2
+    # 1.6449 standard deviations to each side; the maximum of HBPP is 2.
     assert (inside.low, inside.high) == pytest.approx((0.17102, 0.82898))
     assert (cut.low, cut.high) == pytest.approx((1.07755, 2.0))
     assert blank == Bar("mean_hbpp", inside.words, None, None, None, (-1.0, 2.0))
@@ -82,18 +83,18 @@ def test_intervals_are_nine_in_ten_within_the_range():
     assert inside.to_percent(inside.low) == 39.03 and inside.to_percent(inside.high) == 60.97
 
 
-def test_nothing_breaks_out_of_its_place(static):
+def test_escapes_prompts(static):
     html = static.render('<img src=x onerror="f()"> a cat\n{{ 1 }} ${1} \u202e dog')
     assert "<img" not in html and "&lt;img" in html and "\u202e" not in html
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("a cat\n" + "x" * 1001, "prompt 2 has 1,001 characters"),
         ("a cat \ud800", "incomplete character"),
     ],
 )
-def test_refusals(text, said):
-    with pytest.raises(PredictorError, match=said):
+def test_rejects_invalid_text(text, message):
+    with pytest.raises(PredictorError, match=message):
         read_pasted_text(text)

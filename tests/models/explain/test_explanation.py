@@ -1,4 +1,4 @@
-"""`Predictor.explain`: exact changes, nothing for what was not read, hostile texts, looks."""
+"""`Predictor.explain`: changes, ignored text, hostile texts and HTML."""
 
 import json
 import math
@@ -44,45 +44,45 @@ def static():
         ("(a black knight:1.3) on a horse <lora:x:1>", ["black", "knight", "horse"]),
     ],
 )
-def test_what_was_not_read_is_not_credited(static, typed, credited):
-    (found,) = static.explain([typed], "alignment")
-    assert [one.phrase for one in found.changes] == credited
-    assert [typed[one.start : one.end] for one in found.changes] == credited
+def test_ignored_text_gets_no_change(static, typed, credited):
+    (explanation,) = static.explain([typed], "alignment")
+    assert [one.phrase for one in explanation.changes] == credited
+    assert [typed[one.start : one.end] for one in explanation.changes] == credited
 
 
 @pytest.mark.parametrize("name", ["static", "mean_word_length"])
-def test_changes_are_differences_of_two_predictions(name):
+def test_change_is_difference_of_two_predictions(name):
     predictor = Predictor.from_pretrained(name)
     prompts = ["two men in suits juggle seven oranges", "a red dog, 8k --ar 1:1"]
-    for prompt, found in zip(prompts, predictor.explain(prompts, "mean_hbpp"), strict=True):
+    for prompt, result in zip(prompts, predictor.explain(prompts, "mean_hbpp"), strict=True):
         content = Prompt.read(prompt).content
-        asked = leave_one_out(content, prompt)
-        assert asked and len(asked) == len(found.changes)
-        (whole,) = predictor.predict([content], "mean_hbpp")[0]
-        for one, (phrase, *place, change) in zip(asked, found.changes, strict=True):
+        variants = leave_one_out(content, prompt)
+        assert variants and len(variants) == len(result.changes)
+        (value,) = predictor.predict([content], "mean_hbpp")[0]
+        for one, (phrase, *span, change) in zip(variants, result.changes, strict=True):
             (rest,) = predictor.predict([one.rest], "mean_hbpp")[0]
-            assert (phrase, *place) == one[:3] and change == pytest.approx(whole - rest, abs=1e-5)
+            assert (phrase, *span) == one[:3] and change == pytest.approx(value - rest, abs=1e-5)
 
 
 WORDS = ["a", "red", "cat,", "on", "and", "two", "'x'", "--ar 1:1", "8k", "no", "1girl", "\n"]
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS)).map(" ".join))
-def test_any_text_has_changes_within_it(static, text):
-    (found,) = static.explain([text], "mean_rr")
-    assert found.prompt == text and "".join(piece for piece, _ in found.iterate_pieces()) == text
-    values, _, _, far, _ = static.predict_with_uncertainty([text], "mean_rr")
-    value = float("nan") if far[0] else values[0, 0]
-    assert found.prediction == pytest.approx(value, abs=1e-5, nan_ok=True)
+def test_explains_any_text(static, text):
+    (result,) = static.explain([text], "mean_rr")
+    assert result.prompt == text and "".join(piece for piece, _ in result.iterate_pieces()) == text
+    values, _, _, out_of_domain, _ = static.predict_with_uncertainty([text], "mean_rr")
+    value = float("nan") if out_of_domain[0] else values[0, 0]
+    assert result.prediction == pytest.approx(value, abs=1e-5, nan_ok=True)
 
 
 @pytest.mark.parametrize("prompt", ["", "cat", "a dog", "qwx zzyv 77", "ein Hund auf einem Tisch"])
-def test_single_words_and_what_is_not_read_have_none(static, prompt):
+def test_single_words_and_unread_prompts_have_no_changes(static, prompt):
     assert static.explain([prompt], "alignment")[0].changes == ()
 
 
-class Tags(HTMLParser):
-    """Notes which tags and attributes there are."""
+class TagParser(HTMLParser):
+    """A parser that collects the tags and attributes of a page."""
 
     def __init__(self):
         super().__init__()
@@ -93,31 +93,31 @@ class Tags(HTMLParser):
 
 
 @pytest.mark.parametrize("prompt", HOSTILE)
-def test_hostile_texts_stay_texts(static, prompt):
-    (found,) = static.explain([prompt], "mean_hbpp")
-    assert json.loads(json.dumps(found.as_record()))["changes"] == [
-        one._asdict() for one in found.changes
+def test_html_escapes_hostile_texts(static, prompt):
+    (explanation,) = static.explain([prompt], "mean_hbpp")
+    assert json.loads(json.dumps(explanation.as_record()))["changes"] == [
+        one._asdict() for one in explanation.changes
     ]
-    assert len(found.as_table()) == len(found.changes) <= 64
-    page, tags = found.as_html(), Tags()
+    assert len(explanation.as_table()) == len(explanation.changes) <= 64
+    page, tags = explanation.as_html(), TagParser()
     tags.feed(page)
     assert tags.seen <= {"div", "class", "dir", "mark", "style", "small"}
     assert not {"\x1b", "\u202e", "\x00", "\ud800"} & set(page)
 
 
-def made(change):
+def make_explanation(change):
     return Explanation("a red cat", "alignment", 0.5, (Change("red", 2, 5, change),))
 
 
-def contrast(colour, ink="#111111"):
-    """The ratio of WCAG 2 between two colours."""
+def compute_contrast(colour, ink="#111111"):
+    """Return the WCAG 2 contrast ratio of two colours."""
 
-    def light(one):
+    def compute_luminance(one):
         parts = [int(one[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
         return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
-    bright, dark = sorted((light(colour), light(ink)), reverse=True)
+    bright, dark = sorted((compute_luminance(colour), compute_luminance(ink)), reverse=True)
     return (bright + 0.05) / (dark + 0.05)
 
 
@@ -126,14 +126,14 @@ def contrast(colour, ink="#111111"):
     # A fifth of the range of alignment, 0 to 1, has the full colour.
     [(-0.2, "#fdae61"), (0.0, "#ffffff"), (0.1, "#b5d6ea"), (7.0, "#6baed6"), (-1.0, "#fdae61")],
 )
-def test_phrases_stand_on_their_colours(change, colour):
-    page = made(change).as_html()
-    assert re.findall(r"background:(#\w{6})", page) == [colour] and contrast(colour) > 7
+def test_html_colours_phrases_by_change(change, colour):
+    page = make_explanation(change).as_html()
+    assert re.findall(r"background:(#\w{6})", page) == [colour] and compute_contrast(colour) > 7
     assert page.index("a <mark") < page.index("red <small>") and page.endswith("</mark> cat</div>")
 
 
-class Told(Predictor):
-    """Predicts the number of words, and nothing for "cup"."""
+class WordCountPredictor(Predictor):
+    """A predictor of the number of words, which is NaN for "cup"."""
 
     name = "told"
     targets = ("mean_hbpp",)
@@ -146,9 +146,9 @@ class Told(Predictor):
         raise NotImplementedError
 
 
-def test_a_rest_without_prediction_gives_no_change():
-    (found,) = Told().explain(["red cup, tea"])
+def test_skips_changes_without_prediction():
+    (explanation,) = WordCountPredictor().explain(["red cup, tea"])
     # three words; "red, tea" and "red cup" have two, and "cup, tea" too
-    assert found.changes == (("red", 0, 3, 1.0), ("cup", 4, 7, 2.0), ("tea", 9, 12, 1.0))
-    (found,) = Told().explain(["red cup"])
-    assert found.changes == ()
+    assert explanation.changes == (("red", 0, 3, 1.0), ("cup", 4, 7, 2.0), ("tea", 9, 12, 1.0))
+    (explanation,) = WordCountPredictor().explain(["red cup"])
+    assert explanation.changes == ()

@@ -1,4 +1,4 @@
-"""A language model as a predictor: what it is asked, what its replies mean, money and addresses."""
+"""The LLM predictor: requests, ratings, budget and checkpoints."""
 
 import json
 import math
@@ -28,19 +28,19 @@ PROMPTS = [
 RATINGS = [5.0 - prompt.count("hat") for prompt in PROMPTS]  # fmt: skip
 
 
-def asked_about(body):
+def read_prompts(body):
     return re.findall(r"Prompt: (.*)\nDigit:(?: (\d))?", body["messages"][1]["content"])
 
 
-def by_chances(body):
-    """Level 9, 5, 1 for no, one or two hats, half a level up or down by the probs."""
-    level = 9 - 4 * asked_about(body)[-1][0].count("hat")
+def answer_with_probabilities(body):
+    """Rate prompts 9, 5 or 1 by their number of hats, with probabilities of two digits."""
+    level = 9 - 4 * read_prompts(body)[-1][0].count("hat")
     tops = [
         {"token": f" {level}", "logprob": math.log(0.6)},
         {"token": str(level - 1), "logprob": math.log(0.2)},
     ]
-    told = [{"token": str(level), "top_logprobs": tops}]
-    choice = {"message": {"content": str(level)}, "logprobs": {"content": told}}
+    tokens = [{"token": str(level), "top_logprobs": tops}]
+    choice = {"message": {"content": str(level)}, "logprobs": {"content": tokens}}
     return {"choices": [choice]}
 
 
@@ -48,61 +48,61 @@ def by_chances(body):
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with serve_chat() as state:
-        state.answer = by_chances
+        state.answer = answer_with_probabilities
         yield state
 
 
-def fitted(server, **limits):
+def fit_predictor(server, **limits):
     chat = Endpoint(server.url, "qwen", Budget(**limits))
     return LlmPredictor.fit(
         chat, PROMPTS, RATINGS, ["mean_rating"], "mine", {"mean_rating": (1, 5)}
     )
 
 
-def test_levels_are_expectations_and_values_are_calibrated_on_train(server):
-    predictor = fitted(server)
+def test_ratings_are_expected_digits_and_calibrated(server):
+    predictor = fit_predictor(server)
     assert len(server.asked) == 30 and server.asked[0]["top_logprobs"] == 20
-    # 9, 5, 1 less a quarter stand for 5, 4, 3: a level is worth a quarter.
+    # Ratings 9, 5, 1 minus a quarter map to 5, 4, 3, so a step is a quarter.
     assert predictor.scales["mean_rating"] == pytest.approx([1, 5, 2.75 + 0.0625, 0.25])
     assert predictor.details["training"]["cross_validation"]["mean_rating"]["spearman"] == 1
-    found = predictor.predict(["a new thing", "a hat", " ", "a hat and a hat"])
-    np.testing.assert_allclose(found[:, 0], [5, 4, np.nan, 3])
+    predictions = predictor.predict(["a new thing", "a hat", " ", "a hat and a hat"])
+    np.testing.assert_allclose(predictions[:, 0], [5, 4, np.nan, 3])
     before = len(server.asked)
     predictor.predict(["a hat", "a new thing"])
     assert len(server.asked) == before
-    server.answer = lambda body: "I say 5."  # no probs: the number
+    server.answer = lambda body: "I say 5."  # without probabilities, the digit is read
     assert predictor.predict(["one hat"])[0, 0] == pytest.approx(4.0625)
     server.answer = lambda body: "<think>5 hats"
     assert np.isnan(predictor.predict(["a red hat"])).all()
 
 
-def test_examples_spread_and_are_near_and_never_the_prompt_itself(server):
-    predictor = fitted(server)
+def test_examples_exclude_the_prompt(server):
+    predictor = fit_predictor(server)
     for body in server.asked:
-        *examples, (prompt, _) = asked_about(body)
+        *examples, (prompt, _) = read_prompts(body)
         assert len(examples) == 8 and prompt not in dict(examples)
         assert {"0", "9"} <= {level for _, level in examples}
         assert all(level == f"{9 - 4.5 * text.count('hat'):.0f}" for text, level in examples)
     predictor.predict(["a robot and a cloud"])
-    near = [text for text, _ in asked_about(server.asked[-1])[4:-1]]
-    assert all("robot" in text or "cloud" in text for text in near)
+    nearest = [text for text, _ in read_prompts(server.asked[-1])[4:-1]]
+    assert all("robot" in text or "cloud" in text for text in nearest)
 
 
-def test_money_is_known_before_and_no_reply_is_paid_twice(server, tmp_path):
+def test_checks_budget_first_and_pays_replies_once(server, tmp_path):
     with pytest.raises(ServiceError, match="calls needed: 30, left: 29"):
-        fitted(server, max_calls=29)
+        fit_predictor(server, max_calls=29)
     assert not server.asked
-    fitted(server, max_calls=30, ledger=Ledger(tmp_path / "calls"))
-    fitted(server, max_calls=30, ledger=Ledger(tmp_path / "calls"))
+    fit_predictor(server, max_calls=30, ledger=Ledger(tmp_path / "calls"))
+    fit_predictor(server, max_calls=30, ledger=Ledger(tmp_path / "calls"))
     assert len(server.asked) == 30
 
 
-def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatch, capsys):
+def test_bench_uses_endpoint_from_environment(server, tmp_path, monkeypatch, capsys):
     table, folder = tmp_path / "ratings.csv", tmp_path / "llm"
     rows = (f"{prompt},{rating}\n" for prompt, rating in zip(PROMPTS, RATINGS, strict=True))
     table.write_text("prompt,mean_rating\n" + "".join(rows))
-    words = ["fit", str(table), "--targets", "mean_rating", "--output", str(folder)]
-    assert main([*words, "--chat-url", server.url, "--chat-model", "qwen"]) == 0
+    arguments = ["fit", str(table), "--targets", "mean_rating", "--output", str(folder)]
+    assert main([*arguments, "--chat-url", server.url, "--chat-model", "qwen"]) == 0
     assert "Spearman 1.000 on 30" in capsys.readouterr().out
     assert server.url not in "".join(file.read_text("latin-1") for file in folder.iterdir())
     with pytest.raises(PredictorError, match="'qwen'; set PQPP_CHAT_URL"):
@@ -124,25 +124,25 @@ def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatc
     ("scales", [[1, 5, 0, "a"]]), ("scales", [[1, 5, 0]]), ("scales", []), ("values", [[1.0]]),
     ("prompts", [7] * 30), ("prompts", []), ("chat_model", None),
 ])  # fmt: skip
-def test_a_damaged_folder_is_one_line(server, tmp_path, name, value):
-    path = fitted(server).save_pretrained(tmp_path / "llm") / "config.json"
+def test_rejects_damaged_checkpoints(server, tmp_path, name, value):
+    path = fit_predictor(server).save_pretrained(tmp_path / "llm") / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
     with pytest.raises(ModelError, match="llm predictor cannot be loaded"):
         Predictor.from_pretrained(path.parent)
 
 
-def test_a_local_model_tells_its_own_probabilities(tmp_path, monkeypatch):
+def test_fits_local_model(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from support.tiny_chat import save_text_chat
 
     from pqpp_backbones.chat.models import load_local_chat
 
-    place = str(save_text_chat(tmp_path / "tiny"))
-    chat = load_local_chat(place, device="cpu")
+    path = str(save_text_chat(tmp_path / "tiny"))
+    chat = load_local_chat(path, device="cpu")
     monkeypatch.setattr("pqpp_models.llm.predictor.parse_rating", lambda one: one.probs["7"] * 9)
     predictor = LlmPredictor.fit(chat, PROMPTS, RATINGS, ["mean_rating"], calibrated=4)
     folder = predictor.save_pretrained(tmp_path / "llm")
     assert str(tmp_path) not in (folder / "config.json").read_text()
-    monkeypatch.setenv("PQPP_CHAT_MODEL", place)
+    monkeypatch.setenv("PQPP_CHAT_MODEL", path)
     expected = predictor.predict(["a hat"])
     np.testing.assert_array_equal(Predictor.from_pretrained(folder).predict(["a hat"]), expected)

@@ -1,4 +1,4 @@
-"""The paper's eight text features, counted by hand and recomputed in another way."""
+"""The paper's eight text features, compared with hand counts."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 # Prompt, then by hand: words, characters between blanks, proper nouns, acronyms, numerals,
 # conjunctions, prepositions.
-BY_HAND = [
+COUNTS = [
     ("a cat", 2, 4, 0, 0, 0, 0, 0),
     ("Two men and a DVD player from 1998, on a table.", 11, 37, 1, 1, 1, 1, 2),
     ("London is near NASA and the USA", 7, 25, 3, 2, 0, 1, 1),
@@ -20,31 +20,31 @@ BY_HAND = [
 ]
 
 
-def linguistic_features(prompts, names=tuple(MEASURES)):
+def compute_features(prompts, names=tuple(MEASURES)):
     return np.column_stack([MEASURES[name].compute(prompts, None) for name in names])
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize("row", BY_HAND, ids=lambda row: row[0])
-def test_by_hand(row, nltk_data):
+@pytest.mark.parametrize("row", COUNTS, ids=lambda row: row[0])
+def test_features_match_hand_counts(row, nltk_data):
     prompt, words, characters, *counts = row
     names = ["n_words", "mean_word_length", "proper_noun_ratio", "acronym_ratio"]
     names += ["numeral_ratio", "conjunction_ratio", "preposition_ratio"]
     expected = [words, characters / len(prompt.split()), *(count / words for count in counts)]
-    found = linguistic_features([prompt], names)[0]
-    assert dict(zip(names, found, strict=True)) == pytest.approx(
+    result = compute_features([prompt], names)[0]
+    assert dict(zip(names, result, strict=True)) == pytest.approx(
         dict(zip(names, expected, strict=True))
     )
 
 
 @pytest.mark.realdata
-def test_synsets_by_hand(nltk_data):
+def test_counts_synsets(nltk_data):
     # WordNet 3.0: "cat" has 10 synsets, "zebra" 1; "the" and "A" are stopwords, "qwzx" is no word.
     prompts = ["cat", "the cat", "A Cat.", "zebra cat cat", "qwzx", "the of and"]
-    assert linguistic_features(prompts, ["n_synsets"])[:, 0].tolist() == [10, 10, 10, 21, 0, 0]
+    assert compute_features(prompts, ["n_synsets"])[:, 0].tolist() == [10, 10, 10, 21, 0, 0]
 
 
 @pytest.mark.realdata
-def test_tokens(nltk_data):
+def test_tokenizes_prompts(nltk_data):
     assert tokenize("A dog, (and) it's here.") == ("A", "dog", "and", "it", "'s", "here")
     assert tokenize('He said "no" ...') == ("He", "said", "``", "no", "''", "...")

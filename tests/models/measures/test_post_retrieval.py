@@ -1,4 +1,4 @@
-"""Post-retrieval predictors, against values worked out by hand and against loops."""
+"""Post-retrieval predictors: hand-computed values and loops."""
 
 import math
 
@@ -29,7 +29,7 @@ SCORES = [4.0, 2.0, 1.0, 1.0]
 
 class TestScores:
     @pytest.mark.parametrize(
-        ("found", "expected"),
+        ("actual", "expected"),
         [
             # Top 2: mean 3, deviation 1; the collection's mean score is 2.
             (nqc(SCORES, k=2), 1 / 2),
@@ -50,8 +50,8 @@ class TestScores:
             (score_variation(SCORES), 1.5),
         ],
     )
-    def test_by_hand(self, found, expected):
-        assert found == pytest.approx(expected, rel=1e-12)
+    def test_matches_hand_computed_values(self, actual, expected):
+        assert actual == pytest.approx(expected, rel=1e-12)
 
 
 class TestRankings:
@@ -82,58 +82,58 @@ class TestEmbeddings:
 
     def test_pair_ratio_by_hand(self):
         vectors = [[1, 0], [0.6, 0.8], [1, 0], [0.8, 0.6], [0, 1]]
-        found = pair_ratio([5, 4, 3, 2, 1], vectors, top=2, bottom=2, k=5)
+        result = pair_ratio([5, 4, 3, 2, 1], vectors, top=2, bottom=2, k=5)
         # Upper: .6; lower: (.8 + 0 + .6) / 3.
-        assert found == pytest.approx(0.6 / (1.4 / 3))
+        assert result == pytest.approx(0.6 / (1.4 / 3))
 
     def test_autocorrelation_by_hand(self):
-        # Two pairs of twins: each one's neighbour is its twin.
+        # Two pairs of equal vectors, so each vector's neighbour is its equal.
         vectors = [[1, 0], [1, 0], [0, 1], [0, 1]]
-        found = autocorrelation([4, 2, 2, 0], vectors, neighbours=1)
-        # Centred scores 2 0 0 -2, around them 0 2 -2 0: no correlation.
-        assert found == pytest.approx(0.0, abs=1e-12)
+        scores = autocorrelation([4, 2, 2, 0], vectors, neighbours=1)
+        # Centred scores are 2 0 0 -2 and the neighbours' 0 2 -2 0: no correlation.
+        assert scores == pytest.approx(0.0, abs=1e-12)
         same = autocorrelation([4, 4, 1, 1], vectors, neighbours=1)
         assert same == pytest.approx(1.0)
 
-    def test_autocorrelation_is_that_of_a_loop(self):
+    def test_autocorrelation_matches_loop(self):
         rng = np.random.default_rng(3)
         scores, vectors = rng.normal(size=12), rng.normal(size=(12, 5))
-        top = sorted(range(12), key=lambda place: -scores[place])[:10]
+        top = sorted(range(12), key=lambda index: -scores[index])[:10]
         unit = vectors / np.linalg.norm(vectors, axis=1)[:, None]
-        around = []
-        for place in top:
-            others = [(float(unit[place] @ unit[o]), o) for o in top if o != place]
-            near = [(w, o) for w, o in sorted(others, reverse=True)[:4] if w > 0]
-            total = sum(w for w, _ in near)
+        means = []
+        for index in top:
+            others = [(float(unit[index] @ unit[o]), o) for o in top if o != index]
+            best = [(w, o) for w, o in sorted(others, reverse=True)[:4] if w > 0]
+            total = sum(w for w, _ in best)
             mean = np.mean(scores[top])
-            around.append(sum(w * (scores[o] - mean) for w, o in near) / total if near else 0.0)
-        expected = np.corrcoef(scores[top], around)[0, 1]
-        found = autocorrelation(scores, vectors, k=10, neighbours=4)
-        assert found == pytest.approx(expected)
+            means.append(sum(w * (scores[o] - mean) for w, o in best) / total if best else 0.0)
+        expected = np.corrcoef(scores[top], means)[0, 1]
+        result = autocorrelation(scores, vectors, k=10, neighbours=4)
+        assert result == pytest.approx(expected)
 
 
 class TestClarity:
     # P(cat) = 1/2, P(dog) = 1/4, P(red) = 1/4.
     COLLECTION = CaptionStatistics.from_texts(["cat dog", "red cat"])
 
-    def test_by_hand(self):
+    def test_matches_hand_computed_values(self):
         # .6 of the caption, .4 of the collection: cat .2, dog .4, red .4 and so on.
         model = {"cat": 0.6 / 2 + 0.4 / 2, "dog": 0.6 / 2 + 0.4 / 4, "red": 0.4 / 4}
         back = {"cat": 1 / 2, "dog": 1 / 4, "red": 1 / 4}
         expected = sum(share * math.log2(share / back[word]) for word, share in model.items())
         assert clarity(["cat, dog"], [0.0], self.COLLECTION) == pytest.approx(expected)
 
-    def test_scores_weigh_the_captions(self):
+    def test_weighs_captions_by_score(self):
         # exp(ln 3) : exp(0) is 3 : 1.
-        found = clarity(["dog", "cat"], [math.log(3), 0.0], self.COLLECTION, smoothing=1.0)
+        scores = clarity(["dog", "cat"], [math.log(3), 0.0], self.COLLECTION, smoothing=1.0)
         expected = 3 / 4 * math.log2((3 / 4) / (1 / 4)) + 1 / 4 * math.log2((1 / 4) / (1 / 2))
-        assert found == pytest.approx(expected)
+        assert scores == pytest.approx(expected)
         shifted = clarity(["dog", "cat"], [9 + math.log(3), 9], self.COLLECTION, smoothing=1.0)
         assert shifted == pytest.approx(expected)
 
 
-def row(prompt: str, n: int, seed: int = 0) -> dict:
-    """A row with all that any measure needs, of a result list of n documents."""
+def make_row(prompt: str, n: int, seed: int = 0) -> dict:
+    """Return a row with the columns of all measures, for a result list of n documents."""
     rng = np.random.default_rng(seed)
     return {
         "prompt": prompt,
@@ -145,7 +145,7 @@ def row(prompt: str, n: int, seed: int = 0) -> dict:
     }
 
 
-ROWS = [row("a red cat", 8, 1), row("a dog", 5, 2)]
+ROWS = [make_row("a red cat", 8, 1), make_row("a dog", 5, 2)]
 
 
 class TestPredictor:
@@ -153,10 +153,10 @@ class TestPredictor:
     STATISTICS = CaptionStatistics.from_texts(CAPTIONS)
 
     @pytest.mark.parametrize("name", MEASURES)
-    def test_it_says_what_the_function_says(self, name):
+    def test_predicts_value_of_function(self, name):
         options = {"pair_ratio": {"top": 2, "bottom": 2, "k": 5}}.get(name)
         statistics = self.STATISTICS if name == "clarity" else None
-        found = MeasurePredictor(name, statistics, options).predict(ROWS, "mean_p10")[:, 0]
+        predictions = MeasurePredictor(name, statistics, options).predict(ROWS, "mean_p10")[:, 0]
         functions = {
             "nqc": lambda one: nqc(one["scores"]),
             "wig": lambda one: wig(one["scores"], len(one["prompt"].split())),
@@ -170,11 +170,11 @@ class TestPredictor:
             "query_drift": lambda one: query_drift(one["results"], one["perturbed"]),
             "clarity": lambda one: clarity(one["captions"], one["scores"], statistics),
         }
-        np.testing.assert_allclose(found, [functions[name](one) for one in ROWS], rtol=1e-12)
-        assert np.unique(found).size == 2
+        np.testing.assert_allclose(predictions, [functions[name](one) for one in ROWS], rtol=1e-12)
+        assert np.unique(predictions).size == 2
 
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, tmp_path, monkeypatch, name):
+    def test_saved_predictor_predicts_the_same(self, tmp_path, monkeypatch, name):
         (tmp_path / "captions.txt").write_text("\n".join(self.CAPTIONS))
         monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "captions.txt"))
         options = {name: 7 for name in MEASURES[name].options if name == "k"}

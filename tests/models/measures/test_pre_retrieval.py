@@ -1,4 +1,4 @@
-"""Pre-retrieval predictors, against counts and values worked out by hand."""
+"""Pre-retrieval predictors: hand-computed counts and values."""
 
 import math
 
@@ -22,16 +22,16 @@ def collection() -> CaptionStatistics:
     return CaptionStatistics.from_texts(CAPTIONS)
 
 
-def pre_retrieval_values(prompts, statistics, names=tuple(MEASURES)):
+def compute_values(prompts, statistics, names=tuple(MEASURES)):
     return np.column_stack([MEASURES[name].compute(prompts, statistics) for name in names])
 
 
-def value(name: str, prompt: str, statistics: CaptionStatistics) -> float:
-    return pre_retrieval_values([prompt], statistics, [name])[0, 0]
+def compute_value(name: str, prompt: str, statistics: CaptionStatistics) -> float:
+    return compute_values([prompt], statistics, [name])[0, 0]
 
 
 class TestStatistics:
-    def test_counts(self, collection):
+    def test_counts_terms(self, collection):
         assert collection.terms == ("a", "cat", "dog", "red")
         assert collection.document_frequency.tolist() == [3, 2, 2, 1]
         assert collection.collection_frequency.tolist() == [5, 2, 4, 1]
@@ -39,21 +39,21 @@ class TestStatistics:
         # ln f of "a": 0, ln 2, ln 2; of "dog": ln 2, ln 2.
         expected = [LN(2) * math.sqrt(2) / 3, 0, 0, 0]
         np.testing.assert_allclose(collection.log_deviation, expected, atol=1e-15)
-        assert [collection.list_documents(place).tolist() for place in range(4)] == [
+        assert [collection.list_documents(index).tolist() for index in range(4)] == [
             [0, 1, 2],
             [0, 2],
             [1, 3],
             [2],
         ]
 
-    def test_a_file_has_one_caption_a_line(self, tmp_path, collection):
+    def test_reads_one_caption_per_line(self, tmp_path, collection):
         path = tmp_path / "captions.txt"
         path.write_text("\n".join(CAPTIONS) + "\n\n", encoding="utf-8")
-        found = open_statistics(str(path))
-        assert found.document_frequency.tolist() == collection.document_frequency.tolist()
-        assert found.n_documents == 4
+        result = open_statistics(str(path))
+        assert result.document_frequency.tolist() == collection.document_frequency.tolist()
+        assert result.n_documents == 4
 
-    def test_bad_files_are_refused(self, tmp_path):
+    def test_rejects_files_that_are_not_utf8(self, tmp_path):
         (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
         with pytest.raises(FileError, match="latin"):
             open_statistics(str(tmp_path / "latin.txt"))
@@ -63,7 +63,7 @@ class TestStatistics:
 IDF = [LN(4 / 3), LN(4), LN(2)]
 SCQ = [(1 + LN(5)) * LN(1 + 4 / 3), LN(5), (1 + LN(2)) * LN(3)]
 VAR = [LN(2) * math.sqrt(2) / 3 * LN(1 + 4 / 3), 0, 0]
-# Captions that hold both: a and red 1, a and cat 2, red and cat 1.
+# Captions that contain both: a and red 1, a and cat 2, red and cat 1.
 PMI = [LN(4 * 1 / 3), LN(4 * 2 / 6), LN(4 * 1 / 2)]
 
 
@@ -88,13 +88,13 @@ class TestMeasures:
             ("max_pmi", max(PMI)),
         ],
     )
-    def test_by_hand(self, collection, name, expected):
-        assert value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
+    def test_matches_hand_computed_values(self, collection, name, expected):
+        assert compute_value(name, "A red cat!", collection) == pytest.approx(expected, abs=1e-12)
 
 
 class TestPredictor:
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, collection, tmp_path, monkeypatch, name):
+    def test_saved_predictor_predicts_the_same(self, collection, tmp_path, monkeypatch, name):
         (tmp_path / "idf.txt").write_text("\n".join(CAPTIONS))
         monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "idf.txt"))
         predictor = MeasurePredictor(name, collection)
@@ -116,9 +116,9 @@ def coco(real_data) -> CaptionStatistics:
 
 @pytest.mark.realdata
 class TestRealData:
-    """Over 42 thousand MS COCO captions, on the validation split of v1.0."""
+    """With 42 thousand MS COCO captions, on the validation split of v1.0."""
 
-    def test_the_collection(self, coco):
+    def test_collection_size(self, coco):
         assert (coco.n_documents, coco.n_tokens, len(coco.terms)) == (41_966, 439_151, 9_038)
 
     @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ class TestRealData:
             ("avg_pmi", "mean_p10", 0.0777, 0.0906),
         ],
     )
-    def test_correlations(self, coco, read_split, name, target, pearson, kendall):
+    def test_correlations_on_validation(self, coco, read_split, name, target, pearson, kendall):
         from scipy.stats import kendalltau, pearsonr
 
         from pqpp_models import TARGETS

@@ -1,4 +1,4 @@
-"""A predicted mean is the mean of its parts; one that older checkpoints trained stays."""
+"""Mean targets are predicted as the mean of their parts."""
 
 import json
 
@@ -13,7 +13,7 @@ from pqpp_models.text.ridge.fitting import fit
 PROMPTS = ["A man riding a wave.", "two oranges near a bus", "", "qwx zzyv 77"]
 
 
-def with_means(seed=0, n=120):
+def make_scores(seed=0, n=120):
     prompts, scores = made_up(n, seed)
     for mean in (2, 5, 8):
         scores[:, mean] = scores[:, [mean - 2, mean - 1]].mean(axis=1)
@@ -21,11 +21,11 @@ def with_means(seed=0, n=120):
 
 
 @pytest.fixture(scope="module")
-def own():
-    return fit(*with_means(), TARGETS)
+def ridge():
+    return fit(*make_scores(), TARGETS)
 
 
-def columns(predictor, targets=None):
+def predict(predictor, targets=None):
     names = targets or predictor.targets
     return dict(zip(names, predictor.predict(PROMPTS, names).T, strict=True))
 
@@ -38,52 +38,52 @@ def columns(predictor, targets=None):
         ("mean_rr", "clip_rr", "blip2_rr"),
     ],
 )
-def test_a_mean_is_that_of_its_parts(own, mean, first, second):
-    all_nine, alone = columns(own), columns(own, (mean,))
+def test_mean_targets_average_their_parts(ridge, mean, first, second):
+    all_nine, alone = predict(ridge), predict(ridge, (mean,))
     expected = (all_nine[first] + all_nine[second]) / 2
     np.testing.assert_array_equal(all_nine[mean], expected)
-    np.testing.assert_array_equal(alone[mean], expected)  # also where the parts aren't asked for
-    found = own.predict_with_uncertainty(PROMPTS, (mean, "clip_rr"))
-    np.testing.assert_array_equal(found.values[:, 0], expected)
-    assert found.values.shape == found.deviations.shape == (4, 2)
-    np.testing.assert_array_equal(np.isnan(found.deviations[:, 0]), np.isnan(expected))
+    np.testing.assert_array_equal(alone[mean], expected)  # even if the parts are not requested
+    estimates = ridge.predict_with_uncertainty(PROMPTS, (mean, "clip_rr"))
+    np.testing.assert_array_equal(estimates.values[:, 0], expected)
+    assert estimates.values.shape == estimates.deviations.shape == (4, 2)
+    np.testing.assert_array_equal(np.isnan(estimates.deviations[:, 0]), np.isnan(expected))
 
 
-def test_a_saved_one_says_so_and_an_older_one_does_not(own, tmp_path):
-    folder = own.save_pretrained(tmp_path / "saved")
+def test_saves_mean_targets(ridge, tmp_path):
+    folder = ridge.save_pretrained(tmp_path / "saved")
     config = json.loads((folder / "config.json").read_text())
     assert config["means_from_parts"] == ["mean_hbpp", "mean_p10", "mean_rr"]
-    again = Predictor.from_pretrained(folder)
-    np.testing.assert_array_equal(again.predict(PROMPTS), own.predict(PROMPTS))
+    restored = Predictor.from_pretrained(folder)
+    np.testing.assert_array_equal(restored.predict(PROMPTS), ridge.predict(PROMPTS))
     del config["means_from_parts"]
     (folder / "config.json").write_text(json.dumps(config))
-    older = columns(Predictor.from_pretrained(folder))
-    assert not np.array_equal(older["mean_hbpp"], columns(own)["mean_hbpp"], equal_nan=True)
-    np.testing.assert_array_equal(older["sdxl_hbpp"], columns(own)["sdxl_hbpp"])
+    older = predict(Predictor.from_pretrained(folder))
+    assert not np.array_equal(older["mean_hbpp"], predict(ridge)["mean_hbpp"], equal_nan=True)
+    np.testing.assert_array_equal(older["sdxl_hbpp"], predict(ridge)["sdxl_hbpp"])
 
 
-def test_a_weighted_mean_is_a_target_of_its_own():
+def test_weighted_means_are_separate_targets():
     names = ("a_rating", "b_rating", "mean_rating")
     rows = np.array([[1.0, 3.0, 2.0], [2.0, 5.0, 3.5], [np.nan, 4.0, 4.0]])
     assert find_mean_targets(names, rows) == ("mean_rating",)
-    assert find_mean_targets(names, rows[2:]) == ()  # no row has all of them
-    rows[1, 2] = 3.0  # by numbers of votes
+    assert find_mean_targets(names, rows[2:]) == ()  # no row has all three
+    rows[1, 2] = 3.0  # weighted by numbers of votes
     assert find_mean_targets(names, rows) == ()
 
 
-def test_scores_rounded_to_two_digits_are_means_still():
+def test_rounded_scores_count_as_means():
     names = ("a_rr", "b_rr", "mean_rr")
     a, b = np.random.default_rng(0).random((2, 50)).round(2)
     assert find_mean_targets(names, np.column_stack([a, b, ((a + b) / 2).round(2)])) == ("mean_rr",)
 
 
 @pytest.mark.realdata
-def test_nine_in_ten_true_means_lie_within_their_deviations(read_split):
-    """A mean keeps the deviation that was fitted to it: the errors of its parts go together."""
+def test_deviations_of_means_cover_nine_in_ten(read_split):
+    """A mean keeps its own deviation, since the errors of its parts are correlated."""
     prompts, true = read_split("validation")
-    static = Predictor.from_pretrained("static-train")  # the one that has not seen validation
+    static = Predictor.from_pretrained("static-train")  # not fitted to validation
     assert static.record.means == ("mean_hbpp", "mean_p10", "mean_rr")
-    found = static.predict_with_uncertainty(prompts, TARGETS)
-    np.testing.assert_array_equal(found.values[:, 2], found.values[:, :2].mean(axis=1))
-    inside = (np.abs(true - found.values) <= 1.645 * found.deviations).mean(axis=0)
-    assert (inside[[2, 5, 8]] > 0.87).all() and (inside[[2, 5, 8]] < 0.93).all()
+    estimates = static.predict_with_uncertainty(prompts, TARGETS)
+    np.testing.assert_array_equal(estimates.values[:, 2], estimates.values[:, :2].mean(axis=1))
+    coverage = (np.abs(true - estimates.values) <= 1.645 * estimates.deviations).mean(axis=0)
+    assert (coverage[[2, 5, 8]] > 0.87).all() and (coverage[[2, 5, 8]] < 0.93).all()

@@ -1,4 +1,4 @@
-"""The rows that a predictor was fitted to: overlap worked by hand, and every kind of damage."""
+"""The record of the rows that a predictor was fitted to."""
 
 import hashlib
 
@@ -14,39 +14,39 @@ from pqpp_models.text.ridge.fitting import fit
 SPELLINGS = ("A red cat.", "a red cat", "  A  RED cat!", "Ａ red cat", "A red\ncat")
 
 
-def test_how_a_prompt_is_typed_does_not_make_another_row():
+def test_spelling_does_not_change_hash():
     fitted = FittedRows.from_rows(["A red cat."])
     assert len(FittedRows.from_rows(SPELLINGS)) == 1 and fitted.contains(SPELLINGS).all()
     assert not fitted.contains(["a red hat", "red cat", "", "  ", "a cat"]).any()
 
 
-def test_the_hashes_are_those_of_sha256():
+def test_hashes_are_sha256():
     text = int.from_bytes(hashlib.sha256(b"a red cat").digest()[:8], "big")
-    named = int.from_bytes(hashlib.sha256(b"mscoco-7\0a red cat").digest()[:8], "big")
+    id_and_text = int.from_bytes(hashlib.sha256(b"mscoco-7\0a red cat").digest()[:8], "big")
     rows = {"prompt": ["A red cat.", "A red cat."], "prompt_id": ["mscoco-7", "13"]}
-    assert FittedRows.from_rows(rows).hashes.tolist() == [[text, 0], [text, named]]
+    assert FittedRows.from_rows(rows).hashes.tolist() == [[text, 0], [text, id_and_text]]
 
 
-def ids(*pairs):
+def table(*pairs):
     return Dataset.from_dict({"prompt": [p for p, _ in pairs], "prompt_id": [i for _, i in pairs]})
 
 
 @pytest.mark.parametrize(
     ("fitted", "scored", "expected"),
     [
-        # The same text under two lasting ids is two captions; the same id is the same row.
-        (ids(("A cat.", "mscoco-1")), ids(("a cat", "mscoco-2")), [False]),
-        (ids(("A cat.", "mscoco-1")), ids(("a cat", "mscoco-1")), [True]),
-        # An id alone is no row: another release may have corrected its text.
-        (ids(("A cat.", "mscoco-1")), ids(("a dog", "mscoco-1")), [False]),
-        # Where one side has no lasting id, the text tells.
-        (ids(("A cat.", "mscoco-1")), ids(("a cat", "13")), [True]),
-        (ids(("A cat.", "mscoco-1")), ["a cat", "a dog"], [True, False]),
-        (["A cat."], ids(("a cat", "mscoco-2")), [True]),
-        (ids(("A cat.", None)), ids(("a cat", "drawbench-2"), ("a dog", None)), [True, False]),
+        # The same text with two stable ids is two rows; with the same id, it is one.
+        (table(("A cat.", "mscoco-1")), table(("a cat", "mscoco-2")), [False]),
+        (table(("A cat.", "mscoco-1")), table(("a cat", "mscoco-1")), [True]),
+        # The same id with another text is another row, such as a corrected caption.
+        (table(("A cat.", "mscoco-1")), table(("a dog", "mscoco-1")), [False]),
+        # If one side has no stable id, the text decides.
+        (table(("A cat.", "mscoco-1")), table(("a cat", "13")), [True]),
+        (table(("A cat.", "mscoco-1")), ["a cat", "a dog"], [True, False]),
+        (["A cat."], table(("a cat", "mscoco-2")), [True]),
+        (table(("A cat.", None)), table(("a cat", "drawbench-2"), ("a dog", None)), [True, False]),
     ],
 )
-def test_what_is_the_same_row(fitted, scored, expected):
+def test_contains_compares_ids_and_prompts(fitted, scored, expected):
     assert FittedRows.from_rows(fitted).contains(scored).tolist() == expected
 
 
@@ -55,7 +55,7 @@ def saved(fitted, tmp_path):
     return fitted.save_pretrained(tmp_path / "saved")
 
 
-def test_a_saved_one_knows_its_rows_and_holds_no_text(fitted, saved):
+def test_saves_rows_without_text(fitted, saved):
     prompts, _ = made_up(120)
     loaded = Predictor.from_pretrained(saved)
     assert loaded.record.rows.contains(prompts).all()
@@ -65,13 +65,13 @@ def test_a_saved_one_knows_its_rows_and_holds_no_text(fitted, saved):
     assert b"riding" not in content and len(content) < 16 * len(fitted.record.rows) + 200
 
 
-def test_the_network_under_a_fit_counts(monkeypatch):
-    """What static was trained on, a head on its network knows."""
+def test_records_rows_of_network(monkeypatch):
+    """The rows of the network are also rows of the predictor."""
     from pqpp_models.text.static import StaticPredictor
 
-    below = StaticPredictor.from_shipped("static")
-    below.record_fit(["A caption of the network."])
-    monkeypatch.setattr(StaticPredictor, "from_shipped", classmethod(lambda cls, name: below))
+    network = StaticPredictor.from_shipped("static")
+    network.record_fit(["A caption of the network."])
+    monkeypatch.setattr(StaticPredictor, "from_shipped", classmethod(lambda cls, name: network))
     prompts, scores = made_up(40)
     rows = fit(prompts, scores, TARGETS).record.rows
     assert rows.contains(["a caption of the network", prompts[0], "a hat"]).tolist() == [
@@ -82,8 +82,8 @@ def test_the_network_under_a_fit_counts(monkeypatch):
 
 
 @pytest.mark.realdata
-def test_the_splits_of_pqpp_share_no_row(real_data, cache):
-    """Two captions of validation have the text of one in train: other captions, other ids."""
+def test_pqpp_splits_share_no_row(real_data, cache):
+    """Two validation captions have the text of a train caption, but other ids."""
     from pqpp_datasets.load import load_benchmark
     from pqpp_models.prompts import normalise
 
@@ -92,7 +92,7 @@ def test_the_splits_of_pqpp_share_no_row(real_data, cache):
     assert len(texts["train"] & texts["validation"]) == 2
     fitted = FittedRows.from_rows(old["train"])
     assert not fitted.contains(old["validation"]).any() and fitted.contains(old["train"]).all()
-    # The ids are those of v1.1 too, whose scores differ.
+    # v1.1 has the same ids, but other scores.
     new = load_benchmark("pqpp", data_dir=str(real_data))
     assert (
         fitted.contains(new["train"]).sum() > 5900 and not fitted.contains(new["validation"]).any()

@@ -1,4 +1,4 @@
-"""How a prompt is typed changes nothing: dialects, quotes, tails, addresses."""
+"""Prompt syntax (dialects, quotes, quality tags, addresses) does not change predictions."""
 
 import numpy as np
 import pytest
@@ -38,16 +38,16 @@ def static():
 
 
 @pytest.mark.parametrize("typed", TYPED.values(), ids=TYPED)
-def test_predictions_are_those_of_the_bare_prompt(static, typed):
-    bare = static.predict_with_uncertainty(BARE)
-    dressed = static.predict_with_uncertainty([typed.format(prompt) for prompt in BARE])
-    for before, after in zip(bare[:4], dressed[:4], strict=True):
+def test_syntax_does_not_change_predictions(static, typed):
+    expected = static.predict_with_uncertainty(BARE)
+    result = static.predict_with_uncertainty([typed.format(prompt) for prompt in BARE])
+    for before, after in zip(expected[:4], result[:4], strict=True):
         np.testing.assert_array_equal(after, before)
-    assert not dressed.out_of_domain.any()
+    assert not result.out_of_domain.any()
 
 
-def test_points_and_layers_are_those_of_the_bare_prompt(static):
-    dressed = [TYPED["web interface"].format(prompt) for prompt in BARE]
-    np.testing.assert_array_equal(static.embed(dressed), static.embed(BARE))
-    for after, before in zip(static.get_features(dressed), static.get_features(BARE), strict=True):
+def test_syntax_does_not_change_features(static):
+    prompts = [TYPED["web interface"].format(prompt) for prompt in BARE]
+    np.testing.assert_array_equal(static.embed(prompts), static.embed(BARE))
+    for after, before in zip(static.get_features(prompts), static.get_features(BARE), strict=True):
         np.testing.assert_array_equal(after, before)

@@ -1,4 +1,4 @@
-"""The shipped predictor against what any person can tell of prompts."""
+"""Predictions of the shipped predictor for pairs and texts that any person can judge."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from pqpp_models import Predictor
 HERE = Path(__file__).parent
 
 
-def lines_of(name):
+def read_lines(name):
     return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
 
 
@@ -20,18 +20,18 @@ def static():
     return Predictor.from_pretrained("static")
 
 
-def test_pairs_that_any_person_orders_alike(static):
-    pairs = lines_of("ordered_pairs.jsonl")
+def test_orders_obvious_pairs(static):
+    pairs = read_lines("ordered_pairs.jsonl")
     easier, harder = (
         static.predict([pair[side] for pair in pairs], "alignment")[:, 0]
         for side in ("easier", "harder")
     )
-    wrong = [pair for pair, right in zip(pairs, easier > harder, strict=True) if not right]
-    assert len(pairs) == 30 and len(wrong) <= 3, wrong
+    misordered = [pair for pair, right in zip(pairs, easier > harder, strict=True) if not right]
+    assert len(pairs) == 30 and len(misordered) <= 3, misordered
 
 
-def test_pairs_of_ten_kinds(static):
-    pairs = lines_of("pairs_by_kind.jsonl")
+def test_orders_pairs_of_ten_kinds(static):
+    pairs = read_lines("pairs_by_kind.jsonl")
     kinds = list(dict.fromkeys(pair["kind"] for pair in pairs))
     values = [
         static.predict([p[side] for p in pairs], "alignment") for side in ("easier", "harder")
@@ -42,22 +42,22 @@ def test_pairs_of_ten_kinds(static):
     assert right[5:].mean() >= 0.85, dict(zip(kinds, right, strict=True))  # .913
 
 
-def test_texts_that_are_no_prompts_are_far(static):
-    texts = [line["prompt"] for line in lines_of("not_prompts.jsonl")]
-    found = static.predict_with_uncertainty(texts)
-    assert len(texts) == 200 and found.out_of_domain.sum() >= 190
+def test_non_prompts_are_out_of_domain(static):
+    texts = [line["prompt"] for line in read_lines("not_prompts.jsonl")]
+    estimates = static.predict_with_uncertainty(texts)
+    assert len(texts) == 200 and estimates.out_of_domain.sum() >= 190
 
 
-def test_what_is_no_prompt_is_never_among_the_best(static):
+def test_non_prompts_never_score_best(static):
     prompts = ["a dog", "a red car on a road", "a man riding a wave", "a bowl of fruit"]
     texts = ["\u0441\u043e\u0431\u0430\u043a\u0430 \u0432 \u043f\u0430\u0440\u043a\u0435"]
     texts += ["asdf jkl; qwer uiop", "xzvq wrtk plmn", "12 34 5678", "\U0001f600\U0001f600"]
     best = static.predict(prompts).max(axis=0)
-    found = static.predict_with_uncertainty(texts)
-    assert (found.values <= best).all() and found.out_of_domain.all()
+    estimates = static.predict_with_uncertainty(texts)
+    assert (estimates.values <= best).all() and estimates.out_of_domain.all()
     prior, deviation = (static.calibration[name] for name in ("prior", "prior_deviation"))
-    own = [not target.startswith("mean_") for target in static.targets]
+    columns = [not target.startswith("mean_") for target in static.targets]
     lower = deviation * [target == "alignment" or "hbpp" in target for target in static.targets]
     expected = prior - np.outer([0, 1, 1, 0, 0], lower)  # letters at random are worse than others
-    np.testing.assert_allclose(found.values[:, own], expected[:, own], rtol=1e-6)
-    np.testing.assert_allclose(found.deviations[:, 1:], [deviation[1:]] * 5, rtol=1e-6)
+    np.testing.assert_allclose(estimates.values[:, columns], expected[:, columns], rtol=1e-6)
+    np.testing.assert_allclose(estimates.deviations[:, 1:], [deviation[1:]] * 5, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""The ridge head of `pqpp fit`: its mathematics, what it reads, and its checkpoints."""
+"""The ridge predictor of `pqpp fit`: mathematics, inputs and checkpoints."""
 
 import os
 import subprocess
@@ -36,14 +36,14 @@ def ridge() -> RidgePredictor:
 def matrices():
     random = np.random.default_rng(0)
 
-    def made(rows: int, columns: int):
+    def make(rows: int, columns: int):
         x = random.normal(size=(rows, columns)) + 3
         return x, x @ random.normal(size=(columns, 2)) + random.normal(size=(rows, 2)) - 7
 
-    return made
+    return make
 
 
-def test_the_closed_form_by_hand():
+def test_ridge_matches_hand_computed_fit():
     # Centred: x = -1, 0, 1 and y = -2, 0, 2, so x'y = 4 and x'x = 2; 4 / (2 + 2) = 1.
     rows, values = np.array([[1.0], [2.0], [3.0]]), np.array([[3.0], [5], [7]])
     fitted = fit_best_ridge(rows, values, [2.0])
@@ -52,7 +52,7 @@ def test_the_closed_form_by_hand():
 
 
 @pytest.mark.parametrize("shape", [(25, 8), (15, 40), (8, 8)])
-def test_strength_and_left_out_predictions_are_scikit_learns(matrices, shape):
+def test_ridge_matches_scikit_learn(matrices, shape):
     linear_model = pytest.importorskip("sklearn.linear_model")
     from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
@@ -66,13 +66,13 @@ def test_strength_and_left_out_predictions_are_scikit_learns(matrices, shape):
         ]
         best = np.argmin([((one - true) ** 2).sum() for one in left_out])
         assert fitted.strength[target] == best
-        np.testing.assert_allclose(fitted.left_out[:, target], left_out[best], atol=1e-6)
-        whole = linear_model.Ridge(strengths[best]).fit(rows, true)
-        np.testing.assert_allclose(fitted.slopes[:, target], whole.coef_, atol=1e-8)
-        assert fitted.intercept[target] == pytest.approx(whole.intercept_, abs=1e-7)
+        np.testing.assert_allclose(fitted.loo[:, target], left_out[best], atol=1e-6)
+        reference = linear_model.Ridge(strengths[best]).fit(rows, true)
+        np.testing.assert_allclose(fitted.slopes[:, target], reference.coef_, atol=1e-8)
+        assert fitted.intercept[target] == pytest.approx(reference.intercept_, abs=1e-7)
 
 
-def test_tf_idf_is_scikit_learns():
+def test_tf_idf_matches_scikit_learn():
     text = pytest.importorskip("sklearn.feature_extraction.text")
     prompts = ["red cat red", "the cat sat there", "dogs bark", "the red dogs"]
     counts = count_pieces(prompts)
@@ -85,26 +85,26 @@ def test_tf_idf_is_scikit_learns():
         np.testing.assert_allclose(half @ half.T, rows @ rows.T, atol=1e-6)
 
 
-def test_what_is_printed_is_what_whole_fits_predict(capsys):
+def test_cross_validation_matches_manual_folds(capsys):
     scores = RATES[:, 0] + np.random.default_rng(0).normal(size=60) / 5
-    odd = ["a red cat", "qwx zzyv qqx", *PROMPTS[2:]]
-    fitted = fit(odd, scores, "rating", folds=3, progress=True)
-    said = capsys.readouterr().err
-    assert "cross-validating:   0%" in said and "3/3" in said
-    part = np.random.default_rng(0).permutation(60) % 3
-    left_out, inside = np.empty(60), np.empty(60)
-    for number in range(3):
-        others, there = (np.flatnonzero(part != number), np.flatnonzero(part == number))
-        one = fit([odd[row] for row in others], scores[others], "rating", folds=2, limits=None)
-        # A part's own range would bound it otherwise.
-        one.limits = fitted.limits
-        found = one.predict_with_uncertainty([odd[row] for row in there])
-        left_out[there] = found.values[:, 0] - scores[others].mean()
-        errors = np.abs(found.values[:, 0] - scores[there])
-        inside[there] = errors <= 1.645 * found.deviations[:, 0]
+    prompts = ["a red cat", "qwx zzyv qqx", *PROMPTS[2:]]
+    fitted = fit(prompts, scores, "rating", folds=3, progress=True)
+    output = capsys.readouterr().err
+    assert "cross-validating:   0%" in output and "3/3" in output
+    folds = np.random.default_rng(0).permutation(60) % 3
+    left_out, covered = np.empty(60), np.empty(60)
+    for fold in range(3):
+        others, held_out = (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
+        predictor = fit([prompts[row] for row in others], scores[others], "rating", folds=2)
+        # Otherwise, the range of the fold would limit its predictions.
+        predictor.limits = fitted.limits
+        estimates = predictor.predict_with_uncertainty([prompts[row] for row in held_out])
+        left_out[held_out] = estimates.values[:, 0] - scores[others].mean()
+        errors = np.abs(estimates.values[:, 0] - scores[held_out])
+        covered[held_out] = errors <= 1.645 * estimates.deviations[:, 0]
     figures = fitted.details["training"]["cross_validation"]["rating"]
     assert figures["pearson"] == pytest.approx(np.corrcoef(left_out, scores)[0, 1], abs=1e-4)
-    assert figures["coverage"] == pytest.approx(inside.mean(), abs=0.02)
+    assert figures["coverage"] == pytest.approx(covered.mean(), abs=0.02)
 
 
 CHINESE = [
@@ -116,22 +116,22 @@ CHINESE = [
 ]
 
 
-def test_chinese_prompts_are_predicted_and_their_fit_says_that_they_are_far(tmp_path):
+def test_fits_chinese_prompts(tmp_path):
     scores = [("三" in prompt) + len(prompt) / 10 for prompt in CHINESE]
     fitted = fit(CHINESE, scores, ["rating"])
     training = fitted.details["training"]
     assert training["out_of_domain"] == len(CHINESE) and fitted.reads_any_language
     assert training["cross_validation"]["rating"]["spearman"] > 0.8
     loaded = Predictor.from_pretrained(fitted.save_pretrained(tmp_path / "chinese"))
-    found = loaded.predict_with_uncertainty(["一只白色的猫", "三只白色的猫", "xyz"])
-    assert found.values[0, 0] < found.values[1, 0] - 0.2
-    assert found.out_of_domain.tolist() == [False, False, True]
-    assert found.values[2, 0] == pytest.approx(np.mean(scores), abs=1e-6)
+    estimates = loaded.predict_with_uncertainty(["一只白色的猫", "三只白色的猫", "xyz"])
+    assert estimates.values[0, 0] < estimates.values[1, 0] - 0.2
+    assert estimates.out_of_domain.tolist() == [False, False, True]
+    assert estimates.values[2, 0] == pytest.approx(np.mean(scores), abs=1e-6)
     assert "in common with the prompts" in loaded.domain_note
     assert 'language: "multilingual"' in loaded.render_card()
 
 
-def test_a_sentence_encoder_stands_beside_and_is_saved(tmp_path):
+def test_saves_sentence_encoder(tmp_path):
     pytest.importorskip("torch")
     from support.tiny_models import save_text_encoder
 
@@ -147,7 +147,7 @@ def test_a_sentence_encoder_stands_beside_and_is_saved(tmp_path):
     assert "`tiny-multilingual`" in (card := loaded.render_card()) and str(tmp_path) not in card
 
 
-def test_blocks_weigh_the_same_and_constant_columns_nothing():
+def test_standardisation_weighs_blocks_equally():
     random = np.random.default_rng(1)
     blocks = [random.normal(size=(500, 4)) * scale for scale in (0.01, 3, 100)]
     blocks[2][:, 1] = 7.0
@@ -158,55 +158,55 @@ def test_blocks_weigh_the_same_and_constant_columns_nothing():
     np.testing.assert_allclose(rows.mean(axis=0), 0, atol=0.02)
 
 
-def test_hashed_words_by_hand():
+def test_hash_words_matches_crc32():
     import zlib
 
-    row = hash_words(["red cat red"], 64)[0]
-    expected = np.zeros(64)
+    row = hash_words(["red cat red"])[0]
+    expected = np.zeros(1024)
     for text in ("red", "cat", "red cat", "cat red"):
         code = zlib.crc32(text.encode())
-        expected[code % 64] += 1 if code >= 2**31 else -1
+        expected[code % 1024] += 1 if code >= 2**31 else -1
     np.testing.assert_allclose(row, expected / np.linalg.norm(expected))
     assert not hash_words([""]).any()
 
 
-def test_predictions_do_not_depend_on_the_typing_or_the_prompts_beside(ridge):
-    same = ["a red café on a table", " A RED  Cafe\u0301 on a TABLE. ", "a red\ncafé on a table!!"]
-    found = ridge.predict_with_uncertainty([*PROMPTS, *same])[:3]
-    for text in same:
-        for values, own in zip(found, ridge.predict_with_uncertainty([text]), strict=False):
-            np.testing.assert_array_equal(values[-3:], own.repeat(3, axis=0))
-    np.testing.assert_array_equal(*ridge.embed(same[:2]))
+def test_predictions_do_not_depend_on_spelling_or_batch(ridge):
+    typed = ["a red café on a table", " A RED  Cafe\u0301 on a TABLE. ", "a red\ncafé on a table!!"]
+    estimates = ridge.predict_with_uncertainty([*PROMPTS, *typed])[:3]
+    for text in typed:
+        for values, alone in zip(estimates, ridge.predict_with_uncertainty([text]), strict=False):
+            np.testing.assert_array_equal(values[-3:], alone.repeat(3, axis=0))
+    np.testing.assert_array_equal(*ridge.embed(typed[:2]))
 
 
-def test_it_learns_what_words_say(ridge, monkeypatch):
+def test_learns_from_words(ridge, monkeypatch):
     training = ridge.details["training"]
     assert training["cross_validation"]["match_rate"]["spearman"] > 0.8
     low, high = ridge.predict(["a red cat on a table", "a brown hydrant on a table"])[:, 0]
     assert low < 0.35 < 0.6 < high
     monkeypatch.setattr(ridge, "known_words", KnownWords.fit(PROMPTS))
-    found = ridge.predict_with_uncertainty(["a red cat on a table", "собака бежит по пляжу", "?"])
-    assert found.out_of_domain.tolist() == [False, True, True]
-    assert found.values[1:, 0] == pytest.approx(RATES.mean(), abs=1e-6)
-    assert found.deviations[1:, 0] == pytest.approx(RATES.std(), abs=1e-6)
-    assert (found.values >= 0).all() and (found.values <= 1).all()
-    assert (found.deviations > 0).all() and (found.deviations <= 0.5).all()
+    result = ridge.predict_with_uncertainty(["a red cat on a table", "собака бежит по пляжу", "?"])
+    assert result.out_of_domain.tolist() == [False, True, True]
+    assert result.values[1:, 0] == pytest.approx(RATES.mean(), abs=1e-6)
+    assert result.deviations[1:, 0] == pytest.approx(RATES.std(), abs=1e-6)
+    assert (result.values >= 0).all() and (result.values <= 1).all()
+    assert (result.deviations > 0).all() and (result.deviations <= 0.5).all()
 
 
-def test_deviations_hold_nine_in_ten():
+def test_deviations_cover_nine_in_ten():
     random = np.random.default_rng(3)
     prompts = [f"{n} {colour} {one}s" for n in range(12) for colour in COLOURS for one in THINGS]
     scores = random.normal(size=(len(prompts), 1))
     fitted = fit(prompts[::2], scores[::2], ["noise"])
-    found = fitted.predict_with_uncertainty(prompts[1::2])
-    inside = np.abs(found.values - scores[1::2]) < 1.645 * found.deviations
-    assert 0.85 < inside.mean() < 0.95
+    estimates = fitted.predict_with_uncertainty(prompts[1::2])
+    covered = np.abs(estimates.values - scores[1::2]) < 1.645 * estimates.deviations
+    assert 0.85 < covered.mean() < 0.95
 
 
-def test_rows_of_one_prompt_are_one_with_their_mean(ridge):
-    typed = [*PROMPTS, *(prompt.upper() + "." for prompt in PROMPTS), "  "]
-    off = 0.02 * np.ones_like(RATES)
-    doubled = fit(typed, np.concatenate([RATES - off, RATES + off, [[0.5]]]), ["match_rate"])
+def test_averages_duplicate_prompts(ridge):
+    prompts = [*PROMPTS, *(prompt.upper() + "." for prompt in PROMPTS), "  "]
+    noise = 0.02 * np.ones_like(RATES)
+    doubled = fit(prompts, np.concatenate([RATES - noise, RATES + noise, [[0.5]]]), ["match_rate"])
     assert doubled.details["training"]["prompts"] == len(PROMPTS)
     np.testing.assert_allclose(doubled.predict(PROMPTS), ridge.predict(PROMPTS), atol=1e-6)
     assert (
@@ -215,25 +215,25 @@ def test_rows_of_one_prompt_are_one_with_their_mean(ridge):
     )
 
 
-def test_any_hash_seed_gives_the_same_bytes(ridge, tmp_path):
+def test_fit_does_not_depend_on_hash_seed(ridge, tmp_path):
     code = (
         "import sys\n"
         "from models.text.test_ridge import PROMPTS, RATES, fit\n"
         "fit(PROMPTS, RATES, ['match_rate'], data='made up').save_pretrained(sys.argv[1])"
     )
-    here, there = ridge.save_pretrained(tmp_path / "here"), tmp_path / "there"
+    first, second = ridge.save_pretrained(tmp_path / "first"), tmp_path / "second"
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": path}
-    subprocess.run([sys.executable, "-c", code, str(there)], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", code, str(second)], check=True, env=environment)
     for name in ("config.json", "model.safetensors", "README.md"):
-        assert (here / name).read_bytes() == (there / name).read_bytes()
+        assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
-def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
+def test_saved_predictor_predicts_the_same_and_has_card(ridge, tmp_path):
     loaded = Predictor.from_pretrained(ridge.save_pretrained(tmp_path / "mine"))
     assert type(loaded) is RidgePredictor and loaded.targets == ("match_rate",)
-    there, here = (one.predict_with_uncertainty(PROMPTS) for one in (loaded, ridge))
-    for one, other in zip(there[:4], here[:4], strict=True):
+    restored, original = (one.predict_with_uncertainty(PROMPTS) for one in (loaded, ridge))
+    for one, other in zip(restored[:4], original[:4], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
     card = (tmp_path / "mine" / "README.md").read_text()
     spearman = ridge.details["training"]["cross_validation"]["match_rate"]["spearman"]
@@ -242,7 +242,7 @@ def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
     assert loaded.render_card() == card
 
 
-def test_the_head_stands_on_the_network_that_is_named(tmp_path):
+def test_encoder_option_selects_network(tmp_path):
     from pqpp_models.predictor import Predictor
 
     prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
@@ -250,19 +250,19 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
     other = Predictor.from_pretrained("static-train")
     other.network.weights["hidden.weight"] = other.network.weights["hidden.weight"][::-1].copy()
     folder = str(other.save_pretrained(tmp_path / "other"))
-    ours, theirs = (
+    default, custom = (
         fit(prompts, scores, ["my_rate"], encoder=one) for one in ("static-train", folder)
     )
-    assert (ours.predict(["a cat"]) != theirs.predict(["a cat"])).all()
+    assert (default.predict(["a cat"]) != custom.predict(["a cat"])).all()
     assert (
-        theirs.encoder.network.weights["hidden.weight"] == other.network.weights["hidden.weight"]
+        custom.encoder.network.weights["hidden.weight"] == other.network.weights["hidden.weight"]
     ).all()
     with pytest.raises(PredictorError, match="`encoder` must be a static predictor or"):
         fit(prompts, scores, ["my_rate"], encoder="n_words")
 
 
 @pytest.fixture(scope="module")
-def unlearned_targets() -> RidgePredictor:
+def noise_predictor() -> RidgePredictor:
     """A predictor of noise."""
     noise = np.random.default_rng(1).random((len(PROMPTS), 1))
     return fit(PROMPTS, noise, ["match_rate"])
@@ -275,14 +275,14 @@ def test_cross_validation_of_noise_is_near_zero():
     assert abs(np.mean([figure["spearman"] for figure in figures])) < 0.06
 
 
-def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
-    ridge, unlearned_targets, tmp_path, capsys, caplog, monkeypatch
+def test_push_of_unlearned_predictor_needs_anyway(
+    ridge, noise_predictor, tmp_path, capsys, caplog, monkeypatch
 ):
-    assert (unlearned_targets.unlearned_targets, ridge.unlearned_targets) == (("match_rate",), ())
-    again = Predictor.from_pretrained(unlearned_targets.save_pretrained(tmp_path / "p"))
+    assert (noise_predictor.unlearned_targets, ridge.unlearned_targets) == (("match_rate",), ())
+    restored = Predictor.from_pretrained(noise_predictor.save_pretrained(tmp_path / "p"))
     ridge.predict(["a red cat"])
     assert not caplog.text
-    again.predict(["a red cat"])
+    restored.predict(["a red cat"])
     assert "ridge was not clearly better than chance on match_rate" in caplog.text
     pushed = []
 

@@ -1,4 +1,4 @@
-"""The verdict on prompts: what its sentence names, its ranks and costs, and how it is shown."""
+"""Verdicts: sentences, ranks, costs and output."""
 
 import csv
 import json
@@ -37,14 +37,14 @@ def verdicts():
 
 
 @pytest.mark.parametrize(("prompt", "names", "never"), CASES)
-def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, names, never):
+def test_sentence_names_only_present_skills(verdicts, prompt, names, never):
     sentence = verdicts[prompt].sentence
     assert all(part in sentence for part in names.split(";")), sentence
     assert not [part for part in never.split(";") if part and part in sentence], sentence
 
 
 @pytest.mark.parametrize(
-    ("prompt", "why"),
+    ("prompt", "reason"),
     [
         ("ein Hund auf dem Tisch", "it is in German (write the prompt in English)"),
         ("asdf qwlkj zxmn", "some words are garbled (asdf, qwlkj, zxmn)"),
@@ -52,59 +52,59 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
         ("Negative prompt: a cat", "it names nothing to show"),
     ],
 )
-def test_what_is_not_read_says_why(prompt, why):
-    assert pqpp.verdict(prompt).sentence == f"no verdict: {why}"
+def test_unread_prompts_explain_missing_verdict(prompt, reason):
+    assert pqpp.verdict(prompt).sentence == f"no verdict: {reason}"
 
 
 @pytest.mark.parametrize("name", ["castle, fog, ravens, moonlight", LONG])
-def test_kinds_whose_order_is_hardly_predicted_have_no_rank(name):
-    found = verdict(name)
-    assert found.level == "unknown" and "are not reliable" in found.sentence
-    assert math.isnan(found.easier_than_people) and math.isnan(found.value) and not found.costs
+def test_unreliable_prompt_kinds_have_no_rank(name):
+    judged = verdict(name)
+    assert judged.level == "unknown" and "are not reliable" in judged.sentence
+    assert math.isnan(judged.easier_than_people) and math.isnan(judged.value) and not judged.costs
 
 
-def test_costs_are_differences_of_two_predictions():
+def test_cost_is_difference_of_two_ranks():
     predictor = Predictor.from_pretrained("static")
     reference = read_reference(predictor)
     for prompt in ("nine red dogs on a table", "a cat to the left of a dog"):
-        found = verdict(prompt)
-        dearest, cost = found.costs[0]
-        asked = predictor.predict([dearest.plain, prompt], reference.target)[:, 0]
-        plain, own = reference.rank(asked)
-        assert cost == pytest.approx(plain - own) and cost > COSTS
-        assert found.easier_than_people == pytest.approx(own)
-        assert found.skill == dearest.name and dearest.says in found.sentence
+        judged = verdict(prompt)
+        skill, cost = judged.costs[0]
+        values = predictor.predict([skill.plain, prompt], reference.target)[:, 0]
+        plain_rank, rank = reference.rank(values)
+        assert cost == pytest.approx(plain_rank - rank) and cost > COSTS
+        assert judged.easier_than_people == pytest.approx(rank)
+        assert judged.skill == skill.name and skill.says in judged.sentence
 
 
-def test_ranks_are_those_among_the_prompts_themselves():
+def test_ranks_weigh_studies_equally():
     predictor = Predictor.from_pretrained("n_words")
     captions = [" ".join("a" * n) for n in range(1, 202)]
     people = {"one": captions[:101], "two": captions[100:] * 3}
-    told = make_reference(predictor, captions, people)
-    quantiles = map(np.array, (told["captions"], told["people"]))
-    reference = VerdictReference(told["target"], *quantiles)
+    facts = make_reference(predictor, captions, people)
+    quantiles = map(np.array, (facts["captions"], facts["people"]))
+    reference = VerdictReference(facts["target"], *quantiles)
     ranks = reference.rank([1, 51, 101, 201], "captions")
     assert ranks == pytest.approx([0, 25, 50, 100], abs=0.6)
-    # Each study weighs the same, however many prompts it has.
+    # Each study has the same weight, regardless of its number of prompts.
     assert reference.rank([101], "people") == pytest.approx([50], abs=0.6)
     assert math.isnan(reference.rank([math.nan])[0])
 
 
-def test_the_level_is_that_of_the_rank_as_shown():
-    found = verdict("a t-shirt that says hello world")
-    assert 32.5 < found.easier_than_people < 33 and "33 of 100" in found.rank
-    assert found.level == "average"
+def test_level_follows_rounded_rank():
+    judged = verdict("a t-shirt that says hello world")
+    assert 32.5 < judged.easier_than_people < 33 and "33 of 100" in judged.rank
+    assert judged.level == "average"
 
 
-def test_blank_and_far_prompts_have_no_rank():
-    blank, cat, far = verdict(["  ", "a cat", "qwx zzyv 77"])
-    assert far.level == "unknown" and far.as_record()["easier_than_people"] is None
-    assert math.isnan(far.value) and cat.caveat and not far.caveat
+def test_blank_and_unread_prompts_have_no_rank():
+    blank, cat, unread = verdict(["  ", "a cat", "qwx zzyv 77"])
+    assert unread.level == "unknown" and unread.as_record()["easier_than_people"] is None
+    assert math.isnan(unread.value) and cat.caveat and not unread.caveat
     assert (blank.sentence, blank.level, math.isnan(blank.value)) == ("", "", True)
     assert cat == verdict("a cat") and not verdict([])
 
 
-def test_a_plain_prompt_lacks_what_the_skill_is():
+def test_plain_prompt_removes_the_skill():
     for prompt, name, plain in (
         ("nine dogs on a mat", "count", "dogs on a mat"),
         ("a room with no chairs", "negation", "a room with chairs"),
@@ -115,21 +115,22 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
         ("a cat, a dog and a bird on a mat", "subjects", "a cat on a mat"),
     ):
         assert {skill.name: skill.plain for skill in find_skills(prompt)}[name] == plain
-    remedy = verdict("a parking lot without any cars").remedy  # its plain text says the contrary
+    # The plain text of a negation has the opposite meaning, so the remedy does not quote it.
+    remedy = verdict("a parking lot without any cars").remedy
     assert "easier than" in remedy and "cars" not in remedy
 
 
-def test_a_notebook_shows_a_table_and_runs_nothing():
+def test_html_is_an_escaped_table():
     page = verdict(["<script>alert(1)</script> nine cats", "a dog"])._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page and page.count("<tr>") == 3
-    found = verdict(["nine cats", "a dog", "an astornaut rides a horse"])
-    assert found[2].sentence.endswith("unknown word: astornaut")
-    assert str(found).startswith("nine cats | hard: counts nine things\na dog | "), str(found)
-    table = found.as_table()[:2]
+    judged = verdict(["nine cats", "a dog", "an astornaut rides a horse"])
+    assert judged[2].sentence.endswith("unknown word: astornaut")
+    assert str(judged).startswith("nine cats | hard: counts nine things\na dog | "), str(judged)
+    table = judged.as_table()[:2]
     assert list(table.columns) == ["prompt", *VERDICT_COLUMNS] and table["skill"][0] == "count"
 
 
-def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
+def test_verdict_flag_adds_columns(tmp_path, capsys):
     out = tmp_path / "p.json"
     assert main(["predict", "nine cats", "", "--verdict", "--output", str(out)]) == 0
     rows = json.loads(out.read_text())

@@ -1,4 +1,4 @@
-"""Studies that are served while the tests of the pages last, one for all that want the same."""
+"""A fixture that serves a study of each kind, shared by all tests with the same settings."""
 
 import contextlib
 
@@ -9,15 +9,16 @@ from support.served import serving
 
 @pytest.fixture(scope="session")
 def serve(tmp_path_factory):
-    """A function that makes a study of a kind, for many people, and serves it."""
+    """A function that serves a study of a kind, with 99 annotators per item."""
     studies = {}
-    with contextlib.ExitStack() as ends:
+    with contextlib.ExitStack() as stack:
 
-        def serve(kind, **how):
-            about = repr((kind, how))
-            if about not in studies:
-                study = kind_study(tmp_path_factory.mktemp(kind), kind, people_per_item=99, **how)
-                studies[about] = ends.enter_context(serving(study))
-            return studies[about]
+        def serve(kind, **settings):
+            key = repr((kind, settings))
+            if key not in studies:
+                folder = tmp_path_factory.mktemp(kind)
+                study = kind_study(folder, kind, people_per_item=99, **settings)
+                studies[key] = stack.enter_context(serving(study))
+            return studies[key]
 
         yield serve

@@ -1,4 +1,4 @@
-"""Each kind by the keyboard alone."""
+"""Pages of all kinds, used by keyboard only."""
 
 import pytest
 from sqlalchemy import func, select
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
 
 
-def press(page, *keys):
+def press_keys(page, *keys):
     for key in keys:
         page.keyboard.press(key)
 
@@ -26,51 +26,50 @@ def press(page, *keys):
         ("binary", {}, "r2u", [1, 0, None]),
     ],
 )
-def test_labels(serve, visitor, kind, task, keys, expected):
+def test_keys_choose_labels(serve, visitor, kind, task, keys, expected):
     served = serve(kind, task=task)
     page = visitor().join(served.link())
-    press(page, *keys, "Enter")
+    press_keys(page, *keys, "Enter")
     to_the_end(page)
     assert [value["label"] for value in values(served)] == expected
 
 
-def test_images_in_turn_and_back(serve, visitor):
-    """Backspace goes back to the image judged last, the arrows to any; an answer may be changed."""
+def test_backspace_and_arrows_select_images(serve, visitor):
+    """Backspace selects the image rated last, arrows select any; answers can be changed."""
     served = serve("binary", images=4)
     page = visitor().join(served.link())
     current = page.locator(".thumb[aria-current=true]")
-    press(page, "1", "2")
+    press_keys(page, "1", "2")
     assert current.get_attribute("aria-label") == "Image 3 of 4, not rated yet"
-    press(page, "Backspace")
+    press_keys(page, "Backspace")
     assert current.get_attribute("aria-label") == "Image 2 of 4, Not relevant"
-    press(page, "3")
+    press_keys(page, "3")
     assert current.get_attribute("aria-label") == "Image 2 of 4, Unsure"
-    press(page, "ArrowLeft", "ArrowLeft")
+    press_keys(page, "ArrowLeft", "ArrowLeft")
     assert current.get_attribute("aria-label") == "Image 4 of 4, not rated yet"
-    press(page, "1")
+    press_keys(page, "1")
     assert current.get_attribute("aria-label") == "Image 3 of 4, not rated yet"
-    press(page, "1", "Enter")
+    press_keys(page, "1", "Enter")
     to_the_end(page)
     assert [value["label"] for value in values(served)] == [1, None, 1, 1]
 
 
-def test_going_on_leads_to_what_is_open(serve, visitor):
+def test_enter_selects_the_next_unrated_image(serve, visitor):
     served = serve("binary", images=3)
     page = visitor().join(served.link())
-    press(page, "1", "ArrowRight", "Enter")
-    assert (
-        page.locator(".thumb[aria-current=true]").get_attribute("aria-label").startswith("Image 2")
-    )
+    press_keys(page, "1", "ArrowRight", "Enter")
+    current = page.locator(".thumb[aria-current=true]")
+    assert current.get_attribute("aria-label").startswith("Image 2")
     page.wait_for_function("() => document.querySelector('#live').textContent.includes('2 of 3')")
     assert page.url.endswith("/work")
 
 
-def test_preference(serve, visitor):
+def test_keys_choose_the_better_image(serve, visitor):
     served = serve("preference", prompts=["a cat", "a dog", "a cube"])
     page = visitor().join(served.link())
     for number, key in enumerate(("1", "ArrowRight", "3")):
         expect(page.locator("#count")).to_have_text(f"{number} of 3")
-        press(page, "Enter", key, "Enter")
+        press_keys(page, "Enter", key, "Enter")
     to_the_end(page)
     left, right, tie = values(served)
     other = {"a": "b", "b": "a"}
@@ -78,101 +77,98 @@ def test_preference(serve, visitor):
     assert tie["choice"] == "tie"
 
 
-def test_linked_prompts_on_demand(serve, visitor):
-    """The first prompt links to the second; its picture of the same model is shown."""
+def test_l_toggles_linked_prompts(serve, visitor):
+    # The first prompt links to the second, whose image by the same model is shown.
     served = serve("match", prompts=["a cube and a cat", "a cat"])
     page = visitor().join(served.link())
     for _ in range(2):
         if page.inner_text(".prompt") == "a cube and a cat":
             break
-        press(page, "y", "Enter")
+        press_keys(page, "y", "Enter")
         page.wait_for_function(
             "() => document.querySelector('#count').textContent.startsWith('1 of')"
         )
     linked = page.locator(".linked")
     assert linked.locator("summary").inner_text().split("\n")[-1].strip() == "Linked prompt"
     assert not linked.locator("img").is_visible()
-    press(page, "l")
+    press_keys(page, "l")
     assert linked.locator(".linked-prompt").inner_text() == "a cat"
-    assert (
-        linked.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)")
-        == 768
-    )
-    press(page, "l")
+    get_width = "image => image.decode().then(() => image.naturalWidth)"
+    assert linked.locator("img").evaluate(get_width) == 768
+    press_keys(page, "l")
     assert not linked.locator("img").is_visible()
 
 
 @pytest.mark.parametrize(
-    ("kind", "practice", "wrong", "told"),
+    ("kind", "practice", "wrong_keys", "message"),
     [
         ("relevance", ["2", "unrealistic"], "33", "answer: High relevance"),
         ("preference", ["tie", "tie"], "1", "Correct answer: Neither is better"),
     ],
 )
-def test_practice_shows_the_right_answer(serve, visitor, kind, practice, wrong, told):
+def test_practice_shows_the_right_answer(serve, visitor, kind, practice, wrong_keys, message):
     page = visitor().join(serve(kind, practice=practice).link())
     assert page.inner_text(".prompt") == "practice"
-    press(page, *wrong, "Enter")
+    press_keys(page, *wrong_keys, "Enter")
     page.wait_for_selector("#feedback:not([hidden])")
-    assert told in page.inner_text("[data-part=note]")
+    assert message in page.inner_text("[data-part=note]")
 
 
-def test_without_single_keys(serve, visitor):
-    """A person who switched them off, for good, judges by Tab and the blank; no key is shown."""
+def test_disabled_shortcuts_stay_disabled_after_reload(serve, visitor):
     served = serve("relevance", images=1)
     person = visitor()
     page = person.join(served.link())
-    press(page, "?")
+    press_keys(page, "?")
     page.uncheck("#keys-on")
-    press(page, "Escape", "1")
+    press_keys(page, "Escape", "1")
     page.reload()
     person.ready(page)
-    press(page, "1")
+    press_keys(page, "1")
     assert page.locator(".choice[aria-pressed=true]").count() == 0
     page.get_by_role("button", name="Low relevance").focus()
-    press(page, "Space")
+    press_keys(page, "Space")
     saved(page)
-    press(page, "Enter")  # which has the focus by now
+    press_keys(page, "Enter")  # on Next, which has the focus now
     to_the_end(page)
     assert values(served) == [{"label": 1}]
 
 
-def test_zoom(serve, visitor):
+def test_z_zooms_until_the_next_answer(serve, visitor):
     page = visitor().join(serve("relevance").link())
     image = page.locator(".stage > img")
-    before = image.bounding_box()["width"]
-    press(page, "z")
-    assert image.bounding_box()["width"] == pytest.approx(2.5 * before, rel=0.02)
+    width = image.bounding_box()["width"]
+    press_keys(page, "z")
+    assert image.bounding_box()["width"] == pytest.approx(2.5 * width, rel=0.02)
     page.locator(".stage").focus()
-    middle = page.evaluate("document.querySelector('.stage').scrollTop")
-    press(page, "ArrowDown")
-    page.wait_for_function("at => document.querySelector('.stage').scrollTop > at", arg=middle)
-    press(page, "1")
-    assert image.bounding_box()["width"] == pytest.approx(before, abs=1)
+    scroll_top = page.evaluate("document.querySelector('.stage').scrollTop")
+    press_keys(page, "ArrowDown")
+    page.wait_for_function("at => document.querySelector('.stage').scrollTop > at", arg=scroll_top)
+    press_keys(page, "1")
+    assert image.bounding_box()["width"] == pytest.approx(width, abs=1)
 
 
-def places(served):
-    """The place of each image, in the order of the page's letters."""
+def read_ranks(served):
+    """Return the rank of each image, in the order of the page's letters."""
     [value] = values(served)
     with served.store.begin_read() as db:
         person = db.scalar(select(func.max(Person.id)))
-        shown = next(iter(get_past_items(db, person)))
-        images = get_item(db, person, shown.assignment).images
+        past_item = next(iter(get_past_items(db, person)))
+        images = get_item(db, person, past_item.assignment).images
     return [value["places"][str(image.id)] for image in images]
 
 
-def test_order_by_keys_with_a_tie(serve, visitor):
+def test_keys_rank_images_with_a_tie(serve, visitor):
     served = serve("order", images=4)
     page = visitor().join(served.link())
-    press(page, "Enter", "3", "1", "2", "4")  # C, A, B, D
+    press_keys(page, "Enter", "3", "1", "2", "4")  # C, A, B, D
     page.locator(".pick >> nth=2").focus()
-    press(page, "=")  # B shares the place of A
+    press_keys(page, "=")  # B shares the place of A
     page.locator("[data-part=next]").click()
     to_the_end(page)
-    assert places(served) == [2, 2, 1, 3]
+    assert read_ranks(served) == [2, 2, 1, 3]
 
 
-def test_order_by_presses_and_moves(serve, visitor):
+def test_buttons_rank_and_move_images(serve, visitor):
     served = serve("order")
     page = visitor().join(served.link())
     for name in ("A", "B", "C"):
@@ -183,24 +179,24 @@ def test_order_by_presses_and_moves(serve, visitor):
     page.get_by_role("button", name="Better: image C").click()  # B, C, A
     page.locator("[data-part=next]").click()
     to_the_end(page)
-    assert places(served) == [3, 1, 2]
+    assert read_ranks(served) == [3, 1, 2]
 
 
-def test_order_by_dragging(serve, visitor):
+def test_dragging_ranks_images(serve, visitor):
     served = serve("order")
     page = visitor().join(served.link())
-    press(page, "1", "2", "3")
+    press_keys(page, "1", "2", "3")
     page.get_by_role("button", name="Image C: rank 3").drag_to(
         page.get_by_role("button", name="Image A: rank 1")
     )
     assert page.get_by_role("button", name="Image C: rank 1").count() == 1
     page.locator("[data-part=next]").click()
     to_the_end(page)
-    assert places(served) == [2, 3, 1]
+    assert read_ranks(served) == [2, 3, 1]
 
 
-def test_only_what_the_study_offers(serve, visitor):
+def test_unsure_key_is_ignored_if_not_offered(serve, visitor):
     page = visitor().join(serve("binary", task={"unsure": False}).link())
     assert page.locator(".choice .name").all_inner_texts() == ["Relevant", "Not relevant"]
-    press(page, "3")
+    press_keys(page, "3")
     assert page.locator(".choice[aria-pressed=true]").count() == 0

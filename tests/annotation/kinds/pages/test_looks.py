@@ -1,91 +1,89 @@
-"""Each kind in every look: axe, prompts of any length and direction, names for screen readers."""
+"""Pages of all kinds: accessibility, long and right-to-left prompts, narrow and wide windows."""
 
 import pytest
 from support.browser import WIDE, in_every_look, picture, violations
 from support.kind_pages import IMAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.daily]
-ARABIC = 'قطة حمراء صغيرة تجلس على "طاولة" خشبية، والشمس تشرق.'
-LONG = ("A very long prompt with a great many words in it, " * 100)[:5000]
-FIRST_KEYS = {"rating": "4", "match": "yl", "binary": "1", "preference": "2", "rich": "pm3"}
-FIRST_KEYS["order"] = "312"
+ARABIC_PROMPT = 'قطة حمراء صغيرة تجلس على "طاولة" خشبية، والشمس تشرق.'
+LONG_PROMPT = ("A very long prompt with a great many words in it, " * 100)[:5000]
+ANSWER_KEYS = {"rating": "4", "match": "yl", "binary": "1", "preference": "2", "rich": "pm3"}
+ANSWER_KEYS["order"] = "312"
 
 
 @pytest.mark.parametrize("kind", IMAGES)
-def test_no_violation(serve, visitor, kind):
+def test_pages_have_no_accessibility_violations(serve, visitor, kind):
     page = visitor().join(serve(kind, prompts=["a cube and a cat", "a cat"]).link())
-    for state in ("fresh", "judged"):
+    for state in ("fresh", "rated"):
         for look in in_every_look(page):
             assert violations(page) == [], (state, look)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
             picture(page, f"{kind}-{state}-{look.replace(', ', '-').replace(' ', '')}.png")
         page.set_viewport_size({"width": 320, "height": 640})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        for key in FIRST_KEYS.get(kind, "12"):
+        for key in ANSWER_KEYS.get(kind, "12"):
             page.keyboard.press(key)
         if kind == "rich":
             page.keyboard.press("Enter")
 
 
-IN_REACH = """() => {
-  const task = document.querySelector("#task"), found = [];
-  const places = [...document.querySelectorAll("button, a, input, summary, select")];
-  for (const one of places.filter(one => one.checkVisibility() && !one.matches(".skip-link"))) {
-    const {left, top, width, height} = one.getBoundingClientRect();
-    const least = one.matches(".primary, .choice") ? 44 : 24, name = one.outerHTML.slice(0, 90);
-    if (width < least || height < least) found.push(`${name}: ${width} x ${height}`);
-    one.scrollIntoView({block: "nearest"});
-    const now = one.getBoundingClientRect();
-    const seen = document.elementFromPoint(now.left + width / 2, now.bottom - 2);
-    if (!one.contains(seen) && !one.parentNode.contains(seen)) found.push(`${name}: covered`);
+FIND_UNREACHABLE = """() => {
+  const task = document.querySelector("#task"), problems = [];
+  const controls = [...document.querySelectorAll("button, a, input, summary, select")];
+  for (const node of controls.filter(x => x.checkVisibility() && !x.matches(".skip-link"))) {
+    const {width, height} = node.getBoundingClientRect();
+    const least = node.matches(".primary, .choice") ? 44 : 24, name = node.outerHTML.slice(0, 90);
+    if (width < least || height < least) problems.push(`${name}: ${width} x ${height}`);
+    node.scrollIntoView({block: "nearest"});
+    const box = node.getBoundingClientRect();
+    const top = document.elementFromPoint(box.left + width / 2, box.bottom - 2);
+    if (!node.contains(top) && !node.parentNode.contains(top)) problems.push(`${name}: covered`);
   }
-  const scrolls = [document.documentElement, task, document.querySelector(".panel")];
-  const isLong = scrolls.some(one => one.scrollHeight > one.clientHeight && one.clientHeight);
-  return {found, isLong, name: document.querySelector(".bar .name").innerText};
+  const panels = [document.documentElement, task, document.querySelector(".panel")];
+  const isLong = panels.some(node => node.scrollHeight > node.clientHeight && node.clientHeight);
+  return {problems, isLong, name: document.querySelector(".bar .name").innerText};
 }"""
 
 
 @pytest.mark.parametrize("kind", IMAGES)
 @pytest.mark.parametrize("size", [{"width": 390, "height": 844}, WIDE])
-def test_all_is_in_reach(serve, visitor, kind, size):
-    """Nothing is small or covered; but for points and scores on a phone, nothing scrolls."""
+def test_controls_are_large_and_uncovered(serve, visitor, kind, size):
+    """Only the kind `rich` scrolls, in a narrow window."""
     served = serve(kind, prompts=["I see a red cube, and 1 cat on a table, in the sun."])
     page = visitor(viewport=size).join(served.link())
-    told = page.evaluate(IN_REACH)
-    assert told["found"] == [] and told["name"].strip() != served.study.name
-    assert told["isLong"] == (kind == "rich" and size != WIDE)
+    result = page.evaluate(FIND_UNREACHABLE)
+    assert result["problems"] == [] and result["name"].strip() != served.study.name
+    assert result["isLong"] == (kind == "rich" and size != WIDE)
 
 
 @pytest.mark.parametrize("kind", IMAGES)
-def test_right_to_left(serve, visitor, kind):
-    page = visitor().join(serve(kind, prompts=[ARABIC]).link())
+def test_arabic_prompts_are_right_to_left(serve, visitor, kind):
+    page = visitor().join(serve(kind, prompts=[ARABIC_PROMPT]).link())
     prompt = page.locator(".prompt")
     assert prompt.evaluate("one => getComputedStyle(one).direction") == "rtl"
-    assert prompt.inner_text().replace("\n", "") == ARABIC
-    assert (
-        page.locator(".question").first.evaluate("one => getComputedStyle(one).direction") == "ltr"
-    )
+    assert prompt.inner_text().replace("\n", "") == ARABIC_PROMPT
+    question = page.locator(".question").first
+    assert question.evaluate("one => getComputedStyle(one).direction") == "ltr"
 
 
-def test_arrows_follow_the_direction_of_the_words(serve, visitor):
-    page = visitor().join(serve("rich", prompts=[ARABIC]).link())
+def test_arrow_keys_follow_the_text_direction(serve, visitor):
+    page = visitor().join(serve("rich", prompts=[ARABIC_PROMPT]).link())
     for key in ("w", "ArrowLeft", "Space"):
         page.keyboard.press(key)
-    assert page.locator(".word[aria-pressed=true]").inner_text() == ARABIC.split()[1]
+    assert page.locator(".word[aria-pressed=true]").inner_text() == ARABIC_PROMPT.split()[1]
 
 
 @pytest.mark.parametrize("kind", IMAGES)
-def test_five_thousand_characters(serve, visitor, kind):
-    """The prompt scrolls inside, by the keyboard too; the image stays large."""
-    page = visitor().join(serve(kind, prompts=[LONG]).link())
+def test_long_prompts_scroll_and_leave_room_for_the_image(serve, visitor, kind):
+    page = visitor().join(serve(kind, prompts=[LONG_PROMPT]).link())
     prompt = page.locator(".prompt")
     for look in in_every_look(page):
         assert prompt.evaluate("one => one.scrollHeight > one.clientHeight"), look
         assert prompt.bounding_box()["height"] < 0.45 * page.viewport_size["height"], look
         stage = page.locator(".stage, .pick img").first.bounding_box()
-        fills = stage["width"] > 0.9 * page.viewport_size["width"]  # as wide as the window
-        least = 120 if kind == "order" else 200  # several rows of images are seen at once
-        assert stage["height"] > least or fills, look
+        is_full_width = stage["width"] > 0.9 * page.viewport_size["width"]  # as wide as the window
+        min_height = 120 if kind == "order" else 200  # several rows of images are seen at once
+        assert stage["height"] > min_height or is_full_width, look
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
         assert violations(page) == [], look
     prompt.focus() if kind != "rich" else page.locator(".word").first.focus()
@@ -93,11 +91,11 @@ def test_five_thousand_characters(serve, visitor, kind):
     page.wait_for_function("() => document.querySelector('.prompt').scrollTop > 0")
 
 
-def test_state_is_told(serve, visitor):
+def test_screen_readers_announce_the_current_image(serve, visitor):
     page = visitor().join(serve("relevance").link())
     page.keyboard.press("1")
-    told = "() => document.querySelector('#live').textContent === 'Image 2 of 2'"
-    page.wait_for_function(told)
+    condition = "() => document.querySelector('#live').textContent === 'Image 2 of 2'"
+    page.wait_for_function(condition)
     page.keyboard.press("2")
     page.wait_for_function(
         "() => document.querySelector('#live').textContent.startsWith('Low relevance. All')"

@@ -1,4 +1,4 @@
-"""Each kind by touch, on a narrow screen of high density."""
+"""Pages of all kinds on a phone: touch, a narrow screen and high pixel density."""
 
 import pytest
 from support.browser import NARROW
@@ -10,11 +10,11 @@ PHONE = {"viewport": NARROW, "has_touch": True, "is_mobile": True, "device_scale
 
 @pytest.fixture
 def phone(visitor):
-    """A function that follows a link on a phone."""
+    """A function that opens a link on a phone."""
     return lambda link: visitor(**PHONE).join(link)
 
 
-def tap(page, *names):
+def tap_buttons(page, *names):
     for name in names:
         page.get_by_role("button", name=name, exact=True).tap()
 
@@ -26,52 +26,51 @@ def tap(page, *names):
         ("binary", ["Relevant", "Unsure", "Not relevant"], [1, None, 0]),
     ],
 )
-def test_labels(serve, phone, kind, names, expected):
+def test_taps_choose_labels(serve, phone, kind, names, expected):
     served = serve(kind)
     page = phone(served.link())
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not page.locator(".choice kbd").first.is_visible()
-    tap(page, *names, "Next")
+    tap_buttons(page, *names, "Next")
     to_the_end(page)
     assert [value["label"] for value in values(served)] == expected
 
 
-def test_preference(serve, phone):
+def test_taps_choose_the_better_image(serve, phone):
     served = serve("preference")
     page = phone(served.link())
     first, second = (page.locator(".pair .stage").nth(n).bounding_box() for n in (0, 1))
     assert second["y"] > first["y"] + first["height"] - 1 and first["width"] > 300
-    tap(page, "B is better", "Next")
+    tap_buttons(page, "B is better", "Next")
     to_the_end(page)
     [value] = values(served)
     assert value["choice"] != value["left"]
 
 
-def test_rich(serve, phone):
-    """Points are where they were tapped, to a millionth of the image."""
+def test_taps_set_points_words_and_scores(serve, phone):
     served = serve("rich")
     page = phone(served.link())
     box = page.locator(".canvas").bounding_box()
     left, top = int(box["x"]), int(box["y"])
-    places = [(left + 40, top + 30), (left + 200, top + 99)]
-    for x, y in places:
+    points = [(left + 40, top + 30), (left + 200, top + 99)]
+    for x, y in points:
         page.touchscreen.tap(x, y)
-    tap(page, "red")
+    tap_buttons(page, "red")
     for name in ("Plausibility", "Alignment", "Aesthetics", "Overall"):
         page.get_by_role("group", name=name).get_by_role("radio", name="4").tap()
-    tap(page, "Next")
+    tap_buttons(page, "Next")
     to_the_end(page)
     [value] = values(served)
-    for (x, y), (across, down) in zip(places, value["implausible"], strict=True):
+    for (x, y), (across, down) in zip(points, value["implausible"], strict=True):
         assert across == pytest.approx((x - box["x"]) / box["width"], abs=1e-6)
         assert down == pytest.approx((y - box["y"]) / box["height"], abs=1e-6)
     assert value["words"] == [PROMPT.split().index("red")] and set(value["scores"].values()) == {4}
 
 
-def test_a_thumb_shows_its_image(serve, phone):
+def test_thumbnail_selects_its_image(serve, phone):
     served = serve("binary", images=4)
     page = phone(served.link())
     page.locator(".thumb").nth(3).tap()
-    tap(page, "Relevant", *["Not relevant"] * 3, "Next")
+    tap_buttons(page, "Relevant", *["Not relevant"] * 3, "Next")
     to_the_end(page)
     assert [value["label"] for value in values(served)] == [1, 0, 0, 0]

@@ -1,4 +1,4 @@
-"""Scope and coherence: against counting by hand, and against a plain recomputation."""
+"""Scope and coherence: hand-computed values and naive recomputation."""
 
 import numpy as np
 import pytest
@@ -23,10 +23,10 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=6)
 RANDOM = np.random.default_rng(0)
 
 
-def counted(prompt, captions):
-    """Compute the scope again, with the words themselves."""
-    spoken = [to_words(caption) for caption in captions if to_words(caption) != to_words(prompt)]
-    sets = [set(find_content_words(words)) for words in spoken]
+def compute_scope(prompt, captions):
+    """Compute the scope from the words themselves."""
+    word_lists = [words for words in map(to_words, captions) if words != to_words(prompt)]
+    sets = [set(find_content_words(words)) for words in word_lists]
     content = find_content_words(to_words(prompt))
     rarity = {
         word: np.log((len(sets) + 1) / (sum(word in one for one in sets) + 1)) for word in content
@@ -38,53 +38,53 @@ def counted(prompt, captions):
     top = [*np.sort(share)[::-1], *np.zeros(max(SCOPE_RANKS))]
     return [
         *(np.log1p((hits >= max(len(content) - missing, 1)).sum()) for missing in range(3)),
-        *(np.log1p((share > least).sum()) for least in SCOPE_SHARES),
+        *(np.log1p((share > minimum).sum()) for minimum in SCOPE_SHARES),
         *(top[rank - 1] for rank in SCOPE_RANKS),
         *(total, total / max(len(content), 1)),
     ]
 
 
-def test_scope_counts_captions_with_the_words():
-    found = Postings.build(CAPTIONS).measure_scope(["a cat and a red mat", "a zebra", ""])
+def test_scope_counts_matching_captions():
+    result = Postings.build(CAPTIONS).measure_scope(["a cat and a red mat", "a zebra", ""])
     # One caption has all three words, two more have two of them, none more has one.
-    np.testing.assert_allclose(np.expm1(found[0, :3]), [1, 3, 3], atol=1e-5)
-    assert not found[1, :3].any() and not found[2].any()
-    assert found[1, -1] == pytest.approx(np.log(6), abs=1e-5)
+    np.testing.assert_allclose(np.expm1(result[0, :3]), [1, 3, 3], atol=1e-5)
+    assert not result[1, :3].any() and not result[2].any()
+    assert result[1, -1] == pytest.approx(np.log(6), abs=1e-5)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=12), TEXTS)
-def test_scope_is_what_counting_words_gives(captions, prompt):
+def test_scope_matches_naive_count(captions, prompt):
     captions, prompt = [" ".join(words) for words in captions], " ".join(prompt)
-    found = Postings.build(captions).measure_scope([prompt])[0]
-    np.testing.assert_allclose(found, counted(prompt, captions), atol=1e-5)
+    result = Postings.build(captions).measure_scope([prompt])[0]
+    np.testing.assert_allclose(result, compute_scope(prompt, captions), atol=1e-5)
 
 
-def test_postings_hold_no_words_and_come_back():
+def test_postings_round_trip_without_text():
     tables, postings = WordTables.build(CAPTIONS), Postings.build(CAPTIONS)
     arrays = Collection({}, {}, 0, tables, postings).to_tensors()
     assert all(array.dtype.kind in "ui" for array in arrays.values())
-    _, again = read_word_tables(arrays, len(CAPTIONS))
-    np.testing.assert_array_equal(again.measure_scope(CAPTIONS), postings.measure_scope(CAPTIONS))
+    _, loaded = read_word_tables(arrays, len(CAPTIONS))
+    np.testing.assert_array_equal(loaded.measure_scope(CAPTIONS), postings.measure_scope(CAPTIONS))
 
 
-def test_coherence_is_the_mean_cosine_of_pairs():
+def test_coherence_is_mean_pairwise_cosine():
     known, rows = (normalise_rows(RANDOM.normal(size=(size, 8))) for size in (130, 300))
-    found = measure_coherence(rows, known)
-    assert found.shape == (300, 2 * len(COHERENCE_NEIGHBOURS) + 1)
+    result = measure_coherence(rows, known)
+    assert result.shape == (300, 2 * len(COHERENCE_NEIGHBOURS) + 1)
     for number in (0, 299):
         cosines = known @ rows[number]
         order = np.argsort(-cosines)
-        for place, k in enumerate(COHERENCE_NEIGHBOURS):
+        for column, k in enumerate(COHERENCE_NEIGHBOURS):
             pairs = (known[order[:k]] @ known[order[:k]].T)[np.triu_indices(k, 1)]
-            assert found[number, 2 * place] == pytest.approx(pairs.mean(), abs=1e-4)
+            assert result[number, 2 * column] == pytest.approx(pairs.mean(), abs=1e-4)
             deviation = cosines[order[:k]].std()
-            assert found[number, 2 * place + 1] == pytest.approx(deviation, abs=1e-4)
+            assert result[number, 2 * column + 1] == pytest.approx(deviation, abs=1e-4)
         middle = np.linalg.norm(known[order[:20]].mean(axis=0))
-        assert found[number, -1] == pytest.approx(middle, abs=1e-4)
+        assert result[number, -1] == pytest.approx(middle, abs=1e-4)
 
 
 @pytest.mark.parametrize("size", [150, 50])
-def test_coherence_leaves_the_prompt_itself_out(size):
+def test_coherence_excludes_own_caption(size):
     known = normalise_rows(RANDOM.normal(size=(size, 8)))
     with_own, without = (
         measure_coherence(known[:1], known),

@@ -1,4 +1,4 @@
-"""Plain English is told from gibberish, other languages and code."""
+"""Detection of prompts that are not English: gibberish, other languages and code."""
 
 import csv
 
@@ -7,9 +7,9 @@ import pytest
 
 from pqpp_datasets.prompt_text import normalise
 from pqpp_models.text.reading.known_words import (
-    FAR_BELOW,
     KNOWN_WORDS_TENSORS,
     PLAIN_FROM,
+    UNREAD_BELOW,
     KnownWords,
 )
 
@@ -31,14 +31,14 @@ def known():
     return KnownWords.fit(TEXTS, VOCABULARY)
 
 
-def test_english_is_known_and_the_rest_is_not(known):
+def test_knows_only_english(known):
     assert known.rate_known([*TEXTS[:3], "E = mc^2 on a table of a woman"]).tolist() == [1.0] * 4
     assert known.rate_known(NOT_ENGLISH).tolist() == [0.0] * len(NOT_ENGLISH)
     assert known.rate_known([]).shape == (0,)
 
 
-def test_a_share_by_hand():
-    # 'dog' stands in 63 of 63 texts: log2(64)/log2(65) = .997, 15 of 15 levels; 'qqq' is unknown.
+def test_share_matches_hand_computed_values():
+    # 'dog' is in 63 of 63 texts: log2(64)/log2(65) = .997, 15 of 15 levels; 'qqq' is unknown.
     known = KnownWords.fit(["dog"] * 63)
     assert known.read("dog").share == 1.0
     unknown = known.read("qqq").share
@@ -51,18 +51,18 @@ def test_a_share_by_hand():
     assert known.read("dog por").share == pytest.approx((1 - 0.3) / 2)
 
 
-def test_words_of_a_vocabulary_and_forms_of_words_are_known_in_part(known):
-    viylin, houses, odd = (known.read(word).share for word in ("viylin", "houses", "xq"))
-    assert FAR_BELOW < viylin < PLAIN_FROM  # rounded to seven of fifteen
-    assert houses > PLAIN_FROM and odd == 0
-    assert known.read("ne").share < FAR_BELOW  # too short to be a word
+def test_vocabulary_and_inflected_words_are_partly_known(known):
+    viylin, houses, unlikely = (known.read(word).share for word in ("viylin", "houses", "xq"))
+    assert UNREAD_BELOW < viylin < PLAIN_FROM  # rounded to seven of fifteen
+    assert houses > PLAIN_FROM and unlikely == 0
+    assert known.read("ne").share < UNREAD_BELOW  # too short to be a word
 
 
-def test_arrays_round_trip_and_others_are_refused(known):
+def test_arrays_round_trip_and_rejects_others(known):
     tensors = known.to_tensors()
-    again = KnownWords.from_tensors(tensors)
+    restored = KnownWords.from_tensors(tensors)
     prompts = [*TEXTS, *NOT_ENGLISH]
-    assert list(map(again.read, prompts)) == list(map(known.read, prompts))
+    assert list(map(restored.read, prompts)) == list(map(known.read, prompts))
     assert KnownWords.from_tensors({"other": np.zeros(1)}) is None
     assert sum(array.nbytes for array in tensors.values()) < 200_000
     for name in KNOWN_WORDS_TENSORS:
@@ -73,8 +73,8 @@ def test_arrays_round_trip_and_others_are_refused(known):
 
 
 @pytest.fixture(scope="module")
-def learned(real_data):
-    """What a training knows that leaves out every study of `alignment`."""
+def trained(real_data):
+    """The known words of a training without the studies of `alignment`."""
     from pqpp_models import Predictor
     from pqpp_models.text.training.data import read_captions
 
@@ -88,25 +88,26 @@ def learned(real_data):
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_at_most_one_in_twenty_prompts_of_each_study_is_far(learned, real_studies):
+def test_few_study_prompts_are_out_of_domain(trained, real_studies):
     for name, source in real_studies.items():
-        assert (learned.rate_known([*map(normalise, source.prompts)]) == 0).mean() <= 0.05, name
+        assert (trained.rate_known([*map(normalise, source.prompts)]) == 0).mean() <= 0.05, name
 
 
-def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(known):
-    """It is a name, a newer word or a slip; two such words, or one alone, are garbled."""
+def test_single_unknown_word_is_not_garbled(known):
+    """It may be a name or a typo; two unknown words, or one alone, are garbled."""
     read = ["a cup of matcha", "vaporwave sunset", "a coffee surounding a kettle"]
     assert not any([*known.rate_garbled(read), *map(known.explain_unread, read)])
     assert known.rate_garbled(["qwlkj", "a smafml vessef on a table"]).tolist() == [1.0, 1.0]
-    # Alone behind an article it may be a name as well: the average stands for it.
+    # After an article, it may be a name, so the prediction is the average.
     assert (known.rate_garbled(["a zyphlo"])[0], known.rate_known(["a zyphlo"])[0]) == (0.0, 0.0)
     assert known.explain_unread("a zyphlo") == "unknown: zyphlo"
 
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_few_prompts_of_any_study_are_garbled(learned, real_studies):
+def test_few_study_prompts_are_garbled(trained, real_studies):
     for name, source in real_studies.items():
         # Some of DrawBench's prompts are garbled on purpose, and ImagenHub has some of them.
-        most = 0.1 if name in ("drawbench", "imagenhub") else 0.01
-        assert (learned.rate_garbled([*map(normalise, source.prompts)]) >= 0.5).mean() <= most, name
+        limit = 0.1 if name in ("drawbench", "imagenhub") else 0.01
+        garbled = trained.rate_garbled([*map(normalise, source.prompts)]) >= 0.5
+        assert garbled.mean() <= limit, name

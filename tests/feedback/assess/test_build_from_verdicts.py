@@ -1,4 +1,4 @@
-"""What comes of a table of verdicts: a benchmark with the routine as annotator, and the docs."""
+"""Verdicts as votes of `pqpp build`, and the code in docs/contributing/gimbrr.md."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from pqpp_feedback.assess.run import assess
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_verdicts_build_a_benchmark_with_the_routine_as_annotator(tmp_path, cache):
+def test_build_from_verdicts_names_the_routine_as_annotator(tmp_path, cache):
     from datasets import load_dataset
 
     prompts = write_images(tmp_path / "images", 40)
@@ -31,9 +31,9 @@ def test_verdicts_build_a_benchmark_with_the_routine_as_annotator(tmp_path, cach
     words += ["model=generator", "--scale", "yes-no", "--blank", "drop", "--keep-annotators"]
     assert main([*words, "--annotations-creators", "machine-generated"]) == 0
     rows = load_dataset(str(tmp_path / "b"))
-    found = {row["prompt"]: row for split in rows.values() for row in split}
-    assert len(found) == 40
-    row = found["a red 7"]  # red is 3 of 255 by sdxl, 94 by glide
+    rows_by_prompt = {row["prompt"]: row for split in rows.values() for row in split}
+    assert len(rows_by_prompt) == 40
+    row = rows_by_prompt["a red 7"]  # red is 3 of 255 by sdxl, 94 by glide
     rates = {name: value for name, value in row.items() if name.endswith("_rate")}
     assert rates == {"glide_rate": 0.0, "sdxl_rate": 0.0, "mean_rate": 0.0}, row
     votes = [path for path in (tmp_path / "b").rglob("*.parquet") if "vote" in str(path)]
@@ -43,23 +43,23 @@ def test_verdicts_build_a_benchmark_with_the_routine_as_annotator(tmp_path, cach
     assert names == {"redness-mean"}
 
 
-def blocks(language):
+def read_code_blocks(language):
     text = (ROOT / "docs" / "contributing" / "gimbrr.md").read_text("utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-def test_the_task_and_the_routine_of_the_docs_run(tmp_path):
-    task, routine, use = blocks("python")[:3]
+def test_documented_task_and_routine_run(tmp_path):
+    task, routine, use = read_code_blocks("python")[:3]
     (tmp_path / "directed_actions.py").write_text(task)
     (tmp_path / "at_least.py").write_text(routine)
-    asked = "parse_task({'task': 'Directed actions', 'representations': 'pig, guitar'})"
+    parsed = "parse_task({'task': 'Directed actions', 'representations': 'pig, guitar'})"
     use += "from pqpp_feedback.gimbrr.conditions import parse_task\n"
-    use += f"print(make_conditions({asked})[1])\n"
+    use += f"print(make_conditions({parsed})[1])\n"
     (tmp_path / "use.py").write_text(use)
     words, env = [sys.executable, tmp_path / "use.py"], {**os.environ}
     env["PYTHONPATH"] = f"{tmp_path}:{ROOT}"
-    printed = subprocess.check_output(words, text=True, env=env)
-    assert printed.splitlines() == [
+    output = subprocess.check_output(words, text=True, env=env)
+    assert output.splitlines() == [
         "gimbrr-published False",
         "gimbrr-at-least True",
         "Condition(kind='shows', name='guitar', others=('pig',), count=0)",

@@ -1,4 +1,4 @@
-"""Roles, rankings with a bootstrap, and scores beside people's choices."""
+"""`pqpp bench vistar`: agreement with preferences, and rankings by role."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ from pqpp_feedback.vistar.bench import (
 from pqpp_feedback.vistar.score import ANGLES
 
 
-def rows_of(table):
-    """One prompt: generator to its score on each angle."""
+def make_rows(table):
+    """Return rows for one prompt from the angle scores of each generator."""
     return [
         {"generator": name, "prompt_id": 0, "angle": angle, "score": score}
         for name, scores in table.items()
@@ -26,41 +26,41 @@ def rows_of(table):
 
 
 @pytest.mark.parametrize("role", sorted(read_roles()))
-def test_the_core_column_is_the_plain_mean_of_the_nine_angles(role):
-    ranked = rank_by_role(rows_of(read_published()["scores"]), read_roles()[role], resamples=2)
-    found = {one["generator"]: round(one["score"][0], 1) for one in ranked}
-    assert found == read_published()["core"]
-    assert [one["generator"] for one in ranked][:2] == ["SD 3.5", "Imagen 3"]
+def test_core_column_equals_mean_of_nine_angles(role):
+    ranked = rank_by_role(make_rows(read_published()["scores"]), read_roles()[role], resamples=2)
+    core_scores = {r["generator"]: round(r["score"][0], 1) for r in ranked}
+    assert core_scores == read_published()["core"]
+    assert [r["generator"] for r in ranked][:2] == ["SD 3.5", "Imagen 3"]
 
 
-def scores(generator, values, angle="TR"):
+def make_scores(generator, values, angle="TR"):
     return [
         {"generator": generator, "prompt_id": n, "angle": angle, "score": value}
         for n, value in enumerate(values)
     ]
 
 
-def test_weights_by_hand():
-    rows = scores("a", [0.2, 0.4]) + scores("a", [0.8, 0.8], "LI")
-    rows += scores("b", [0.6, 0.6]) + scores("b", [0.5, None], "LI")
+def test_rank_by_role_by_hand():
+    rows = make_scores("a", [0.2, 0.4]) + make_scores("a", [0.8, 0.8], "LI")
+    rows += make_scores("b", [0.6, 0.6]) + make_scores("b", [0.5, None], "LI")
     first, second = rank_by_role(rows, {"TR": 3, "LI": 1, "GC": 5}, 100)
-    # (3 * .6 + .5) / 4 and (3 * .3 + .8) / 4; nobody has GC.
+    # (3 * .6 + .5) / 4 and (3 * .3 + .8) / 4; no generator has GC.
     assert (first["generator"], first["score"][0]) == ("b", pytest.approx(0.575))
     assert (second["generator"], second["score"][0]) == ("a", pytest.approx(0.425))
     assert first["angles"] == ["TR", "LI"]
     assert rank_by_role(rows, {"GC": 1}) == []
-    # An angle that one generator lacks is left out for all.
-    assert rank_by_role([*rows, *scores("b", [1, 1], "MA")], {"TR": 1, "MA": 9}, 50)[0][
+    # An angle without scores of one generator is left out.
+    assert rank_by_role([*rows, *make_scores("b", [1, 1], "MA")], {"TR": 1, "MA": 9}, 50)[0][
         "angles"
     ] == ["TR"]
 
 
-def test_the_bootstrap_is_that_of_scipy():
+def test_interval_matches_scipy_bootstrap():
     from scipy.stats import bootstrap
 
     random = np.random.default_rng(0)
     one, other = random.random(60), random.random(60)
-    ranked = rank_by_role(scores("a", one) + scores("b", other), {"TR": 1}, 10_000)
+    ranked = rank_by_role(make_scores("a", one) + make_scores("b", other), {"TR": 1}, 10_000)
     for line in ranked:
         values = one if line["generator"] == "a" else other
         low, high = bootstrap(
@@ -79,12 +79,12 @@ CHOICES = """image_a,image_b,choice,angle
 """
 
 
-def test_pairwise_accuracy_by_hand(tmp_path):
+def test_score_preferences_by_hand(tmp_path):
     (tmp_path / "c.csv").write_text(CHOICES)
     values = {"1.png": 0.9, "2.png": 0.1, "3.png": 0.9}
     rows = [{"image": i, "name": "s", "angle": "TR", "score": v} for i, v in values.items()]
     (line,) = score_preferences(rows, read_choices(tmp_path / "c.csv"))
-    # Right, wrong, equal; one without a preference; LI and 9.png do not count.
+    # Right, wrong, equal scores, and no preference; LI and 9.png do not count.
     counts = [line[name] for name in ("pairs", "equal scores", "no preference")]
     assert counts == [3, 1, 1]
     assert line["accuracy"][0] == pytest.approx(1 / 3)
@@ -96,7 +96,7 @@ def test_pairwise_accuracy_by_hand(tmp_path):
     assert line["accuracy"][1:] == pytest.approx((wilson.low, wilson.high))
 
 
-def test_bench_prints_agreement_and_roles(tmp_path, capsys):
+def test_bench_command_writes_agreement_and_roles(tmp_path, capsys):
     table = "image,score,routine,angle,generator,prompt_id\n"
     for n in range(12):
         table += (
@@ -107,8 +107,8 @@ def test_bench_prints_agreement_and_roles(tmp_path, capsys):
     (tmp_path / "c.csv").write_text("image_a,image_b,choice\n" + pairs)
     command = ["bench", "vistar", "--verdicts", str(tmp_path / "s.csv")]
     assert main([*command, "--people", str(tmp_path / "c.csv"), "--format", "markdown"]) == 0
-    said = capsys.readouterr().out
-    assert ".750 [.468, .911]" in said and "For the role graphic_designer" in said
+    output = capsys.readouterr().out
+    assert ".750 [.468, .911]" in output and "For the role graphic_designer" in output
     assert main([*command, "--people", str(tmp_path / "s.csv")]) == 2
     assert main(command[:2]) == 2
     assert "--verdicts" in capsys.readouterr().err

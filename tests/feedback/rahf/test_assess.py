@@ -1,11 +1,11 @@
-"""A damaged image among others: a row, a page and pictures of the rest."""
+"""`pqpp assess rahf` with a damaged image among others."""
 
 import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 
-def test_a_damaged_image_is_a_row_with_the_reason(tmp_path):
+def test_damaged_image_is_a_row_with_a_reason(tmp_path):
     from support.tiny_rahf import tiny_feedback
 
     from pqpp_cli.main import main
@@ -17,8 +17,8 @@ def test_a_damaged_image_is_a_row_with_the_reason(tmp_path):
         Image.new("RGB", (40, 40), "red").save(images / f"{name}.png")
         (images / f"{name}.txt").write_text("a cat")
     # A chunk without a name is a SyntaxError for pillow.
-    whole = (images / "b.png").read_bytes()
-    (images / "b.png").write_bytes(whole.replace(b"IDAT", b"\x01\x02\x03\x04"))
+    content = (images / "b.png").read_bytes()
+    (images / "b.png").write_bytes(content.replace(b"IDAT", b"\x01\x02\x03\x04"))
     saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
     words = ["assess", "rahf", "--image-dir", str(images), "--model", str(saved)]
     words += ["--batch-size", "2", "--output", str(tmp_path / "verdicts.parquet")]

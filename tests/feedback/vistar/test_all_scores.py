@@ -1,4 +1,4 @@
-"""The models' path, by a tiny random model for each role: every score sees and judges."""
+"""VISTAR's scores with tiny random models for all roles."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory):
+def models(tmp_path_factory):
     return save_sight(tmp_path_factory.mktemp("models"))
 
 
@@ -43,25 +43,25 @@ def pictures(tmp_path):
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_scores_run_and_are_computed_again(score, names, pictures, tmp_path):
-    one = score(Vision(names, "cpu"))
-    assess(pictures, [one], tmp_path / "v.parquet", batch_size=2)
+def test_scores_run_and_rescore(score, models, pictures, tmp_path):
+    assessor = score(Vision(models, "cpu"))
+    assess(pictures, [assessor], tmp_path / "v.parquet", batch_size=2)
     rows = list(read_verdicts(tmp_path / "v.parquet"))
     assert len(rows) == 3
     for row in rows:
         assert row["score"] is None or 0 <= row["score"] <= 1
         assert row["reason"] and row["routine"].startswith("after-vistar-")
     assert list(rescore(rows, [score()])) == rows
-    assess(pictures[::-1], [score(Vision(names, "cpu"))], tmp_path / "w.parquet", batch_size=1)
+    assess(pictures[::-1], [score(Vision(models, "cpu"))], tmp_path / "w.parquet", batch_size=1)
     assert (tmp_path / "w.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
 
 
-def test_scores_share_what_was_seen(names, pictures):
-    vision = Vision(names, "cpu")
-    light, solids = Light(vision), PenetrationScore(vision)
-    images, runs = [Image.open(one.path) for one in pictures], []
-    vision.get_model("depth").model.register_forward_hook(lambda *_: runs.append(1))
+def test_scores_share_model_outputs(models, pictures):
+    vision = Vision(models, "cpu")
+    light, penetration = Light(vision), PenetrationScore(vision)
+    images, calls = [Image.open(p.path) for p in pictures], []
+    vision.get_model("depth").model.register_forward_hook(lambda *_: calls.append(1))
     light.observe(images, pictures)
-    evidence = solids.observe(images, pictures)
-    assert len(runs) == len(pictures)
+    evidence = penetration.observe(images, pictures)
+    assert len(calls) == len(pictures)
     assert format_evidence(evidence)
