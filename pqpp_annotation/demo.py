@@ -191,14 +191,13 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
 
 
 def serve_demo_study(
-    folder: str = "pqpp-annotation-demo", port: int = 8000, open_browser: bool = True, seed: int = 0
+    folder: str = "pqpp-annotation-demo", port: int = 8000, open_browser: bool = True
 ) -> None:
     """Create the demo study, open it in a browser, and serve it until Ctrl-C.
 
     Args:
         folder: The study's folder; a demo study that it contains is served as it is.
         open_browser: Whether to open the owner's page in a browser.
-        seed: Random seed of the images and answers.
     """
     from pqpp_annotation.web.serve import serve
 
@@ -207,7 +206,7 @@ def serve_demo_study(
         store = open_store(read_study(path))
     else:
         sys.stderr.write("drawing images; three simulated annotators rate them ...\n")
-        path, store = make_demo_study(folder, seed)
+        path, store = make_demo_study(folder)
     links = {}
     for role in ("owner", "annotator"):
         [(token, _)] = make_links(store, role=role, label="demo")

@@ -184,13 +184,13 @@ class Build(
         run_files = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
         if self.runs and 0 < len(run_files) < len(self.runs):
             raise PqppError(f"`runs` is {' '.join(self.runs)}; write MODEL=FILE for every file")
-        runs = run_files or self.runs
-        inputs = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
-        if self.plan and not any((*inputs[:3], *inputs[4:])):
+        kinds = ("judgments", "preferences", "rankings", "relevance")
+        files = {kind: getattr(self, kind) for kind in kinds} | {"runs": run_files or self.runs}
+        if self.plan and not any(files.values()):
             if self.output:
                 raise PqppError("no votes to build from; give a file of votes, or remove `output`")
             return print(format_tables("table", *plan_without_votes()))
-        built = build_benchmark(*inputs)
+        built = build_benchmark(**files, options=options)
         if not self.language:
             codes = find_language_codes(built.prompts["prompt"].to_pylist())
             writing = replace(writing, language=codes)

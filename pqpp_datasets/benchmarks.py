@@ -1,29 +1,21 @@
-"""The configurations of `load_dataset("pqpp", <name>)`, found by name."""
+"""The configurations of `load_dataset("pqpp", <name>)`, by name, PQPP's first."""
 
-import importlib
-from pathlib import Path
-
+from pqpp_datasets import conqa, gimbrr, pqpp, pqpp_relevance, rated, sample
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_datasets.richhf import richhf
+from pqpp_datasets.vistar import vistar
 
 DEFAULT = "pqpp"
 """The default configuration: v1.1, the authors' current release."""
 OF_THE_PAPER = "pqpp-v1.0"
 """The release of the paper and its results, on which predictors are compared."""
 
-
-def _collect_benchmarks() -> dict[str, Benchmark]:
-    """Return the benchmarks of all modules that define `BENCHMARKS`, by name, PQPP's first."""
-    folder, benchmarks = Path(__file__).parent, list[Benchmark]()
-    for path in sorted((*folder.glob("*.py"), *folder.glob("*/*.py")), key=lambda path: path.stem):
-        if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8"):
-            module = ".".join((__package__, *path.relative_to(folder).with_suffix("").parts))
-            benchmarks += importlib.import_module(module).BENCHMARKS
-    benchmarks.sort(key=lambda benchmark: (benchmark.family != DEFAULT, benchmark.family))
-    return {benchmark.name: benchmark for benchmark in benchmarks}
-
-
-BENCHMARKS = _collect_benchmarks()
+_MODULES = (conqa, gimbrr, pqpp, pqpp_relevance, rated, richhf, sample, vistar)
+"""The modules of all benchmarks; a new benchmark adds its own."""
+_ALL = [benchmark for module in _MODULES for benchmark in module.BENCHMARKS]
+_ALL.sort(key=lambda benchmark: (benchmark.family != DEFAULT, benchmark.family))
+BENCHMARKS = {benchmark.name: benchmark for benchmark in _ALL}
 
 
 def get_benchmark(config: str) -> Benchmark:

@@ -344,15 +344,11 @@ def describe_targets(
         table: A table of texts and numbers, with one column per target.
         splits: Settings of the splits, stored as JSON under the key `pqpp`.
     """
-    descriptions = {
-        target.name: json.dumps({_KEY: target.as_dict()}, sort_keys=True) for target in targets
-    }
-    features = {
-        field.name: {"dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
-        | ({"id": descriptions[field.name]} if field.name in descriptions else {})
-        | {"_type": "Value"}
-        for field in table.schema
-    }  # written by hand, as importing `datasets` takes a second
+    ids = {target.name: {"id": _format_description(target)} for target in targets}
+    features = {}  # written by hand, as importing `datasets` takes a second
+    for name, arrow_type in zip(table.schema.names, map(str, table.schema.types), strict=True):
+        dtype = "float64" if arrow_type == "double" else arrow_type
+        features[name] = {"dtype": dtype, **ids.get(name, {}), "_type": "Value"}
     info = json.dumps({"info": {"features": features}}).encode()
     metadata = {**(table.schema.metadata or {}), b"huggingface": info}
     if splits is not None:
@@ -363,7 +359,7 @@ def describe_targets(
 def describe_features(features: Any, targets: Iterable[Target]) -> Any:
     """Store descriptions of targets in a dataset's features, and return the features."""
     for target in targets:
-        features[target.name].id = json.dumps({_KEY: target.as_dict()}, sort_keys=True)
+        features[target.name].id = _format_description(target)
     return features
 
 
@@ -383,13 +379,16 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
     descriptions = {name: _read_description(feature) for name, feature in features.items()}
     if any(descriptions.values()):
         return {name: make_target(name, value) for name, value in descriptions.items() if value}
-    numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
-    return {name: make_target(name) for name in numbers}
+    return {n: make_target(n) for n, f in features.items() if is_number(f) and is_target(n)}
 
 
 def is_number(feature: Any) -> bool:
     """Return whether a feature is a number."""
     return str(getattr(feature, "dtype", "")).startswith(("float", "int", "uint"))
+
+
+def _format_description(target: Target) -> str:
+    return json.dumps({_KEY: target.as_dict()}, sort_keys=True)
 
 
 def _read_description(feature: Any) -> Mapping[str, Any] | None:

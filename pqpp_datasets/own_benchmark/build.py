@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.forms import File, read_foreign_file, read_long_table
+from pqpp_datasets.own_benchmark.forms import NamedFile, read_foreign_file, read_long_table
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import (
@@ -28,6 +28,7 @@ from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
 from pqpp_datasets.target_columns import Target, average_columns, describe_targets, to_targets
 
+Paths = str | Path | Sequence[str | Path]
 Files = list[tuple[str | None, Path]]
 
 
@@ -79,12 +80,13 @@ class Outcome:
 
 
 def build_benchmark(
-    judgments: str | Path | Sequence[str | Path] | None = None,
-    runs: str | Path | Sequence[str | Path] | Mapping[str, str | Path] | None = None,
-    relevance: str | Path | Sequence[str | Path] | None = None,
+    judgments: Paths | None = None,
+    *,
+    preferences: Paths | None = None,
+    rankings: Paths | None = None,
+    runs: Paths | Mapping[str, str | Path] | None = None,
+    relevance: Paths | None = None,
     options: BuildOptions | None = None,
-    preferences: str | Path | Sequence[str | Path] | None = None,
-    rankings: str | Path | Sequence[str | Path] | None = None,
 ) -> Outcome:
     r"""Build a benchmark from votes on images, preferences or rankings, and retrieval runs.
 
@@ -94,16 +96,16 @@ def build_benchmark(
 
     Args:
         judgments: Tables of votes on images, in a layout that `options` describes.
+        preferences: Choices between two models' images of a prompt: a, b or tie, similar words, or
+            the name of the preferred model.
+        rankings: Ranks of the models' images of a prompt, 1 for the best; they are converted to
+            preferences between all pairs of models.
         runs: Results of retrievers, with higher scores for better results: files, or a mapping of
             models to files. TREC runs need the prompts' texts in `options.prompts`; the default
             model is the name of the file. Requires `relevance`.
         relevance: Votes on the results: tables, or TREC qrels with grades above 0 for relevant
             images. An image without a vote is irrelevant.
         options: Options of the build; default: `BuildOptions()`.
-        preferences: Choices between two models' images of a prompt: a, b or tie, similar words, or
-            the name of the preferred model.
-        rankings: Ranks of the models' images of a prompt, 1 for the best; they are converted to
-            preferences between all pairs of models.
 
     Raises:
         BenchmarkError: There is no input, a file is invalid, or no target has a value.
@@ -125,11 +127,11 @@ def build_benchmark(
         raise BenchmarkError(f"missing input; {remedy}")
     if {"preferences", "rankings"} <= files.keys():
         raise BenchmarkError("`preferences` and `rankings` define the same targets; set only one")
-    paths = [path for pairs in files.values() for _, path in pairs]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
     targets = _list_targets(generation, retrieval, preferred, options.k)
-    empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
-    if len(empty) == len(targets):
+    paths = [path for pairs in files.values() for _, path in pairs]
+    empty_targets = [target.name for target, values in targets.items() if np.isnan(values).all()]
+    if len(empty_targets) == len(targets):
         problem = f"no target has a value {_explain_no_values(generation)}"
         raise BenchmarkError(f"{' and '.join(map(str, paths))}: {problem}")
     identities = table = make_identity_table(prompts)
@@ -143,7 +145,7 @@ def build_benchmark(
         for name, share in options.fractions.items()
         if share > 0 and not splits[name].num_rows
     ]
-    warnings += [f"column {name} has no values" for name in empty]
+    warnings += [f"column {name} has no values" for name in empty_targets]
     tables = filter(None, (options.prompts, options.images, options.labels))
     return Outcome(
         splits={name: table for name, table in splits.items() if table.num_rows},
@@ -160,7 +162,7 @@ def build_benchmark(
     )
 
 
-def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
+def _list_files(paths: Paths | Mapping[str, str | Path]) -> Files:
     """Return pairs of a model (None if it is not named) and a file."""
     files = [paths] if isinstance(paths, str | Path) else paths
     pairs = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
@@ -209,7 +211,7 @@ def _explain_no_values(generation: Generation | None) -> str:
 def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
-    inputs: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
+    inputs: dict[str, list[NamedFile]] = {k: [*v] for k, v in files.items()}
     has_votes = "judgments" in inputs and "rankings" not in inputs
     if options.from_format is not None:  # another tool's file defines its kind
         if "judgments" not in inputs:

@@ -33,7 +33,7 @@ class FlatRows:
 
     kind: str
     columns: Mapping[str, str]
-    rows: Iterable[Record]
+    rows: Sequence[Record]
     notes: Sequence[str] = ()
     scale: str | None = None
     path: Path = Path()
@@ -150,17 +150,17 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
         sides = {"image_a": "path1", "image_b": "path2", "model_a": "model1", "model_b": "model2"}
         if any(int(n) > 100 for record in records for n in record.get("choice_dist") or ()):
             raise BenchmarkError(f"{path}: choice_dist has a count above 100; correct the file")
-        choices = (
+        choices = [
             {**record, "choice": word}
             for record in records
             for word, count in zip("ab", record.get("choice_dist") or [1, 0], strict=False)
             for _ in range(int(count))
-        )
+        ]
         return FlatRows("preferences", sides, choices)
     if "human_preference" in names:
-        return FlatRows("preferences", annotator_column, _list_pairs(records, path))
+        return FlatRows("preferences", annotator_column, [*_list_pairs(records, path)])
     if "rank" in names:
-        return FlatRows("rankings", annotator_column, _list_ranked_images(records, "rank", path))
+        return FlatRows("rankings", annotator_column, [*_list_ranked_images(records, "rank", path)])
     raise BenchmarkError(f"{path}: expected a column human_preference, rank or path1 (HPD)")
 
 
@@ -201,7 +201,7 @@ def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
     """
     if any("generations" in record for record in records):
         columns = {"image": "image", "rank": "rank"}
-        return FlatRows("rankings", columns, _list_ranked_images(records, "ranking", path))
+        return FlatRows("rankings", columns, [*_list_ranked_images(records, "ranking", path)])
     columns = {"prompt": "prompt", "image": "image_path", "label": "overall_rating"}
     return FlatRows("judgments", columns, records, scale="1..7")
 
@@ -248,7 +248,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
 def _read_answers(annotation: Record, questions: dict[str, str], data: Record) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for result in annotation.get("result") or ():
-        name, value = result.get("from_name"), result.get("value") or {}
+        name, value = str(result.get("from_name") or ""), result.get("value") or {}
         key = next((key for key in _LABEL_STUDIO_ROLES if key in value), None)
         if name and key:
             # Texts are answers only if the user names their question.

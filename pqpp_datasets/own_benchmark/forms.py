@@ -19,6 +19,7 @@ from pqpp_datasets.own_benchmark.formats import (
     WORDS,
     FlatRows,
     FormAnswers,
+    Record,
     find_role_columns,
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, fill_column, make_column
@@ -52,19 +53,26 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
     try:
         source = open_format(Input(path, options.encoding), columns, None, _SUFFIXES)
         cells = source.read(numbers_as_text=True)
-        rows = [*zip(*cells.values(), strict=True)]
-        numbered_rows = zip(source.number_rows(len(rows)), rows, strict=True)
-        records = [{**dict(zip(cells, row, strict=True)), ROW: n} for n, row in numbered_rows]
-        content = FORMATS[options.from_format](records, str(path))
-        if isinstance(content, FormAnswers):
-            content = select_question(content, options, str(path))
-        unread = source.names if source.requested else ()
-        return replace(content, rows=list(content.rows), path=path, unread_columns=unread)
     except PqppError as error:
         raise BenchmarkError(str(error)) from None
+    rows = [*zip(*cells.values(), strict=True)]
+    numbered_rows = zip(source.number_rows(len(rows)), rows, strict=True)
+    records = [{**dict(zip(cells, row, strict=True)), ROW: n} for n, row in numbered_rows]
+    content = _convert_records(records, path, options.from_format)
+    if isinstance(content, FormAnswers):
+        content = select_question(content, options, str(path))
+    return replace(content, path=path, unread_columns=source.names if source.requested else ())
+
+
+def _convert_records(records: Sequence[Record], path: Path, tool: str) -> FlatRows | FormAnswers:
+    """Convert records of another tool; any error means that they are not in its format."""
+    try:
+        return FORMATS[tool](records, str(path))
+    except BenchmarkError:
+        raise
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        problem = f"{path} is not in the format {options.from_format} ({reason})"
+        problem = f"{path} is not in the format {tool} ({reason})"
         raise BenchmarkError(f"{problem}; check `from_format`") from None
 
 
@@ -119,11 +127,11 @@ def select_question(answers: FormAnswers, options: BuildOptions, path: str) -> F
 
 
 File = Path | FlatRows
+NamedFile = tuple[str | None, File]
+"""The model whose results a file contains, or None, and the file."""
 
 
-def read_long_table(
-    kind: str, files: Sequence[tuple[str | None, File]], options: BuildOptions
-) -> LongTable:
+def read_long_table(kind: str, files: Sequence[NamedFile], options: BuildOptions) -> LongTable:
     """Read files of one kind into a table, and join the tables of images and prompts.
 
     Args:
@@ -136,15 +144,7 @@ def read_long_table(
             a column twice.
     """
     tables = [_read_file(kind, path, model, options) for model, path in files]
-    table = tables[0]
-    if len(tables) > 1:  # columns that a file does not have are empty
-        rows = pd.concat([part.rows for part in tables], ignore_index=True)
-        for role in rows.columns.drop(ROW):
-            rows[role] = make_column(*pd.factorize(rows[role].astype(object).fillna("")))
-        name = " and ".join(part.name for part in tables)
-        notes = [note for part in tables for note in part.notes]
-        faults = [fault for part in tables for fault in part.faults]
-        table = LongTable(rows, name, table.column_names, notes, faults, table.columns)
+    table = tables[0] if len(tables) == 1 else _concat_tables(tables)
     joins = [("image", "images", options.images)] if kind == "judgments" else []
     for role, other, path in (*joins, ("prompt_id", "prompts", options.prompts)):
         if path is not None and role in table.rows:
@@ -158,31 +158,14 @@ def read_long_table(
             if role in rows and not any(map(str.strip, rows[role].cat.categories)):
                 del rows[role]
         if missing := [table.get_column(r) for r in ("prompt", "model") if r not in rows]:
-            _refuse_missing(table, kind, missing, table.columns, options)
+            _refuse_missing(table, kind, missing, options)
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled_roles):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
             table.report_blanks(role)
-    if tables[1:] and "annotator" not in rows:
-        keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
-        if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
-            # Files that rate the same images, each image once, are one annotator each.
-            files_of_rows = rows[FILE].cat
-            names = [Path(file).stem for file in files_of_rows.categories]
-            names = names if len({*names}) == len(names) else [*files_of_rows.categories]
-            rows["annotator"] = make_column(files_of_rows.codes, names)
-            note = f"{len(names)} files rate the same images, so each counts as one annotator"
-            table.notes.append(f"annotators: {note}, named like the file")
+    if "annotator" not in rows:
+        _count_files_as_annotators(table)
     if "annotator" in rows:
-        annotators, spellings = rows["annotator"].cat, dict[str, str]()
-        names = [spellings.setdefault(fold_text(name), name) for name in annotators.categories]
-        if merged := len(names) - len(spellings):
-            rows["annotator"] = make_column(annotators.codes, names)
-            note = "merged with others that differ only in capitals, blanks or invisible characters"
-            table.notes.append(f"annotators: {pluralize(merged, 'name')} {note}")
-        counts = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
-        if shared := sum(count > 1 for count in counts):
-            note = f"{shared} of {len(counts)} names occur in several files, as one person each"
-            table.notes.append(f"annotators: {note}; give different people different names")
+        _merge_annotator_names(table)
     if kind == "judgments" and "image" not in rows:
         rows["image"] = fill_column("", len(rows))
         note = "no column, so all votes on a prompt and a model count for one image"
@@ -195,6 +178,43 @@ def read_long_table(
             raise BenchmarkError(f"{table.name}: {problem}; set `columns` {role}=COLUMN")
     rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
     return table
+
+
+def _concat_tables(tables: Sequence[LongTable]) -> LongTable:
+    """Return one table of the rows of all tables; cells of columns that a table lacks are empty."""
+    rows = pd.concat([table.rows for table in tables], ignore_index=True)
+    for role in rows.columns.drop(ROW):
+        rows[role] = make_column(*pd.factorize(rows[role].astype(object).fillna("")))
+    name = " and ".join(table.name for table in tables)
+    notes = [note for table in tables for note in table.notes]
+    faults = [fault for table in tables for fault in table.faults]
+    return LongTable(rows, name, tables[0].column_names, notes, faults, tables[0].columns)
+
+
+def _count_files_as_annotators(table: LongTable) -> None:
+    """Add a column of annotators if the files rate the same images, each image once."""
+    keys = [role for role in table.rows if role.startswith(("prompt", "model", "image"))]
+    if table.rows.duplicated(keys).any() and not table.rows.duplicated([*keys, FILE]).any():
+        files = table.rows[FILE].cat
+        names = [Path(file).stem for file in files.categories]
+        names = names if len({*names}) == len(names) else [*files.categories]
+        table.rows["annotator"] = make_column(files.codes, names)
+        note = f"{len(names)} files rate the same images, so each counts as one annotator"
+        table.notes.append(f"annotators: {note}, named like the file")
+
+
+def _merge_annotator_names(table: LongTable) -> None:
+    """Merge spellings of an annotator's name, and note names that occur in several files."""
+    annotators, spellings = table.rows["annotator"].cat, dict[str, str]()
+    names = [spellings.setdefault(fold_text(name), name) for name in annotators.categories]
+    if merged := len(names) - len(spellings):
+        table.rows["annotator"] = make_column(annotators.codes, names)
+        note = "merged with others that differ only in capitals, blanks or invisible characters"
+        table.notes.append(f"annotators: {pluralize(merged, 'name')} {note}")
+    files = table.rows.groupby("annotator", observed=True)[FILE].nunique()
+    if shared := int((files > 1).sum()):
+        note = f"{shared} of {len(files)} names occur in several files, as one person each"
+        table.notes.append(f"annotators: {note}; give different people different names")
 
 
 def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
@@ -244,7 +264,7 @@ def _read_file(kind: str, file: File, model: str | None, options: BuildOptions) 
         table = _read_table(file, kind, required, options, excluded)
     if model is not None:
         if "model" in table.rows:
-            raise BenchmarkError(f"{file} has a column of models; remove `model_name`")
+            raise BenchmarkError(f"{table.name} has a column of models; remove `model_name`")
         table.rows["model"] = fill_column(model, len(table.rows))
     for side in side_suffixes:
         if f"model{side}" not in table.rows or kind == "judgments":
@@ -294,14 +314,13 @@ def _read_table(
     roles = [role for role in (*file_kind.needed, *file_kind.optional) if role not in excluded]
     columns = {role: user_columns.get(role, role) for role in (*required, *roles)}
     if foreign:
-        rows = list(foreign.rows)
-        names = list(dict.fromkeys(name for row in rows for name in row if name != ROW))
+        names = list(dict.fromkeys(name for row in foreign.rows for name in row if name != ROW))
         names += [name for name in foreign.unread_columns if name not in names]
         for role, name in columns.items():
             if name not in names:
                 columns[role] = find_column(names, name) or name
         existing = [*filter(names.__contains__, columns.values()), ROW]
-        cells = {name: [row.get(name) for row in rows] for name in existing}
+        cells = {name: [row.get(name) for row in foreign.rows] for name in existing}
     else:
         requested, inner = tuple(columns.values()), columns.get(nested or "")
         try:
@@ -330,15 +349,14 @@ def _read_table(
     table.notes.extend(foreign.notes if foreign else ())
     table.columns = names
     if missing:
-        _refuse_missing(table, kind, missing, names, options)
+        _refuse_missing(table, kind, missing, options)
     return table
 
 
-def _refuse_missing(
-    table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
-) -> None:
+def _refuse_missing(table: LongTable, kind: str, missing: list[str], options: BuildOptions) -> None:
     """Raise one error for the missing columns and any invalid cells of the other columns."""
-    remedy, guesses = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
+    names, remedy = table.columns, "rename the columns, or set `columns` ROLE=COLUMN"
+    guesses = find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:

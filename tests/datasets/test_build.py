@@ -23,7 +23,8 @@ BuildOptions = functools.partial(options.BuildOptions, scale="pqpp")
 
 def build_benchmark(judgments=None, runs=None, relevance=None, options=None):
     """Build a benchmark from labels on PQPP's scale."""
-    return build.build_benchmark(judgments, runs, relevance, options or BuildOptions())
+    options = options or BuildOptions()
+    return build.build_benchmark(judgments, runs=runs, relevance=relevance, options=options)
 
 
 HEADER = ["prompt", "image", "model", "annotator", "label", "control"]

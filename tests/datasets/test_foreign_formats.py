@@ -303,7 +303,11 @@ def test_rejects_invalid_files(tmp_path):
         ("argilla", [{"fields": {"prompt": ["a"]}, "responses": {"x": vote}}], "prompt' is a list"),
         ("label-studio", tasks, "record 2: q: expected one answer"),
         ("hpd", [{"path1": "x", "choice_dist": [float("inf")]}], "not in the format hpd"),
+        ("argilla", [{"fields": {"prompt": "a"}, "responses": "x"}], "not in the format argilla"),
     ):
         path.write_text(json.dumps(content))
         with pytest.raises(BenchmarkError, match=expected):
             build(path, from_format=name)
+    path.write_text(json.dumps([make_task("good")]))
+    with pytest.raises(BenchmarkError, match=r"^\S*export\.json has a column of models"):
+        build(path, from_format="label-studio", model="sdxl")

@@ -33,12 +33,9 @@ def run_tests(checkout, *files):
 
 @pytest.mark.daily
 def test_toy_benchmark_is_listed_and_exported(checkout):
-    written = follow("Add a benchmark", checkout)
-    assert written == [
-        "pqpp_datasets/toy.py",
-        "hub_cards/datasets/toy.md",
-        "tests/datasets/test_toy.py",
-    ]
+    follow("Add a benchmark", checkout)
+    modules = checkout / "pqpp_datasets" / "benchmarks.py"
+    modules.write_text(modules.read_text().replace(" sample", " sample, toy"))
     assert "toy  " in pqpp(checkout, "datasets", "list").stdout
     shown = pqpp(checkout, "datasets", "show", "toy").stdout
     assert "toy 1.0.0: One row is a prompt" in shown and "toy_hbpp  float64" in shown
@@ -46,8 +43,7 @@ def test_toy_benchmark_is_listed_and_exported(checkout):
     data.mkdir(parents=True)
     for split in ("train", "test"):
         (data / f"{split}.csv").write_text("prompt,toy_hbpp\nA red cat.,1.5\n")
-    words = ("datasets", "export", "toy", "--data-dir", "data", "--output", "out")
-    done = pqpp(checkout, *words)
+    done = pqpp(checkout, "datasets", "export", "toy", "--data-dir", "data", "--output", "out")
     assert done.stdout.startswith("toy train: 1 rows\ntoy test: 1 rows\n"), done.stderr
     card = (checkout / "out" / "README.md").read_text()
     assert 'license: "mit"' in card and "| `toy` | 1.0.0 | `test` | 1 |" in card

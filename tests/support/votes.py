@@ -11,8 +11,8 @@ def write(path, *lines, header="prompt,image,model,annotator,label"):
 
 def build(judgments=None, runs=None, relevance=None, preferences=None, rankings=None, **options):
     """Build a benchmark, every further name being an option."""
-    build_options = BuildOptions(**options)
-    return build_benchmark(judgments, runs, relevance, build_options, preferences, rankings)
+    files = {"preferences": preferences, "rankings": rankings, "runs": runs, "relevance": relevance}
+    return build_benchmark(judgments, **files, options=BuildOptions(**options))
 
 
 def scores(built, column):

@@ -162,7 +162,6 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedA
         if not maximum > 0:
             return TrustedAgreement(agreement, error, np.nan)
         weight = np.maximum(positive / maximum, _MIN_WEIGHT)
-    is_known = has_enough & np.isfinite(agreement)
     median = np.nan
     if is_known.any():  # the weighted median
         method: dict[str, Any] = {"weights": weight[is_known], "method": "inverted_cdf"}
@@ -220,10 +219,9 @@ def compute_agreements(votes: Votes) -> Agreements | None:
         return None
     rows = ~votes.reference
     cells = (votes.annotator[rows], votes.item[rows], votes.prompt[rows], votes.value[rows])
-    size = len(votes.annotator_names)
     if votes.turned is None:
-        return compare_annotators(*cells, votes.scale.level, size)
-    return compare_voters(*cells, votes.turned[rows], size)
+        return compare_annotators(*cells, votes.scale.level, len(votes.annotator_names))
+    return compare_voters(*cells, votes.turned[rows], len(votes.annotator_names))
 
 
 def compare_annotators(
@@ -359,9 +357,8 @@ def _compute_kappas(
             expected -= 2 * votes.sum_votes(column) * votes.sum_votes(others) / counts**2
         mean = votes.sum_votes(observed) / counts
         expected = np.where(expected > 1e-12, expected, np.nan)
-        return 1 - mean / expected, votes.estimate_errors(
-            observed - mean[votes.annotator]
-        ) / expected
+        errors = votes.estimate_errors(observed - mean[votes.annotator])
+        return 1 - mean / expected, errors / expected
 
 
 def compare_voters(
