@@ -23,7 +23,7 @@ from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import parse_prompts
 from pqpp_models.targets import ALIGNMENT, Z90, get_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
-from pqpp_models.text.reading.known_words import KnownWords, PromptDetector, is_repetitive
+from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
 from pqpp_models.text.reading.words import WordTables, compute_error_features
 
 NEAREST = 5
@@ -53,13 +53,13 @@ class CalibratedPredictor(Predictor):
 
     Attributes:
         calibration: the arrays of `CALIBRATION`.
-        known_words: a detector of prompts that it cannot read; None to accept all prompts.
+        known_words: a detector of prompts that are not plain English; None to accept all prompts.
         tables: word counts of the collection of captions.
         details: further entries of the configuration.
     """
 
     calibration: Mapping[str, Singles]
-    known_words: PromptDetector | None = None
+    known_words: KnownWords | None = None
     tables: WordTables = field(init=False)
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -142,7 +142,7 @@ class CalibratedPredictor(Predictor):
             raise ValueError("it predicts NaN or infinity")
 
     def _get_calibration_tensors(self) -> Arrays:
-        known = self.known_words.to_tensors() if isinstance(self.known_words, KnownWords) else {}
+        known = self.known_words.to_tensors() if self.known_words is not None else {}
         return {**add_prefix("calibration.", self.calibration), **known}
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,19 +93,6 @@ class WordReport(NamedTuple):
     def is_garbled(self) -> bool:
         """Whether the prompt is garbled."""
         return self.odd_share > _GARBLED_ABOVE
-
-
-class PromptDetector(Protocol):
-    """A detector of prompts that a predictor cannot read."""
-
-    def rate_known(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return a weight from 0 (not readable) to 1 (readable) for each prompt."""
-
-    def rate_garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return how garbled each prompt is, from 0 to 1."""
-
-    def explain_unread(self, prompt: str) -> str:
-        """Describe why a prompt is not read; empty if it is, or if the reason is unknown."""
 
 
 class KnownWords:

@@ -114,11 +114,11 @@ class SeenPieces:
     def __init__(self, rarity: Singles) -> None:
         self.rarity = rarity
 
-    def rate_known(self, prompts: Sequence[str]) -> Floats:
+    def rate_known(self, prompts: Sequence[str]) -> Any:
         """Return 1 for prompts with a piece of the training prompts, 0 for others."""
         return (abs(count_pieces(prompts)) @ self.rarity > 0).astype(float)
 
-    def rate_garbled(self, prompts: Sequence[str]) -> Floats:
+    def rate_garbled(self, prompts: Sequence[str]) -> Any:
         """Return 0 for each prompt, since garbled words are not detected."""
         return np.zeros(len(prompts))
 

@@ -119,7 +119,8 @@ class RidgePredictor(CalibratedPredictor):
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
         if self.reads_any_language:
-            self.known_words = SeenPieces(self.pieces.rarity)
+            detector: Any = SeenPieces(self.pieces.rarity)
+            self.known_words = detector
             self.domain_note = _UNSEEN_NOTE
 
     @cached_property
