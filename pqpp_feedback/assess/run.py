@@ -198,14 +198,13 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
             (text, assessor.score(parse_json(text), picture))
             for text, picture in zip(texts, pictures, strict=True)
         ]
-    except FeedbackError as error:
-        reason = str(error)
-    except (ModelError, MissingExtraError) as error:
-        if not getattr(error, "affects_one_request", False):
-            raise
-        reason = describe(error)
-    except (RuntimeError, ValueError) as error:  # what torch and transformers raise for odd images
-        reason = describe(error)
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # models raise errors of many types for odd images
+        is_model_error = isinstance(error, ModelError | MissingExtraError)
+        if is_model_error and not getattr(error, "affects_one_request", False):
+            raise  # other images would also fail
+        reason = str(error) if isinstance(error, FeedbackError) else describe(error)
     if len(pairs) > 1:
         return _assess_each(assessor, pairs)
     return [(None, Verdict(None, None, f"the image cannot be assessed: {reason}"))]

@@ -28,7 +28,7 @@ class FailingAssessor(Redness):
         return super().observe(images, pictures)
 
 
-@pytest.mark.parametrize("error", [ValueError("too narrow"), RuntimeError()])
+@pytest.mark.parametrize("error", [ZeroDivisionError("by 0"), RuntimeError()])
 def test_error_on_one_image_is_a_row(tmp_path, error):
     prompts = write_images(tmp_path / "images", 5)
     pictures, _ = find_pictures(tmp_path, prompts)
@@ -37,12 +37,6 @@ def test_error_on_one_image_is_a_row(tmp_path, error):
     broken = [name for name, row in rows.items() if row["evidence"] is None]
     assert broken == ["3/glide_0.png", "3/sdxl_0.png"] and len(rows) == 10
     assert type(error).__name__ in rows["3/glide_0.png"]["reason"]
-
-
-def test_fault_in_code_ends_run(tmp_path):
-    pictures, _ = find_pictures(tmp_path, write_images(tmp_path / "images", 5))
-    with pytest.raises(KeyError):
-        assess(pictures, [FailingAssessor(KeyError("depth"))], tmp_path / "v.parquet")
 
 
 class ChatAssessor(Redness):
