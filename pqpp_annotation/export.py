@@ -90,9 +90,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             "files": rows,
             "build": command,
         }
-        (folder / REPORT).write_text(
-            json.dumps(facts, ensure_ascii=False, indent=1) + "\n", "utf-8"
-        )
+        report = json.dumps(facts, ensure_ascii=False, indent=1)
+        (folder / REPORT).write_text(f"{report}\n", "utf-8")
     lines = [f"{len(votes)} votes, {len(counted)} count; admitted annotators: {admitted}"]
     if command:
         lines.append(f"build a benchmark: {command}")

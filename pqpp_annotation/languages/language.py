@@ -47,10 +47,9 @@ class Language:
         except (UnknownLocaleError, ValueError):
             raise AnnotationError(f"unknown language {code!r:.40}; use a code such as de") from None
         self.code = code
-        catalogues = [_read_catalogue(file) for file in files or ()] or [Translations()]
-        self._texts = catalogues[0]
-        for catalogue in catalogues[1:]:
-            self._texts.merge(catalogue)
+        self._texts, *others = [_read_catalogue(file) for file in files or ()] or [Translations()]
+        for other in others:
+            self._texts.merge(other)
         self.ngettext = self._texts.ngettext
 
     def gettext(self, text: str | None) -> str:

@@ -72,8 +72,7 @@ def list_prolific_bonuses(study: Study, dues: Sequence[PaymentRow]) -> Rows:
     Source: Prolific's help, "Bulk bonus payments": a line `participant id,amount` per person.
     """
     for due in dues:
-        pid = due.payee.outside["PROLIFIC_PID"]
-        yield {"PROLIFIC_PID": pid, "amount": f"{due.pay.owed:.2f}"}
+        yield {"PROLIFIC_PID": due.payee.outside["PROLIFIC_PID"], "amount": f"{due.pay.owed:.2f}"}
 
 
 PAYMENT_FILES = {"prolific": list_prolific_bonuses, "hand": list_payments}

@@ -87,8 +87,7 @@ def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[dict[
         ["disagreement", "item_id"], ascending=[False, True], kind="stable"
     )
     disputed = disputed.drop_duplicates("item_id").iloc[:DISPUTES]  # keeps the most disputed image
-    labels: Any = rows["label"].groupby([votes.item, is_used]).value_counts(sort=False)
-    labels = labels.sort_index()
+    labels: Any = rows["label"].groupby([votes.item, is_used]).value_counts(sort=False).sort_index()
     disputed["labels"] = [labels[index, True].to_dict() for index in disputed.index]
     names = ["item_id", "prompt_id", "prompt", "disagreement", "labels"]
     return disputed[names].to_dict("records")

@@ -62,8 +62,7 @@ def to_build_options(study: Study) -> BuildOptions:
         >>> to_build_options(study).min_kappa
         0.2
     """
-    rules = study.admission.to_dict()
-    return BuildOptions(reference_model=REFERENCE, best=study.best, **rules)
+    return BuildOptions(reference_model=REFERENCE, best=study.best, **study.admission.to_dict())
 
 
 def to_study_votes(

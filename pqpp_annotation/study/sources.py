@@ -35,8 +35,7 @@ def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        reasons = list(pool.map(_download, paths.items()))
-    faults = [fault for fault in reasons if fault]
+        faults = [fault for fault in pool.map(_download, paths.items()) if fault]
     if faults:
         with contextlib.suppress(OSError):  # not empty: downloaded images stay for the next try
             for path in missing:

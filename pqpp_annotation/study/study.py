@@ -215,8 +215,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         pqpp_annotation.errors.AnnotationError: ...study.yaml: `people_per_item` is 0; it ...
     """
     target = expand(path)
-    hint = "; create a study file with pqpp annotate init"
-    settings = read_yaml(target, hint, AnnotationError)
+    settings = read_yaml(target, "; create a study file with pqpp annotate init", AnnotationError)
     try:
         return parse_study(settings, target.parent)
     except AnnotationError as error:

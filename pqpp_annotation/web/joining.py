@@ -57,7 +57,8 @@ def join(visit: Visit, token: str, form: Annotated[JoinForm, Form()]) -> Respons
     visit.check_csrf(form.csrf)
     link, ids = get_link(visit.store, token), form.as_dict()
     is_new = link.is_shared and not has_joined(visit.store, link, ids)
-    keys = ("new people", str(link.id), visit.client_ip)
+    client = visit.request.client
+    keys = ("new people", str(link.id), client.host if client else "")
     if is_new and (wait := count_attempt(visit.store, *keys)):
         minutes = -(-wait // 60)
         message = visit.language.ngettext(

@@ -81,11 +81,6 @@ class PageRequest:
         """The token that the session's forms and scripts must send."""
         return self.site.sessions.make_form_token(self.session)
 
-    @property
-    def client_ip(self) -> str:
-        """IP address of the client; "" if unknown."""
-        return self.request.client.host if self.request.client else ""
-
     def get_person(self, db: Transaction | None = None) -> Person:
         """Return the signed-in person.
 

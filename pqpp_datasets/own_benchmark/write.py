@@ -185,8 +185,7 @@ def write_benchmark(
             digest=hash_parts(hash_file(path) for paths in files.values() for path in paths)[:16],
         )
         (temp_path / "README.md").write_text(card, "utf-8")
-        report = render_quality_report(built, name, extras)
-        (temp_path / "report.html").write_text(report, "utf-8")
+        (temp_path / "report.html").write_text(render_quality_report(built, name, extras), "utf-8")
     return Path(folder)
 
 

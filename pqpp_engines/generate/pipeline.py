@@ -111,13 +111,12 @@ class DiffusersGenerator(Generator):
         self._call = explicit | self._get_options("pipeline")
         _check_options("pipeline", self._call, parameters, type(self.pipeline).__name__)
         values = {n: self._call.get(n, parameters[n].default) for n in _OPTIONS if n in parameters}
-        more = {f"pipeline.{n}": self._call[n] for n in self._call if n not in _OPTIONS}
         self.settings = {
             "model_id": full_name if is_repository_id(full_name) else Path(full_name).name,
             "revision": revision,
             "dtype": self.dtype,
             **{name: value for name, value in values.items() if value is not None},
-            **more,
+            **{f"pipeline.{n}": self._call[n] for n in self._call if n not in _OPTIONS},
             "scheduler": type(getattr(self.pipeline, "scheduler", None)).__name__,
             **options,
             **lora,
@@ -155,9 +154,8 @@ class DiffusersGenerator(Generator):
             with safe_load(problem, remedy, name, files=()):
                 folder = pull_files(name, ["model_index.json"], self.revision, error=EngineError)
                 _read_index(folder)  # a card may name other repositories to download
-                options = {"variant": self.variant, "use_safetensors": True}
-                options["revision"] = folder.name
-                folder = Path(diffusers.DiffusionPipeline.download(name, **options))
+                pinned = {"variant": self.variant, "use_safetensors": True, "revision": folder.name}
+                folder = Path(diffusers.DiffusionPipeline.download(name, **pinned))
         with safe_load(problem, remedy, str(folder), files=()):
             index, pipeline_class = _read_index(folder)
             # diffusers requires some components even if the pipeline was saved without them.

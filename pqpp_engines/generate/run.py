@@ -93,8 +93,7 @@ def generate(
     store = ShardStore(output)
     store.check()
     check_model_name(generator)
-    ids = [row["prompt_id"] for row in prompts]
-    for prompt_id, count in Counter(ids).items():
+    for prompt_id, count in Counter(row["prompt_id"] for row in prompts).items():
         if not is_folder_name(prompt_id):
             raise EngineError(f"{prompt_id!r:.80} is not a valid folder name; change the prompt_id")
         if count > 1:
