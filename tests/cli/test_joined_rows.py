@@ -1,6 +1,5 @@
 """`pqpp metrics compute`: rows of several files are joined by ids, in any order."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -9,24 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pqpp_cli.main import main
 from pqpp_files.read_table import read_table
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.tables import join_tables
-
-
-@pytest.fixture
-def compute(tmp_path, monkeypatch, capsys):
-    """Run `pqpp metrics compute` in the test's folder, and return its notes and result."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words, status=0):
-        assert main(["metrics", "compute", *map(str, words), "--format", "json"]) == status
-        output = capsys.readouterr()
-        return output.err.strip(), json.loads(output.out) if status == 0 else None
-
-    return run
-
 
 PREDICTED = pd.Series([0.1, 0.4, 0.2, 0.3], ["a", "b", "c", "d"])
 TRUE = pd.Series([3.0, 1.0, 4.0, 2.0], ["b", "a", "d", "c"])  # by id 1, 3, 2, 4: tau = 2 / 3

@@ -1,31 +1,20 @@
 """`pqpp metrics compute`: runs and judgments as tables with one row per document."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
-
-from pqpp_cli.main import main
 
 RUN = [("q1", "d1", 0.9), ("q1", "d2", 0.8), ("q1", "d3", 0.7)]
 RUN += [("q2", "d1", 0.5), ("q2", "d4", 0.9)]
 QRELS = [("q1", "d2", 1), ("q1", "d9", 1), ("q2", "d4", 2), ("q2", "d1", 0)]
 
 
-@pytest.fixture
-def compute(tmp_path, monkeypatch, capsys):
-    """Run `pqpp metrics compute` in the test's folder, and return its notes and result."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def _files(compute):
+    """Write the run and judgments in TREC's format to the test's folder."""
     Path("a.run").write_text("".join(f"{q} Q0 {d} 0 {s} t\n" for q, d, s in RUN))
     Path("a.qrels").write_text("".join(f"{q} 0 {d} {r}\n" for q, d, r in QRELS))
-
-    def run(*words, status=0):
-        assert main(["metrics", "compute", *map(str, words), "--format", "json"]) == status
-        output = capsys.readouterr()
-        return output.err.strip(), json.loads(output.out) if status == 0 else None
-
-    return run
 
 
 def make_frames():

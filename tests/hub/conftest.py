@@ -67,3 +67,17 @@ def run_python(shared, tmp_path):
         return json.loads(outcome.stdout.splitlines()[-1])
 
     return run
+
+
+@pytest.fixture
+def pqpp(shared):
+    """Return a function that runs the command line against the Hub; no token is printed."""
+
+    def run(*arguments: str, fails: bool = False):
+        outcome = shared.user.pqpp(*map(str, arguments))
+        assert outcome.error is None, outcome.error
+        assert bool(outcome.value) == fails, outcome.stderr
+        assert not any(secret in outcome.said for secret in local_hub.DEFAULT_ACCOUNTS)
+        return outcome
+
+    return run

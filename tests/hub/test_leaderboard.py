@@ -18,20 +18,6 @@ N_TARGETS = 9
 
 
 @pytest.fixture
-def pqpp(shared, tmp_path):
-    """Return a function that runs the command line against the Hub; no token is printed."""
-
-    def run(*arguments: str, fails: bool = False):
-        outcome = shared.user.pqpp(*map(str, arguments))
-        assert outcome.error is None, outcome.error
-        assert bool(outcome.value) == fails, outcome.stderr
-        assert not any(secret in outcome.said for secret in DEFAULT_ACCOUNTS)
-        return outcome
-
-    return run
-
-
-@pytest.fixture
 def benchmark(shared, tmp_path, cache, pqpp):
     """The sample as a benchmark on the Hub."""
     export(["sample"], tmp_path / "toy")

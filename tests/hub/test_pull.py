@@ -1,4 +1,4 @@
-"""Downloads without a network: fast failure, no retries, and errors that name the fix."""
+"""Checks of downloads, and pulls without a network: no retries, errors that name the fix."""
 
 import json
 import shutil
@@ -12,8 +12,24 @@ import pytest
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
 from pqpp_hub import pull
+from pqpp_hub.push import HubError
+from pqpp_models.hub import push_to_hub
 
 CLOSED_PORT = "http://127.0.0.1:9"
+PUSH_CODE = """
+from huggingface_hub import HfApi
+HfApi().create_repo({0!r})
+HfApi().upload_folder(repo_id={0!r}, folder_path={1!r})
+"""
+LOAD_ENCODER_CODE = """
+from pqpp_backbones.encoder.pretrained import load_text_encoder
+from pqpp_backbones.pretrained import load_tokenizer
+result = load_text_encoder({0!r}).config.num_hidden_layers, len(load_tokenizer({0!r}))
+"""
+LOAD_BERT_CODE = """
+from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+BertForPerformancePrediction.from_pretrained({0!r})
+"""
 
 
 @pytest.fixture
@@ -48,6 +64,11 @@ def unreachable(monkeypatch):
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
 
 
+def push_and_run(shared, folder, name, code):
+    """Push a folder to a repository, and run code that loads it."""
+    return shared.user.run((PUSH_CODE + code).format(f"{shared.owner}/{name}", str(folder)))
+
+
 def test_reachable_host(monkeypatch):
     monkeypatch.setattr(pull, "REACHED_SECONDS", 60.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -76,6 +97,16 @@ def test_unknown_host_is_not_retried(unreachable, sleeps, words, capsys):
     assert "nobody/nothing" in line and "is not cached and the Hub cannot be reached" in line
 
 
+def test_dry_run_of_a_push_works_offline(unreachable, sleeps, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_tester")
+    report = push_to_hub("n_words", "pqpp/m", dry_run=True)
+    assert report.added == ["config.json", "README.md", "handler.py", "requirements.txt"]
+    assert "cannot be reached" in report.not_compared
+    assert sleeps == []
+    with pytest.raises(HubError, match="cannot be reached"):
+        push_to_hub("n_words", "pqpp/m")
+
+
 def test_download_error_names_the_local_folder(monkeypatch, tmp_path, cache, endless_lookup):
     from datasets import load_dataset
 
@@ -96,34 +127,17 @@ def test_repository_is_checked_before_the_model(shared, tmp_path):
     from support.tiny_models import save_text_encoder
 
     folder = save_text_encoder(tmp_path / "encoder")
-    owner = shared.owner
-    code = (
-        "from huggingface_hub import HfApi\n"
-        "from pqpp_backbones.encoder.pretrained import load_text_encoder\n"
-        "from pqpp_backbones.pretrained import load_tokenizer\n"
-        "HfApi().create_repo({0!r}, exist_ok=True)\n"
-        "HfApi().upload_folder(repo_id={0!r}, folder_path={1!r})\n"
-        "try:\n"
-        "    result = [str(load_text_encoder({0!r}).config.num_hidden_layers)]\n"
-        "    result.append(str(len(load_tokenizer({0!r}))))\n"
-        "except ValueError as error:\n"
-        "    result = [type(error).__name__, str(error)]\n"
-    )
+    config = json.loads((folder / "config.json").read_text())
 
     def load(name, **fields):
-        config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | fields))
-        outcome = shared.user.run(code.format(f"{owner}/{name}", str(folder)))
-        (folder / "config.json").write_text(json.dumps(config))
-        assert outcome.error is None, outcome.error
-        return outcome.value
+        return push_and_run(shared, folder, name, LOAD_ENCODER_CODE)
 
-    assert load("sound") == ["2", "57"]
-    kind, message = load("layers", num_hidden_layers=10**7)
-    assert kind == "ModelError" and "'num_hidden_layers' is 1e+07, but the weights have" in message
-    kind, message = load("code", auto_map={"AutoModel": "me--x.X"})
-    assert kind == "ModelError" and "needs custom code" in message
-    assert "\n" not in message
+    assert load("sound").value == [2, 57]
+    error = load("layers", num_hidden_layers=10**7).error.splitlines()[-1]
+    assert "ModelError" in error and "'num_hidden_layers' is 1e+07, but the weights have" in error
+    error = load("code", auto_map={"AutoModel": "me--x.X"}).error.splitlines()[-1]
+    assert "ModelError" in error and "needs custom code" in error
 
 
 def test_from_pretrained_checks_a_repository(shared, tmp_path):
@@ -131,14 +145,7 @@ def test_from_pretrained_checks_a_repository(shared, tmp_path):
     checkpoint = Path(__file__).parents[1] / "models/checkpoints/bert"
     folder = shutil.copytree(checkpoint, tmp_path / "bert")
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "other/base"}')
-    code = (
-        "from huggingface_hub import HfApi\n"
-        "from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction\n"
-        "HfApi().create_repo({0!r})\n"
-        "HfApi().upload_folder(repo_id={0!r}, folder_path={1!r})\n"
-        "BertForPerformancePrediction.from_pretrained({0!r})\n"
-    )
-    outcome = shared.user.run(code.format(f"{shared.owner}/bert", str(folder)))
+    outcome = push_and_run(shared, folder, "bert", LOAD_BERT_CODE)
     assert "ModelError" in outcome.error and "belongs to an adapter; merge" in outcome.error
 
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from support.limited import load_hostile
-from support.tiny_models import save_clip, save_text_encoder
+from support.tiny_models import save_bert, save_clip
 
 from pqpp_models import ModelError
 
@@ -14,14 +14,7 @@ pytest.importorskip("torch", reason="the predictor needs torch")
 
 @pytest.fixture(scope="module")
 def valid(tmp_path_factory):
-    from pqpp_backbones.pretrained import load_tokenizer
-    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.bert.predictor import BertPredictor
-
-    folder = tmp_path_factory.mktemp("sound")
-    encoder = str(save_text_encoder(folder / "encoder"))
-    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr"])
-    return BertPredictor(model, load_tokenizer(encoder)).save_pretrained(folder / "bert")
+    return save_bert(tmp_path_factory.mktemp("sound") / "bert", ["mean_rr"])
 
 
 def change_backbone(**fields):

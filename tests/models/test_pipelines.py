@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="pipelines need torch")
 pytest.importorskip("transformers", reason="pipelines need transformers")
 
-from support.tiny_models import save_clip, save_text_encoder  # noqa: E402
+from support.tiny_models import save_bert, save_clip  # noqa: E402
 
 from pqpp_models import Predictor, registration  # noqa: E402
 
@@ -15,16 +15,8 @@ GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
 
 @pytest.fixture(scope="module")
 def text_folder(tmp_path_factory):
-    from transformers import AutoTokenizer
-
-    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.bert.predictor import BertPredictor
-
-    folder = tmp_path_factory.mktemp("text")
-    encoder = str(save_text_encoder(folder / "encoder"))
-    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr", "mean_hbpp"])
-    predictor = BertPredictor(model, AutoTokenizer.from_pretrained(encoder))
-    return str(predictor.save_pretrained(folder / "saved"))
+    folder = tmp_path_factory.mktemp("text") / "saved"
+    return str(save_bert(folder, ["mean_rr", "mean_hbpp"]))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="the models need torch")
 pytest.importorskip("transformers", reason="the models need transformers")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
-from support.tiny_models import save_text_encoder  # noqa: E402
+from support.tiny_models import save_bert  # noqa: E402
 
 from pqpp_backbones import registration as shared_registration  # noqa: E402
 from pqpp_backbones.pretrained import StrictLoading  # noqa: E402
@@ -19,18 +19,8 @@ from pqpp_models import ModelError, registration  # noqa: E402
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    from transformers import AutoTokenizer
-
-    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.bert.predictor import BertPredictor
-
     registration.register()
-    folder = tmp_path_factory.mktemp("text")
-    encoder = str(save_text_encoder(folder / "encoder"))
-    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr", "mean_hbpp"])
-    return BertPredictor(model, AutoTokenizer.from_pretrained(encoder)).save_pretrained(
-        folder / "saved"
-    )
+    return save_bert(tmp_path_factory.mktemp("text") / "saved", ["mean_rr", "mean_hbpp"])
 
 
 def convert_to_pickle(folder):

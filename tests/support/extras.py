@@ -117,7 +117,7 @@ def prepare(folder: Path) -> None:
     from support.drawn_texts import draw_text
     from support.tiny_chat import save_chat, save_text_chat
     from support.tiny_eyes import KINDS, save_detector
-    from support.tiny_models import save_blip2, save_clip, save_siglip, save_text_encoder
+    from support.tiny_models import save_bert, save_blip2, save_clip, save_siglip
     from support.tiny_rahf import diffusion, diffusion_xl, tiny_feedback
     from support.tiny_sight import save_sight
 
@@ -137,7 +137,7 @@ def prepare(folder: Path) -> None:
     (folder / "scores.csv").write_text("\n".join(["prompt,x,y", *rows]) + "\n")
     votes = [f"cat {n},{n}.png,sdxl,{a},{n % 4 - 1}" for n in range(10) for a in "xyz"]
     (folder / "votes.csv").write_text("\n".join(["prompt,image,model,annotator,label", *votes]))
-    save_text_encoder(folder / "encoder")
+    save_bert(folder / "bert", ["mean_hbpp"])  # its encoder is in the folder "encoder"
     save_clip(folder / "clip")
     save_siglip(folder / "siglip")
     save_blip2(folder / "blip2")
@@ -151,18 +151,6 @@ def prepare(folder: Path) -> None:
     diffusion().save_pretrained(folder / "pipe")
     diffusion_xl().save_pretrained(folder / "pipe_xl")
     shutil.copytree(ROOT / "tests" / "models" / "checkpoints", folder / "older")
-    _save_bert(folder)
-
-
-def _save_bert(folder: Path) -> None:
-    from pqpp_backbones.pretrained import load_tokenizer
-    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.bert.predictor import BertPredictor
-
-    encoder = str(folder / "encoder")
-    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_hbpp"])
-    predictor = BertPredictor(model, load_tokenizer(encoder))
-    predictor.save_pretrained(folder / "bert")
 
 
 def build_wheel(folder: Path) -> Path:

@@ -3,7 +3,7 @@
 The processors of `SEEING` need torchvision, one num2words too.
 """
 
-from support.tiny_models import _character_tokenizer
+from support.tiny_models import _character_tokenizer, save_varied
 
 _TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }} "
@@ -23,16 +23,7 @@ SEEING = ("qwen2_5_vl", "qwen3_vl", "smolvlm")
 
 def save_seeing(folder, kind):
     """Save a random model of a kind of today's that sees, with its own processor."""
-    import torch
-
-    torch.manual_seed(0)
-    model, processor = globals()[f"_{kind}"]()
-    with torch.no_grad():  # so that answers differ by the image
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    return folder
+    return save_varied(folder, globals()[f"_{kind}"])
 
 
 def _tokenizer(**special):

@@ -1,6 +1,7 @@
 """Random detectors of a few kilobytes, of six kinds, saved as transformers saves them."""
 
 from support.tiny_models import _character_tokenizer as character_tokenizer
+from support.tiny_models import save_varied
 
 LABELS = ("person", "apple", "cat", "Sofa", "N/A")
 KINDS = ("detr", "rt_detr", "rt_detr_v2", "d_fine", "owlv2", "grounding_dino")
@@ -8,16 +9,7 @@ KINDS = ("detr", "rt_detr", "rt_detr_v2", "d_fine", "owlv2", "grounding_dino")
 
 def save_detector(folder, kind="detr"):
     """Save a random detector with its processor, and return the folder."""
-    import torch
-
-    torch.manual_seed(0)
-    model, processor = globals()[f"_{kind}"]()
-    with torch.no_grad():  # so that boxes and scores differ
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    return folder
+    return save_varied(folder, globals()[f"_{kind}"])
 
 
 def _resnet(**options):

@@ -66,6 +66,31 @@ def save_text_encoder(folder: Path, hidden_size: int = 16) -> Path:
     return folder
 
 
+def save_varied(folder: Path, build) -> Path:
+    """Save the random model and processor of `build`; its outputs differ by the image."""
+    import torch
+
+    torch.manual_seed(0)
+    model, processor = build()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def save_bert(folder: Path, targets: list[str]) -> Path:
+    """Save a text predictor, and its random encoder in the folder `encoder` beside it."""
+    from pqpp_backbones.pretrained import load_tokenizer
+    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
+    from pqpp_models.bert.predictor import BertPredictor
+
+    encoder = str(save_text_encoder(folder.parent / "encoder"))
+    model = BertForPerformancePrediction.from_backbone(encoder, targets=targets)
+    return BertPredictor(model, load_tokenizer(encoder)).save_pretrained(folder)
+
+
 def save_vit(folder: Path) -> Path:
     """Save a random encoder of images, which reads no text."""
     from transformers import ViTConfig, ViTModel

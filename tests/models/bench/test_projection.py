@@ -33,16 +33,11 @@ def test_static_distances_are_measured_between_embeddings():
 def test_bert_embeddings_are_inputs_of_its_head(tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from support.tiny_models import save_text_encoder
-    from transformers import AutoTokenizer
+    from support.tiny_models import save_bert
 
-    from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.bert.predictor import BertPredictor
-
-    encoder = str(save_text_encoder(tmp_path / "encoder"))
-    model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_rr"])
-    predictor = BertPredictor(model, AutoTokenizer.from_pretrained(encoder), device="cpu")
+    folder = save_bert(tmp_path / "bert", ["mean_rr"])
+    predictor = Predictor.from_pretrained(folder).to("cpu")
     prompts = ["a cat", "?", "a longer prompt with words"]
     with torch.no_grad():
-        scores = torch.sigmoid(model.head(torch.from_numpy(predictor.embed(prompts))))
+        scores = torch.sigmoid(predictor.model.head(torch.from_numpy(predictor.embed(prompts))))
     np.testing.assert_allclose(scores.numpy(), predictor.predict(prompts), atol=1e-5)
