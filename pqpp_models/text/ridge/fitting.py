@@ -151,8 +151,7 @@ def _fit_target(
     if true.std() == 0:  # possible within a fold
         column |= {name: np.zeros(shape) for name, shape in CALIBRATION.items()}
         return column | dict.fromkeys(("offset", "prior"), true.mean())
-    loo = form_fit.ridge.loo[:, [index]]
-    calibration = calibrate_targets(loo, true[:, None], texts, distance)
+    calibration = calibrate_targets(form_fit.ridge.loo[:, [index]], true[:, None], texts, distance)
     # The deviations' shape and scale were fitted to the same errors, which makes them too small.
     calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
     return column | {name: numbers[0] for name, numbers in calibration.items()}
@@ -310,8 +309,7 @@ def fit(
     if len(texts) - known.sum() >= FEWEST_PROMPTS:
         originals = dict(zip(reversed(table.index), reversed(prompts), strict=True))
         typed = [originals[text] for text in texts]
-        figures = cross_validate(head, distinct, typed, ~known, folds, progress)
-        choice["cross_validation"] = figures
+        choice["cross_validation"] = cross_validate(head, distinct, typed, ~known, folds, progress)
     sha256 = _hash_scores(texts, values)
     training: dict[str, Any] = {"prompts": len(texts), "sha256": sha256, "folds": folds}
     training |= {"out_of_domain": int(out_of_domain.sum()), "known": int(known.sum())}

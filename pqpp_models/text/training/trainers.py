@@ -140,8 +140,7 @@ class StaticData(TextData):
         if recipe.made_up:
             unscored += make_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
         self.others = [normalise_prompt(text) for text in unscored]
-        studies = drop_studies(self.sources, recipe.without)
-        self.studies = studies if recipe.alignment else {}
+        self.studies = drop_studies(self.sources, recipe.without) if recipe.alignment else {}
         self.judged = [normalise_prompt(p) for s in self.studies.values() for p in s.prompts]
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
