@@ -177,11 +177,8 @@ class LlmPredictor(Predictor):
             self._known |= zip(new, pool.map(self._rate, new), strict=True)
         levels = np.array([[self._known[row, target] for target in targets] for row in rows])
         if n_missing := int(np.isnan(levels).sum()):
-            _log.warning(
-                "%s: %d replies contain no digit, so their predictions are NaN",
-                self.chat.name,
-                n_missing,
-            )
+            message = "%s: %d replies contain no digit, so their predictions are NaN"
+            _log.warning(message, self.chat.name, n_missing)
         low, high, intercept, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(intercept + slope * levels, low, high)
 

@@ -310,10 +310,9 @@ def fit(
         originals = dict(zip(reversed(table.index), reversed(prompts), strict=True))
         typed = [originals[text] for text in texts]
         choice["cross_validation"] = cross_validate(head, distinct, typed, ~known, folds, progress)
-    sha256 = _hash_scores(texts, values)
-    training: dict[str, Any] = {"prompts": len(texts), "sha256": sha256, "folds": folds}
-    training |= {"out_of_domain": int(out_of_domain.sum()), "known": int(known.sum())}
-    training["network"] = network.title
+    training: dict[str, Any] = {"prompts": len(texts), "sha256": _hash_scores(texts, values)}
+    training |= {"folds": folds, "out_of_domain": int(out_of_domain.sum())}
+    training |= {"known": int(known.sum()), "network": network.title}
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
     training["scores"] = means.count().to_dict()
     versions = {"numpy": np.__version__, "python": platform.python_version()}

@@ -90,8 +90,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     print("kernel ridge and networks are fitted", flush=True)
     columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
     inputs = data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]
-    options = recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits
-    tuned = tune_on_targets(*inputs, *options)
+    tuned = tune_on_targets(*inputs, recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits)
     references = collection.references
     distance = measure_distance(references.T, references, exclude_self=True)
     out_of_fold = teacher.out_of_fold[:, : len(recipe.targets)]
