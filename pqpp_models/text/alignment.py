@@ -69,7 +69,8 @@ class AlignmentModel:
         """Return the score of each prompt, which does not depend on the other prompts."""
         rows = np.clip((features - self.mean) / self.deviation, -CLIP_DEVIATIONS, CLIP_DEVIATIONS)
         scores = multiply_exactly(rows, round_to_grid(self.slopes[:, None]))[:, 0]
-        return scores + np.polyval(self.curve.astype(float), lengths)
+        curve: Floats = np.polyval(self.curve.astype(float), lengths)
+        return scores + curve
 
     def to_tensors(self) -> Arrays:
         """Return the model's arrays by name, in the precision of a checkpoint."""
