@@ -77,8 +77,7 @@ def masked_mean_squared_error(
     known = ~torch.isnan(labels)
     # Unlike `scores[known]`, this keeps all scores in the graph, even if no label is known.
     # Distributed training needs the same graph in every process.
-    error = (scores.float() - torch.nan_to_num(labels)) * known
-    squares = error.square()
+    squares = ((scores.float() - torch.nan_to_num(labels)) * known).square()
     if weights is not None:
         squares = squares * squares.new_tensor(weights)
     return squares.sum() / known.sum().clamp(min=1)

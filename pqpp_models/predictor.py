@@ -414,14 +414,12 @@ class Predictor(ABC):
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the indices and rows of batches, without blank prompts."""
         texts = (str(row.get(COLUMN, COLUMN) if isinstance(row, Mapping) else row) for row in rows)
-        non_blank = [at for at, text in enumerate(texts) if text.strip()]
-        indices = np.array(non_blank, dtype=np.int64)
+        indices = np.array([at for at, text in enumerate(texts) if text.strip()], dtype=np.int64)
         starts: Iterable[int] = range(0, len(indices), self.chunk_size)
         if progress:
             from tqdm.auto import tqdm
 
-            unit = f" x {self.chunk_size} rows"
-            starts = tqdm(starts, desc=self.title, unit=unit, leave=None)
+            starts = tqdm(starts, desc=self.title, unit=f" x {self.chunk_size} rows", leave=None)
         for start in starts:
             batch = indices[start : start + self.chunk_size]
             yield batch, [rows[at] for at in batch]

@@ -96,8 +96,7 @@ def _run_batches(
     outputs = np.empty((len(encoded), *shape), np.float32)
     device = next(model.parameters()).device
     batches = batch_by_length([len(row) for row in encoded], batch_size)
-    unit = f" x {batch_size} prompts"
-    for batch in tqdm(batches, "encoding", unit=unit, disable=not progress):
+    for batch in tqdm(batches, "encoding", unit=f" x {batch_size} prompts", disable=not progress):
         inputs = to_batch([encoded[i] for i in batch], pad_id)
         check_token_ids(inputs["input_ids"], model)
         inputs = {name: tensor.to(device) for name, tensor in inputs.items()}

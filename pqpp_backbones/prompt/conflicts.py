@@ -34,8 +34,7 @@ class Conflict(NamedTuple):
 
 @cache
 def _read_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
-    lines = read_lines(__file__, "usual_colours.txt")
-    things = dict(line.split(": ") for line in lines)
+    things = dict(line.split(": ") for line in read_lines(__file__, "usual_colours.txt"))
     names = "|".join(sorted(things, key=len, reverse=True))
     followers = to_word_regex(read_word_lists(__file__, "grammar.txt")["after"])
     ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{followers})\b)"

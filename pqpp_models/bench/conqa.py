@@ -104,10 +104,8 @@ def bench_runs(
                 line[MEASURES[measure]] = (mean["mean"], mean["ci_low"], mean["ci_high"])
             rows.append(line)
         for measure, title in MEASURES.items():
-            conceptual, descriptive = (
-                values[measure][slices[query_type]] for query_type in ("conceptual", "descriptive")
-            )
-            test = mann_whitney(conceptual, descriptive)
+            samples = [values[measure][slices[kind]] for kind in ("conceptual", "descriptive")]
+            test = mann_whitney(*samples)
             better = {"descriptive over conceptual": test["relative_improvement"]}
             gaps.append({"run": name, "measure": title, "p": test["p_value"], **better})
     title = "Do conceptual queries do worse? (one-sided Mann-Whitney test)"

@@ -68,7 +68,6 @@ def make_entries(
     reasons: dict[str, str] = {}
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     metadata = {"dataset_revision": revision, "date": today}
-    config = run.split.rows.info.config_name
     for result in run.results:
         if result.fitted_rows:
             reasons[result.predictor] = f"it was fitted to {result.fitted_rows} of these rows"
@@ -87,7 +86,7 @@ def make_entries(
                 parts.append("the data it was fitted to are not recorded")
             elif result.fitted_on:
                 parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
-            task = BenchmarkTask(config, result.split, result.target)
+            task = BenchmarkTask(run.split.rows.info.config_name, result.split, result.target)
             entry = make_entry(task, dataset, result.kendall, notes="; ".join(parts), **metadata)
             entries.setdefault(result.predictor, []).append(entry)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in reasons.items()]

@@ -169,9 +169,8 @@ class FunctionPredictor(Predictor):
             values = np.empty(0)
         if values.size != len(rows):
             raise PredictorError(
-                f"{self.title} returned {type(answer).__name__} of shape "
-                f"{np.shape(answer) if np.ndim(answer) else ()}; return one number per prompt "
-                f"({len(rows)})"
+                f"{self.title} returned {type(answer).__name__} of shape {np.shape(answer)}; "
+                f"return one number per prompt ({len(rows)})"
             )
         return values.reshape(-1, 1)
 

@@ -516,10 +516,9 @@ def read_published() -> tuple[PublishedResult, ...]:
         >>> first.predictor, first.target, first.pearson, first.split
         ('finetuned_bert', 'glide_hbpp', 0.566, 'test')
     """
-    groups = read_json(Path(__file__).with_name("published.json"))["groups"]
     return tuple(
         PublishedResult(**row, **{name: value for name, value in group.items() if name != "rows"})
-        for group in groups
+        for group in read_json(Path(__file__).with_name("published.json"))["groups"]
         for row in group["rows"]
     )
 

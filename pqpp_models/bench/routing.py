@@ -168,8 +168,7 @@ def run_routing(
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
     notes = [*replaced.notes, *note_fitted_rows(rows[: len(rules)])]
-    means = (float(low.mean()), float(high.mean()))
-    return RoutingTable(weak, strong, means, rows, curves, notes)
+    return RoutingTable(weak, strong, (float(low.mean()), float(high.mean())), rows, curves, notes)
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:

@@ -315,8 +315,7 @@ def load_comparison(
     predicted = [target for predictor in loaded.values() for target in predictor.targets]
     chosen = data.choose_targets(targets, predicted)
     if any(predictor.inputs == "text+images" for predictor in loaded.values()):
-        rows = attach_saved_images(data.rows, dataset or "pqpp", image_dir)
-        data = replace(data, rows=rows)
+        data = replace(data, rows=attach_saved_images(data.rows, dataset or "pqpp", image_dir))
     for predictor in loaded.values():
         predictor.require_columns(data.rows.column_names, data.config)
     if omit_unusable and not predictors:

@@ -110,12 +110,10 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
 
     def __init__(self, config: BertPredictorConfig, backbone: PreTrainedModel | None = None):
         super().__init__(config)
-        if backbone is None:
-            backbone = build_encoder(config.backbone_config)
-        self.backbone = backbone
+        self.backbone = build_encoder(config.backbone_config) if backbone is None else backbone
         max_length = None if config.max_length == MAX_LENGTH else config.max_length
         try:
-            config.max_length = resolve_max_length(backbone, max_length)
+            config.max_length = resolve_max_length(self.backbone, max_length)
         except ModelError as error:
             raise ModelError(f"invalid configuration: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None

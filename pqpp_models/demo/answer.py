@@ -176,11 +176,10 @@ class AnswerRenderer:
         cards = []
         for row, explanation in enumerate(explained):
             pairs = (((get_measure(n) or n), _make_bar(columns, n, row)) for n in names)
-            is_far = columns.get("out_of_domain", [False] * len(prompts))[row]
             card = {
                 "prompt": explanation.prompt,
                 "verdict": verdicts[row] if verdicts else None,
-                "out_of_domain": bool(is_far),
+                "out_of_domain": bool(columns.get("out_of_domain", [False] * len(prompts))[row]),
                 "ignored": ignored[row],
                 "groups": [
                     {"title": getattr(key, "title", key), "bars": bars, "limits": bars[0].limits}

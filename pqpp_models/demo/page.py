@@ -175,6 +175,5 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         sdk_version=space.SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return space.make_space_files(
-        card, space.make_app("pqpp_models.demo", "serve_demo", name), *extras
-    )
+    app = space.make_app("pqpp_models.demo", "serve_demo", name)
+    return space.make_space_files(card, app, *extras)

@@ -123,8 +123,7 @@ class LlmPredictor(Predictor):
                 f"{few[0]!r} needs scores for at least {FEWEST} prompts; got {known[few[0]].sum()}"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
-        unscaled = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
-        fitted = cls(name, texts, averages, unscaled)
+        fitted = cls(name, texts, averages, dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0)))
         fitted.chat, figures = chat, {}
         order = np.random.default_rng(0).permutation(len(texts))
         rows = {target: order[known[target][order]][:calibrated] for target in targets}
@@ -178,11 +177,8 @@ class LlmPredictor(Predictor):
             self._known |= zip(new, pool.map(self._rate, new), strict=True)
         levels = np.array([[self._known[row, target] for target in targets] for row in rows])
         if n_missing := int(np.isnan(levels).sum()):
-            _log.warning(
-                "%s: %d replies contain no digit, so their predictions are NaN",
-                self.chat.name,
-                n_missing,
-            )
+            message = "%s: %d replies contain no digit, so their predictions are NaN"
+            _log.warning(message, self.chat.name, n_missing)
         low, high, intercept, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(intercept + slope * levels, low, high)
 

@@ -145,8 +145,7 @@ def _aggregate(values: Callable[[QueryTerms], Values], names: str) -> dict[str, 
         term_values = values(query)
         return float(aggregate(term_values)) if len(term_values) else 0.0
 
-    aggregates = names.split()
-    return {f"{kind}_{values.__name__}": partial(measure, _AGGREGATES[kind]) for kind in aggregates}
+    return {f"{k}_{values.__name__}": partial(measure, _AGGREGATES[k]) for k in names.split()}
 
 
 _FORM = "a text file with one caption per line"
@@ -163,9 +162,8 @@ def score_prompts(
     [1.099, 0.0]
     """
     queries = (look_up_terms(prompt, statistics) for prompt in prompts)
-    return np.array(
-        [measure(query) if len(query.indices) else 0.0 for query in queries], np.float64
-    )
+    values = [measure(query) if len(query.indices) else 0.0 for query in queries]
+    return np.array(values, np.float64)
 
 
 _TERM_MEASURES: dict[str, Callable[[QueryTerms], float]] = {

@@ -1,7 +1,7 @@
 """Word vectors, such as those of word2vec, fastText and GloVe."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ class WordVectors:
         ValueError: there are no words, the shapes do not match, or a value is not finite.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    >>> vectors.compare([vectors.get_index("cat")]).tolist()
+    >>> [cosines.tolist() for _, cosines in vectors.iterate_blocks([0])]
     [[1.0, -1.0, 0.0]]
     """
 
@@ -51,16 +51,12 @@ class WordVectors:
         """Return the index of a word; None if it is unknown."""
         return self._index.get(word)
 
-    def compare(self, indices: Iterable[int]) -> NDArray[np.float32]:
-        """Return the cosines of the words at `indices` to all words, shape ``(indices, words)``."""
-        return self.array[list(indices)] @ self.array.T
-
     def iterate_blocks(self, indices: Sequence[int]) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """Yield each index with its cosines to all words, computed in blocks to save memory."""
         size = max(_BLOCK // len(self.words), 1)
         for start in range(0, len(indices), size):
             block = indices[start : start + size]
-            yield from zip(block, self.compare(block), strict=True)
+            yield from zip(block, self.array[list(block)] @ self.array.T, strict=True)
 
 
 WordsAndRows = tuple[list[str], list[NDArray[np.float32]]]

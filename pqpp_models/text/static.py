@@ -210,9 +210,8 @@ class StaticNetwork:
     def _pool_pieces(self, encoded: Sequence[Sequence[int]]) -> Singles:
         """Return the pooled phrases and pieces of prompts, and log counts of pieces."""
         ends = np.cumsum([0, *map(len, encoded)])
-        distinct, indices = np.unique(
-            np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
-        )
+        ids = np.fromiter(chain.from_iterable(encoded), np.int64)
+        distinct, indices = np.unique(ids, return_inverse=True)
         pieces = _append_zeros(self.pieces[distinct])
         scales = _append_zeros(self.scales[distinct])[:, None]
         vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)

@@ -62,8 +62,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     if recipe.data_dir is not None:
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
-    remedy = f"check `dataset`, `subset` and `{option}`"
-    with explain_load_errors(recipe.dataset, remedy):
+    with explain_load_errors(recipe.dataset, f"check `dataset`, `subset` and `{option}`"):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
         if images and not is_listed:
             table = add_saved_images(table, recipe.dataset, recipe.image_dir)

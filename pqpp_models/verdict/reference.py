@@ -42,9 +42,8 @@ class VerdictReference:
         >>> VerdictReference("alignment", steps, steps).rank([0.25, -1.0, 2.0]).tolist()
         [25.0, 0.0, 100.0]
         """
-        distinct, first, counts = np.unique(
-            getattr(self, prompts), return_index=True, return_counts=True
-        )
+        quantiles = getattr(self, prompts)
+        distinct, first, counts = np.unique(quantiles, return_index=True, return_counts=True)
         return np.interp(np.asarray(values), distinct, first + (counts - 1) / 2)
 
 

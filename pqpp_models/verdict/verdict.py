@@ -208,8 +208,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     rows = predictor.read_rows(to_prompt_list(prompts))
-    target = read_reference(predictor).target
-    _, verdicts = predict_verdicts(predictor, rows, target)
+    _, verdicts = predict_verdicts(predictor, rows, read_reference(predictor).target)
     return verdicts[0] if isinstance(prompts, str) else verdicts
 
 

@@ -199,8 +199,7 @@ class KnownWords:
 
     def _analyse_unknown_words(self, prompt: str) -> tuple[float, list[str], int]:
         """Return the share of odd letters, the unknown words, and the number of content words."""
-        unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
-        parts = [_tokenize(part) for part in unquoted.split()]
+        parts = [_tokenize(part) for part in QUOTED.sub(" ", prompt).rstrip(ENDING).split()]
         words = [_CONTRACTION.sub("", word) for part in parts for word in part.words]
         if not words or not all(part.is_plain for part in parts):
             return 0.0, [], 0

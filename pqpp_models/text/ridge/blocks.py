@@ -198,8 +198,7 @@ def hash_words(prompts: Sequence[str]) -> Floats:
     rows = np.zeros((len(prompts), BUCKETS))
     for row, prompt in zip(rows, prompts, strict=True):
         words = find_words(prompt)
-        pairs = map(" ".join, pairwise(words))
-        for text in dict.fromkeys((*words, *pairs)):
+        for text in dict.fromkeys((*words, *map(" ".join, pairwise(words)))):
             code = hash_text(text)
             row[code % BUCKETS] += 1 if code >> 31 else -1
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -151,8 +151,7 @@ def _fit_target(
     if true.std() == 0:  # possible within a fold
         column |= {name: np.zeros(shape) for name, shape in CALIBRATION.items()}
         return column | dict.fromkeys(("offset", "prior"), true.mean())
-    loo = form_fit.ridge.loo[:, [index]]
-    calibration = calibrate_targets(loo, true[:, None], texts, distance)
+    calibration = calibrate_targets(form_fit.ridge.loo[:, [index]], true[:, None], texts, distance)
     # The deviations' shape and scale were fitted to the same errors, which makes them too small.
     calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
     return column | {name: numbers[0] for name, numbers in calibration.items()}
@@ -310,12 +309,10 @@ def fit(
     if len(texts) - known.sum() >= FEWEST_PROMPTS:
         originals = dict(zip(reversed(table.index), reversed(prompts), strict=True))
         typed = [originals[text] for text in texts]
-        figures = cross_validate(head, distinct, typed, ~known, folds, progress)
-        choice["cross_validation"] = figures
-    sha256 = _hash_scores(texts, values)
-    training: dict[str, Any] = {"prompts": len(texts), "sha256": sha256, "folds": folds}
-    training |= {"out_of_domain": int(out_of_domain.sum()), "known": int(known.sum())}
-    training["network"] = network.title
+        choice["cross_validation"] = cross_validate(head, distinct, typed, ~known, folds, progress)
+    training: dict[str, Any] = {"prompts": len(texts), "sha256": _hash_scores(texts, values)}
+    training |= {"folds": folds, "out_of_domain": int(out_of_domain.sum())}
+    training |= {"known": int(known.sum()), "network": network.title}
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
     training["scores"] = means.count().to_dict()
     versions = {"numpy": np.__version__, "python": platform.python_version()}

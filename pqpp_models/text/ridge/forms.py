@@ -159,8 +159,7 @@ class Kernels:
         forms = {name: [name] for name in self.kernels} | {STACK: list(self.kernels)}
         fitted = {}
         for form, names in forms.items():
-            kernels = [self.kernels[name] for name in names]
-            kernel: Any = np.sum(kernels, axis=0, dtype=np.float64)
+            kernel: Any = np.sum([self.kernels[name] for name in names], axis=0, dtype=np.float64)
             # `kernel @ basis` are features whose inner products approximate the kernel.
             squares, vectors = np.linalg.eigh(kernel[self.landmarks])
             positive = squares > _MIN_EIGENVALUE * squares[-1]

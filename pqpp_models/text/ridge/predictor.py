@@ -135,8 +135,7 @@ class RidgePredictor(CalibratedPredictor):
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the prompts' unit vectors."""
         features = compute_prompt_features(self.encoder, self.sentence_encoder, prompts, self.base)
-        layers = self.standardisation(np.hstack(features.blocks))
-        rows = np.hstack([features.words, layers])
+        rows = np.hstack([features.words, self.standardisation(np.hstack(features.blocks))])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
         scores = scores + self.pieces.score(features)
         for name, head in self.neighbours.items():

@@ -90,8 +90,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     print("kernel ridge and networks are fitted", flush=True)
     columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
     inputs = data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]
-    options = recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits
-    tuned = tune_on_targets(*inputs, *options)
+    tuned = tune_on_targets(*inputs, recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits)
     references = collection.references
     distance = measure_distance(references.T, references, exclude_self=True)
     out_of_fold = teacher.out_of_fold[:, : len(recipe.targets)]
@@ -140,8 +139,7 @@ class StaticData(TextData):
         if recipe.made_up:
             unscored += make_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
         self.others = [normalise_prompt(text) for text in unscored]
-        studies = drop_studies(self.sources, recipe.without)
-        self.studies = studies if recipe.alignment else {}
+        self.studies = drop_studies(self.sources, recipe.without) if recipe.alignment else {}
         self.judged = [normalise_prompt(p) for s in self.studies.values() for p in s.prompts]
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
