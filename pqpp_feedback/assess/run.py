@@ -198,13 +198,13 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
             (text, assessor.score(parse_json(text), picture))
             for text, picture in zip(texts, pictures, strict=True)
         ]
-    except (MemoryError, OSError):
-        raise
+    except FeedbackError as error:
+        reason = str(error)
     except Exception as error:  # models raise errors of many types for odd images
         is_model_error = isinstance(error, ModelError | MissingExtraError)
         if is_model_error and not getattr(error, "affects_one_request", False):
             raise  # other images would also fail
-        reason = str(error) if isinstance(error, FeedbackError) else describe(error)
+        reason = describe(error)
     if len(pairs) > 1:
         return _assess_each(assessor, pairs)
     return [(None, Verdict(None, None, f"the image cannot be assessed: {reason}"))]
