@@ -82,8 +82,7 @@ class GimbrrOptions(AssessorOptions):
             from pqpp_feedback.assess.detector import Detector
 
         clip = ClipScorer(self.clip, self.device, self.dtype)
-        detector = Detector(self.detector, self.device, self.dtype)
-        return [GimbrrAssessor(routine, clip, detector)]
+        return [GimbrrAssessor(routine, clip, Detector(self.detector, self.device, self.dtype))]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,5 +102,4 @@ def describe_order(order: Row) -> list[str]:
 
 
 def _load_rows(name: str, data_dir: str | None) -> list[dict[str, Any]]:
-    splits = load_benchmark(name, data_dir=data_dir)
-    return [row for split in splits.values() for row in split]
+    return [row for split in load_benchmark(name, data_dir=data_dir).values() for row in split]

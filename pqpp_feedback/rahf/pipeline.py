@@ -36,6 +36,12 @@ class RichHumanFeedbackPipeline(Pipeline):
             raise FeedbackError(f"{problem}; load a folder that `pqpp train rahf` wrote")
         self.feedback = FeedbackModel(self.model, self.processor)
 
+    def __call__(self, inputs: Any, **options: Any) -> Any:
+        """Return the feedback on a mapping; a list for lists and datasets, else an iterator."""
+        if isinstance(inputs, dict) or not hasattr(inputs, "__len__"):
+            return super().__call__(inputs, **options)
+        return list(super().__call__((row for row in inputs), **options))
+
     def _sanitize_parameters(self, threshold: float | None = None) -> tuple[dict, dict, dict]:
         return {}, {} if threshold is None else {"threshold": threshold}, {}
 
@@ -56,10 +62,9 @@ class RichHumanFeedbackPipeline(Pipeline):
         """Return the pipeline's output for an image."""
         feedback, size = model_outputs["feedback"], model_outputs["image"].size
         words = zip(feedback.words, feedback.probabilities, feedback.misaligned, strict=True)
-        maps = feedback.heatmaps.items()
         return {
             "scores": feedback.scores,
-            "heatmaps": {name: heatmap_to_image(heatmap, size) for name, heatmap in maps},
+            "heatmaps": {n: heatmap_to_image(m, size) for n, m in feedback.heatmaps.items()},
             "misaligned_words": [
                 {"word": word.text, "start": word.start, "end": word.end, "probability": p}
                 for word, p, is_misaligned in words

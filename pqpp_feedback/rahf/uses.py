@@ -111,8 +111,7 @@ def heatmap_to_mask(
     values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
     values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
     # Resizing rounds to single precision, so a value at the threshold must count.
-    is_marked = values >= threshold * (1 - 1e-6)
-    mask = np.where(is_marked, 255, 0).astype(np.uint8)
+    mask = np.where(values >= threshold * (1 - 1e-6), 255, 0).astype(np.uint8)
     return Image.fromarray(ndimage.maximum_filter(mask, 2 * round(dilation * max(size)) + 1))
 
 

@@ -40,7 +40,7 @@ def test_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
     assert {image.size for image in output["heatmaps"].values()} == {(40, 24)}
     words = [PROMPTS[0][w["start"] : w["end"]] for w in output["misaligned_words"]]
     assert words == PROMPTS[0].split()
-    outputs = pipe([{"image": image, "prompt": PROMPTS[0]}] * 3, batch_size=2)
+    outputs = pipe(({"image": image, "prompt": PROMPTS[0]},) * 3, batch_size=2)
     assert len(outputs) == 3 and outputs[2]["scores"] == pytest.approx(expected.scores, abs=1e-5)
     stream = pipe(({"image": image, "prompt": prompt} for prompt in PROMPTS[:1]), num_workers=1)
     assert [entry["scores"] for entry in stream] == [output["scores"]]
