@@ -61,7 +61,7 @@ def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
             "items": pay.items,
             "active_hours": round(pay.hours, 3),
             **{name: getattr(pay, name) for name in _PAY_FIELDS},
-            "payments": "; ".join(f"{when} {sum:.2f}" for when, sum in pay.payments.items()),
+            "payments": "; ".join(f"{when} {paid:.2f}" for when, paid in pay.payments.items()),
             "currency": study.payment.currency if study.payment else "",
         }
 
