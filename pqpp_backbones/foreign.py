@@ -28,7 +28,7 @@ _OURS = ("prompt_performance", "bert_predictor", "clip_predictor", "correlation_
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
 # In these files, a text may be the path of a file; in all but those of tokenizers, which contain
 # any words, also a repository.
-_SETTINGS = re.compile(r".*(config|_map|model_index)(\..*)?\.json")
+_SETTINGS = re.compile(r".*(config|_maps?|model_index)(\..*)?\.json")
 _CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)(\..*)?\.json")
 # No file is read by these keys.
 _TEXTS = ["_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"]
@@ -126,7 +126,9 @@ def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bo
     # The keys of `id2label` are numbers.
     if is_ours or key in _TEXTS or key.isdecimal() or not _SETTINGS.fullmatch(path.name):
         return False
-    if _CONFIGS.fullmatch(path.name) and any(map(_AWAY.fullmatch, texts)):
+    is_away = _CONFIGS.fullmatch(path.name) and any(map(_AWAY.fullmatch, texts))
+    # A path may be a folder, from which a library reads a file.
+    if is_away or (key.endswith("_path") and any(texts)):
         return True
     names = [*texts, key] if "/" in key else texts
     files = (place / name for name in names for place in (Path(), path.parent))
