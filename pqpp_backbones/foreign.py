@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.errors import ModelError
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.paths import join_inside
@@ -186,22 +186,20 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
 def read_safetensors_size(path: Path) -> tuple[int, int]:
     """Return the number of tensors in a safetensors file, and the file's size in bytes.
 
-    The number and the size are 0 if the header is damaged.
-
     Raises:
-        ModelError: The header is too large, or its LoRA settings contain patterns or a module.
+        ModelError: The header is damaged or too large, or its LoRA settings contain patterns or a
+            module.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         content = _check_size(path, file.read(min(length, _MOST_BYTES + 1)))
-    try:
-        header = parse_json(content)
+    # A header that is let pass unread would keep its settings: safetensors allows deeper nesting.
+    with reraise(f"{path} is damaged", _AGAIN, ModelError):
+        header = parse_json(content, str(path), ModelError, _AGAIN)
         lora = (header.get("__metadata__") or {}).get(_LORA, "")
         if not _IS_LORA.fullmatch(lora):
             raise ModelError(f"{path}: {_LORA!r} contains patterns or a module; remove {_LORA!r}")
         return len(header), path.stat().st_size
-    except (AttributeError, FileError, TypeError):
-        return 0, 0
 
 
 @contextlib.contextmanager

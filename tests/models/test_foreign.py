@@ -14,6 +14,7 @@ from pqpp_models import ModelError, Predictor
 
 LORA = b'\x7f\0\0\0\0\0\0\0{"__metadata__": {"lora_adapter_metadata": "{%s}"}}'
 KERNEL = {"attn_implementation": "owner/kernel"}
+DEEP = b'\x93\0\0\0\0\0\0\0{"a": %s}' % (b"[" * 70 + b"]" * 70)
 OLDER = Path(__file__).parent / "checkpoints"
 
 
@@ -58,6 +59,7 @@ HOSTILE = {
         "is too large",
     ),
     "patterns": (lambda f: put(f, "a.safetensors", LORA % rb"\"a\": \"(a*)*\""), "s patterns or"),
+    "deep header": (lambda f: put(f, "a.safetensors", DEEP), "nested too deeply"),
     "module": (lambda f: put(f, "a.safetensors", LORA % rb"\"megatron_config\": 1"), "a module; r"),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
