@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.errors import ModelError
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, reraise
 from pqpp_files.escape import escape_controls
 from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.paths import join_inside
@@ -28,7 +28,7 @@ _OURS = ("prompt_performance", "bert_predictor", "clip_predictor", "correlation_
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
 # In these files, a text may be the path of a file; in all but those of tokenizers, which contain
 # any words, also a repository.
-_SETTINGS = re.compile(r".*(config|_map|model_index)(\..*)?\.json")
+_SETTINGS = re.compile(r".*(config|_maps?|model_index)(\..*)?\.json")
 _CONFIGS = re.compile(r"((generation_|(pre)?processor_)?config)(\..*)?\.json")
 # No file is read by these keys.
 _TEXTS = ["_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"]
@@ -126,7 +126,9 @@ def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bo
     # The keys of `id2label` are numbers.
     if is_ours or key in _TEXTS or key.isdecimal() or not _SETTINGS.fullmatch(path.name):
         return False
-    if _CONFIGS.fullmatch(path.name) and any(map(_AWAY.fullmatch, texts)):
+    is_away = _CONFIGS.fullmatch(path.name) and any(map(_AWAY.fullmatch, texts))
+    # A path may be a folder, from which a library reads a file.
+    if is_away or (key.endswith("_path") and any(texts)):
         return True
     names = [*texts, key] if "/" in key else texts
     files = (place / name for name in names for place in (Path(), path.parent))
@@ -184,22 +186,20 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
 def read_safetensors_size(path: Path) -> tuple[int, int]:
     """Return the number of tensors in a safetensors file, and the file's size in bytes.
 
-    The number and the size are 0 if the header is damaged.
-
     Raises:
-        ModelError: The header is too large, or its LoRA settings contain patterns or a module.
+        ModelError: The header is damaged or too large, or its LoRA settings contain patterns or a
+            module.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         content = _check_size(path, file.read(min(length, _MOST_BYTES + 1)))
-    try:
-        header = parse_json(content)
+    # A header that is let pass unread would keep its settings: safetensors allows deeper nesting.
+    with reraise(f"{path} is damaged", _AGAIN, ModelError):
+        header = parse_json(content, str(path), ModelError, _AGAIN)
         lora = (header.get("__metadata__") or {}).get(_LORA, "")
         if not _IS_LORA.fullmatch(lora):
             raise ModelError(f"{path}: {_LORA!r} contains patterns or a module; remove {_LORA!r}")
         return len(header), path.stat().st_size
-    except (AttributeError, FileError, TypeError):
-        return 0, 0
 
 
 @contextlib.contextmanager

@@ -68,6 +68,8 @@ class Index:
                     raise ValueError(f"{name} has changed since it was written")
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
             table.validate(full=True)
+            if table["id"].type != pa.large_string() or table["id"].null_count:
+                raise ValueError(f"the ids in {IDS} must be text")
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
             self._exact_index = getattr(self._faiss, "refine_index", self._faiss)
@@ -131,11 +133,13 @@ class Index:
         if shape != expected:
             raise EngineError(f"each item must have embeddings of shape {expected}; got {shape}")
         index = load_faiss(self.folder / INDEX, in_memory=True)
-        for chunk in _iterate_units(embeddings):
-            index.add(chunk)
+        config = {**self.config, "added": len(ids)}
+        with reraise(f"{self.folder} cannot be extended", "build another index", EngineError):
+            render_card("engines/index", **config)  # its description may be of other types
+            for chunk in _iterate_units(embeddings):
+                index.add(chunk)
         if index.ntotal != (len(self.ids) + len(ids)) * per:  # also if it was extended meanwhile
             raise EngineError("each item must have one id; load the index again, or add ids")
-        config = {**self.config, "added": len(ids)}
         return type(self)(_write_index(output or self.folder, index, [*self.ids, *ids], config))
 
 
@@ -183,21 +187,17 @@ def build_index(
         raise EngineError(f"embeddings must have shape {shapes}; got {shape}")
     if len(ids) != len(embeddings):
         raise EngineError(f"expected one id per item ({len(embeddings)}); got {len(ids)}")
-    problem, remedy = f"faiss cannot build {factory!r}", "choose another `factory`"
-    with reraise(problem, remedy, EngineError):
+    with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would crash the process
             raise RuntimeError("a size must not be 0")
         full_factory = _FP16 if factory == "Flat" else f"{factory},Refine({_FP16})"
         index: Any = faiss.index_factory(shape[-1], full_factory, faiss.METRIC_INNER_PRODUCT)
-    if not index.is_trained:
-        sample = _sample_units(embeddings, _MAX_TRAINING_VECTORS)
-        with reraise(problem, remedy, EngineError):
-            index.train(sample)
-    if factory == "Flat":  # reserve memory: growing takes half of the build time
-        index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
-        index.codes.resize(0)
-    for chunk in _iterate_units(embeddings):
-        with reraise(problem, remedy, EngineError):
+        if not index.is_trained:
+            index.train(_sample_units(embeddings, _MAX_TRAINING_VECTORS))
+        if factory == "Flat":  # reserve memory: growing takes half of the build time
+            index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
+            index.codes.resize(0)
+        for chunk in _iterate_units(embeddings):
             index.add(chunk)
     recall, probes = 1.0, 0
     if factory != "Flat":

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from pyarrow import feather, table
 
 from pqpp_backbones.errors import ModelError
 from pqpp_engines.errors import EngineError
@@ -47,14 +48,15 @@ def test_search_agrees_with_numpy(factory, tmp_path):
 
 def test_extends_index_in_place(tmp_path):
     vectors = make_clusters(600)
-    build_index(vectors[:500], make_ids(500), tmp_path / "index", "IVF8,SQ8", "clip", "abc")
-    extended = Index(tmp_path / "index").extend(vectors[:0], [])
-    grown = extended.extend(vectors[500:], make_ids(100, 500))
+    built = build_index(vectors[:500], make_ids(500), tmp_path / "index", "IVF8,SQ8", "clip", "abc")
+    grown = built.extend(vectors[:0], []).extend(vectors[500:], make_ids(100, 500))
     assert len(grown) == 600 and grown.config["added"] == 100
     reloaded = Index(tmp_path / "index")
     found, _ = reloaded.search(vectors[550:560], 1)
     assert [reloaded.ids[one] for one in found[:, 0]] == make_ids(10, 550)
     assert "600 vectors of 32 numbers by clip (abc)" in (tmp_path / "index/README.md").read_text()
+    with pytest.raises(EngineError, match="cannot be extended"):  # faiss cannot add to this graph
+        build_index(vectors, make_ids(600), tmp_path / "graph", "NSG8").extend(vectors[:1], ["a"])
 
 
 @pytest.mark.parametrize(
@@ -91,14 +93,16 @@ def test_rejects_damaged_index_and_invalid_queries(tmp_path):
         config_path.write_text(json.dumps(one))
         with pytest.raises(EngineError, match=r"the index .* is damaged"):
             Index(tmp_path / "index")
-    path = config_path.with_name("index.faiss")  # with a matching hash, faiss itself would crash
-    path.write_bytes(path.read_bytes()[:-900])
-    config["sha256"]["index.faiss"] = hash_file(path)
-    config_path.write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="not a readable faiss index"):
-        Index(tmp_path / "index")
-    (tmp_path / "index/ids.arrow").unlink()
-    os.mkfifo(tmp_path / "index/ids.arrow")
+    path, ids_path = (config_path.with_name(name) for name in ("index.faiss", "ids.arrow"))
+    path.write_bytes(path.read_bytes()[:-900])  # with a matching hash, faiss itself would crash
+    for reason in ("not a readable faiss index", "must be text"):
+        config["sha256"] = {one.name: hash_file(one) for one in (path, ids_path)}
+        config_path.write_text(json.dumps(config))
+        with pytest.raises(ValueError, match=reason):
+            Index(tmp_path / "index")
+        feather.write_feather(table({"id": range(100)}), ids_path, "uncompressed")
+    ids_path.unlink()
+    os.mkfifo(ids_path)
     with pytest.raises(ModelError, match="is a pipe"):
         Index(tmp_path / "index")
 
@@ -110,14 +114,12 @@ def test_rejects_flipped_bits_and_truncated_files(factory, tmp_path):
     for name in ("index.faiss", "ids.arrow"):
         path = tmp_path / "index" / name
         content = path.read_bytes()
+        damaged = [content[:size] for size in (0, 50, len(content) // 2, len(content) - 1)]
         for position in random.integers(0, len(content), 40):
-            flipped = bytearray(content)
-            flipped[position] ^= 1 << int(random.integers(8))
-            path.write_bytes(flipped)
-            with pytest.raises(EngineError, match=r"the index .* is damaged"):
-                Index(tmp_path / "index")
-        for size in (0, 50, len(content) // 2, len(content) - 1):  # faiss itself may crash
-            path.write_bytes(content[:size])
+            damaged.append(bytearray(content))
+            damaged[-1][position] ^= 1 << int(random.integers(8))
+        for one in damaged:  # faiss itself may crash
+            path.write_bytes(one)
             with pytest.raises(EngineError, match=r"the index .* is damaged"):
                 Index(tmp_path / "index")
         path.write_bytes(content)

@@ -14,6 +14,7 @@ from pqpp_models import ModelError, Predictor
 
 LORA = b'\x7f\0\0\0\0\0\0\0{"__metadata__": {"lora_adapter_metadata": "{%s}"}}'
 KERNEL = {"attn_implementation": "owner/kernel"}
+DEEP = b'\x93\0\0\0\0\0\0\0{"a": %s}' % (b"[" * 70 + b"]" * 70)
 OLDER = Path(__file__).parent / "checkpoints"
 
 
@@ -58,6 +59,7 @@ HOSTILE = {
         "is too large",
     ),
     "patterns": (lambda f: put(f, "a.safetensors", LORA % rb"\"a\": \"(a*)*\""), "s patterns or"),
+    "deep header": (lambda f: put(f, "a.safetensors", DEEP), "nested too deeply"),
     "module": (lambda f: put(f, "a.safetensors", LORA % rb"\"megatron_config\": 1"), "a module; r"),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
@@ -78,7 +80,8 @@ HOSTILE = {
 }
 
 LEADS = {
-    "audio_tokenizer_config.json": {"audio_tokenizer_name_or_path": "../private.txt"},
+    "audio_tokenizer_config.json": {"audio_tokenizer_name_or_path": "gpt2"},
+    "byte_maps.json": {"decompose_map": "../private.txt"},
     "preprocessor_config.json": {"architecture": "local-dir:private"},
     "generation_config.json": {"vision": {"_attn_implementation_internal": {"": "o/k"}}},
     "config.4.0.0.json": {"backbone": "owner/name"},
@@ -86,7 +89,7 @@ LEADS = {
         "predictor_type": "bert",
         "backbone_config": {"model_type": "gemma3n", "vision_config": {"architecture": "a/b"}},
     },
-    "processor_config.json": {"repo_path": "owner/name"},
+    "processor_config.json": {"repo_path": ".."},
     "special_tokens_map.json": {"vocab": "/dev/zero"},
     "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
     "a_tokenizer/tokenizer_config.json": {"gguf_file": "../../private.txt"},
@@ -101,11 +104,6 @@ def test_loading_a_folder_makes_no_request(folder, monkeypatch):
     put(folder, "config.json", {"model_type": "grounding-dino", "backbone": "gpt2"})
     with pytest.raises(ModelError, match="a configuration names another repository"):
         load_model(str(folder), "AutoModel", "detector")
-    shutil.copytree(OLDER / "clip_generation", folder.parent / "clip")
-    audio = {"audio_tokenizer_class": "DacModel", "audio_tokenizer_name_or_path": "gpt2"}
-    put(folder.parent / "clip", "processor_config.json", {"audio_tokenizer": audio})
-    with pytest.raises(ModelError, match="the clip predictor cannot be loaded"):
-        Predictor.from_pretrained(folder.parent / "clip")
     assert hosts == []
 
 
