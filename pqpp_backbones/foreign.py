@@ -20,8 +20,8 @@ from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.paths import join_inside
 
 _AGAIN = "save or download the model again"
-# The key by which transformers loads another file of weights, even a pickle.
-_OTHER_WEIGHTS = "transformers_weights"
+# Keys by which libraries read another file: weights, even a pickle, and settings of MeCab.
+_OTHER_FILES = ("transformers_weights", "mecab_option")
 # The types of pqpp's predictors.
 _OURS = ("prompt_performance", "bert_predictor", "clip_predictor", "correlation_cnn")
 # Keys by which a configuration names code.
@@ -121,7 +121,7 @@ def _leads_elsewhere(key: str, value: Any, path: Path, folder: Path, is_ours: bo
     """Return whether a setting names a file outside its folder, a repository or an address."""
     items = value if isinstance(value, list) else [value]
     texts = [item for item in items if isinstance(item, str)]
-    if (key == _OTHER_WEIGHTS and texts) or ("_implementation" in key and "/" in str(value)):
+    if (key in _OTHER_FILES and texts) or ("_implementation" in key and "/" in str(value)):
         return True
     # The keys of `id2label` are numbers.
     if is_ours or key in _TEXTS or key.isdecimal() or not _SETTINGS.fullmatch(path.name):

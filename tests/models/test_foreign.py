@@ -93,6 +93,7 @@ LEADS = {
     "special_tokens_map.json": {"vocab": "/dev/zero"},
     "tokenizer_config.json": {"init_inputs": ["../private.txt"]},
     "a_tokenizer/tokenizer_config.json": {"gguf_file": "../../private.txt"},
+    "my_tokenizer/tokenizer_config.json": {"mecab_kwargs": {"mecab_option": "-r /etc/hosts"}},
 }
 
 
