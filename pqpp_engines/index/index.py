@@ -1,6 +1,6 @@
 """Build, search and extend a faiss index over a collection, in a folder.
 
-The folder contains a faiss index, an Arrow table of ids, a description (`index.json`) and a card.
+The folder contains a faiss index, the ids (one per line), a description (`index.json`) and a card.
 Vectors have length 1 and are stored in 16 bits; with a factory other than `Flat`, its results are
 reranked by these vectors. An item has one vector or several (an image has 32 with BLIP-2); its
 score is that of its best vector.
@@ -28,7 +28,7 @@ from pqpp_files.paths import expand
 from pqpp_hub.card import render_card
 
 Floats = NDArray[np.float32]
-FILES = ("index.json", "index.faiss", "ids.arrow", "README.md")
+FILES = ("index.json", "index.faiss", "ids.txt", "README.md")
 CONFIG, INDEX, IDS, CARD = FILES
 _FP16 = "SQfp16"  # faiss's factory string for vectors in 16 bits
 _CHUNK_SIZE = 2_048  # vectors that are converted to float32 at once
@@ -55,7 +55,6 @@ class Index:
             raise EngineError(f"{folder} has no {CONFIG}; build it with pqpp search build")
         with require_extra("pqpp search", "engines"):
             import faiss  # noqa: F401
-            import pyarrow as pa
         with reraise(f"the index {folder} is damaged", "build the index again", EngineError):
             check_foreign_folder(self.folder)
             self.config = read_foreign_json(self.folder / CONFIG)
@@ -66,11 +65,7 @@ class Index:
             for name in (INDEX, IDS):
                 if hash_file(self.folder / name) != self.config["sha256"][name]:
                     raise ValueError(f"{name} has changed since it was written")
-            table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
-            table.validate(full=True)
-            if table["id"].type != pa.large_string() or table["id"].null_count:
-                raise ValueError(f"the ids in {IDS} must be text")
-            self.ids: list[str] = table["id"].to_pylist()
+            self.ids = (self.folder / IDS).read_bytes().decode().split("\n")
             self._faiss = load_faiss(self.folder / INDEX)
             self._exact_index = getattr(self._faiss, "refine_index", self._faiss)
             vectors = len(self.ids) * self.config["vectors_per_id"]
@@ -273,7 +268,6 @@ def _write_index(
     output: str | os.PathLike[str], index: Any, ids: Sequence[str], config: dict[str, Any]
 ) -> Path:
     import faiss
-    import pyarrow as pa
 
     names = [str(item_id) for item_id in ids]
     for name in names:
@@ -286,9 +280,7 @@ def _write_index(
     with atomic_folder(path, FILES) as folder:
         with (folder / INDEX).open("wb") as file:  # faiss itself may not notice a full disk
             faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))  # type: ignore[attr-defined]
-        table = pa.table({"id": pa.array(names, pa.large_string())})
-        with pa.OSFile(str(folder / IDS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
-            out.write_table(table)
+        (folder / IDS).write_bytes("\n".join(names).encode())
         hashes = {name: hash_file(folder / name) for name in (INDEX, IDS)}
         config = {**config, "vectors": index.ntotal, "sha256": hashes}
         (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from pqpp_files.errors import FileError, PqppError, reraise
 
 if TYPE_CHECKING:
     import numpy as np
+
+_FAISS_LOCK = threading.Lock()
 
 
 def load_array(
@@ -97,10 +100,16 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     import faiss
 
     with reraise(f"{path}: not a readable faiss index", "build the index again"):
-        # A damaged file that is mapped crashes the process. Older versions map only inverted lists.
+        # A damaged file that is mapped crashes the process.
         in_memory = in_memory or _require_regular_file(path).stat().st_size < 2**26
-        flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
-        return faiss.read_index(str(_require_regular_file(path)), flags)
+        flags = 0 if in_memory else faiss.IO_FLAG_MMAP_IFC
+        with _FAISS_LOCK:  # faiss reserves the memory that a header asks for, up to this limit
+            limit = faiss.get_deserialization_vector_byte_limit()
+            faiss.set_deserialization_vector_byte_limit(Path(path).stat().st_size)
+            try:
+                return faiss.read_index(str(path), flags)
+            finally:
+                faiss.set_deserialization_vector_byte_limit(limit)
 
 
 def _require_regular_file(path: str | os.PathLike[str]) -> Path:

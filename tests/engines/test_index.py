@@ -5,11 +5,11 @@ import os
 
 import numpy as np
 import pytest
-from pyarrow import feather, table
 
 from pqpp_backbones.errors import ModelError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index import Index, build_index
+from pqpp_files.errors import FileError
 from pqpp_files.hashes import hash_file
 
 faiss = pytest.importorskip("faiss")
@@ -93,14 +93,15 @@ def test_rejects_damaged_index_and_invalid_queries(tmp_path):
         config_path.write_text(json.dumps(one))
         with pytest.raises(EngineError, match=r"the index .* is damaged"):
             Index(tmp_path / "index")
-    path, ids_path = (config_path.with_name(name) for name in ("index.faiss", "ids.arrow"))
+    path, ids_path = (config_path.with_name(name) for name in ("index.faiss", "ids.txt"))
     path.write_bytes(path.read_bytes()[:-900])  # with a matching hash, faiss itself would crash
-    for reason in ("not a readable faiss index", "must be text"):
+    for reason in ("not a readable faiss index", "do not match"):
         config["sha256"] = {one.name: hash_file(one) for one in (path, ids_path)}
         config_path.write_text(json.dumps(config))
         with pytest.raises(ValueError, match=reason):
             Index(tmp_path / "index")
-        feather.write_feather(table({"id": range(100)}), ids_path, "uncompressed")
+        build_index(make_clusters(100), make_ids(100), tmp_path / "index")
+        ids_path.write_text("a")
     ids_path.unlink()
     os.mkfifo(ids_path)
     with pytest.raises(ModelError, match="is a pipe"):
@@ -111,7 +112,7 @@ def test_rejects_damaged_index_and_invalid_queries(tmp_path):
 def test_rejects_flipped_bits_and_truncated_files(factory, tmp_path):
     build_index(make_clusters(600), make_ids(600), tmp_path / "index", factory)
     random = np.random.default_rng(0)
-    for name in ("index.faiss", "ids.arrow"):
+    for name in ("index.faiss", "ids.txt"):
         path = tmp_path / "index" / name
         content = path.read_bytes()
         damaged = [content[:size] for size in (0, 50, len(content) // 2, len(content) - 1)]
@@ -124,3 +125,16 @@ def test_rejects_flipped_bits_and_truncated_files(factory, tmp_path):
                 Index(tmp_path / "index")
         path.write_bytes(content)
     Index(tmp_path / "index")
+
+
+def test_index_reserves_no_more_than_its_size(tmp_path):
+    folder = build_index(np.eye(2), ["a", "b"], tmp_path / "index").folder
+    content = bytearray((folder / "index.faiss").read_bytes())
+    size = content.index((8).to_bytes(8, "little"))  # of the codes: two vectors of four bytes
+    content[size : size + 8] = (2**33).to_bytes(8, "little")
+    (folder / "index.faiss").write_bytes(content)
+    config = json.loads((folder / "index.json").read_text())
+    config["sha256"]["index.faiss"] = hash_file(folder / "index.faiss")
+    (folder / "index.json").write_text(json.dumps(config))
+    with pytest.raises(FileError, match="byte_limit"):  # faiss' own words
+        Index(folder)
