@@ -36,7 +36,7 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
 """Names of columns of prompts, in lower case."""
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
-_NUMBER = re.compile(r"\s*[+-]?[0-9]*[.]?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*[+-]?([0-9]*[.])?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
 
 
