@@ -410,7 +410,8 @@ class Excel(Format):
                 }
                 merged: dict[int, tuple[int, Any]] = {}
                 for number, cells in enumerate(sheet.values, 1):
-                    check_size((32 + 8 * len(cells)) * number, self.path, limit)
+                    self.used_bytes += 32 + 8 * len(cells)
+                    check_size(self.used_bytes, self.path, limit)
                     if not {*cells} - {None}:
                         continue  # blank rows would fill the memory
                     row = _SheetRow(cells)
