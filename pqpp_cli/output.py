@@ -50,7 +50,7 @@ class _NoteHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:
-            print(f"pqpp: note: {record.getMessage()}", file=sys.stderr)
+            print_notes(record.getMessage())
 
 
 def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = False) -> None:

@@ -6,7 +6,7 @@ import re
 _MARKS = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CONTROLS = re.compile(f"[\x00-\x1f\x7f-\x9f{_MARKS}\ud800-\udfff]")
 # Backslashes before a mark are doubled, or else they would cancel the one that escapes it.
-_MARKDOWN = re.compile(r"(\\*)([|<*`~]|(?<=])\(|(?<![^\W_])_|_(?![^\W_]))")
+_MARKDOWN = re.compile(r"(?<!\\)(\\*)([|<*`~]|(?<=])\(|(?<![^\W_])_|_(?![^\W_]))")
 
 
 def escape_controls(text: str, keep: str = "") -> str:

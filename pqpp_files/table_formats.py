@@ -36,7 +36,7 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
 """Names of columns of prompts, in lower case."""
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
-_NUMBER = re.compile(r"\s*[+-]?[0-9]*[.]?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*[+-]?([0-9]*[.])?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
 
 
@@ -410,7 +410,8 @@ class Excel(Format):
                 }
                 merged: dict[int, tuple[int, Any]] = {}
                 for number, cells in enumerate(sheet.values, 1):
-                    check_size((32 + 8 * len(cells)) * number, self.path, limit)
+                    self.used_bytes += 32 + 8 * len(cells)
+                    check_size(self.used_bytes, self.path, limit)
                     if not {*cells} - {None}:
                         continue  # blank rows would fill the memory
                     row = _SheetRow(cells)

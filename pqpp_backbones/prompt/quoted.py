@@ -99,8 +99,8 @@ def find_texts_to_draw(prompt: str) -> list[TextToDraw]:
     ]
 
 
-def strip_outer_quotes(prompt: str) -> str:
-    """Remove the quotation marks around a whole prompt.
+def strip_outer_quotes(prompt: str, depth: int = 40) -> str:
+    """Remove up to `depth` pairs of quotation marks around a whole prompt.
 
     >>> strip_outer_quotes('"a cat on a mat"'), strip_outer_quotes("'Stop' and 'Go'")
     ('a cat on a mat', "'Stop' and 'Go'")
@@ -108,7 +108,7 @@ def strip_outer_quotes(prompt: str) -> str:
     text = prompt.strip()
     bare = text.rstrip(".,;!")
     match = _DOUBLED.fullmatch(bare) or _WRAPPED.fullmatch(bare)
-    if match is None:
+    if match is None or not depth:
         return text
     is_one_quotation = len(QUOTED.findall(bare)) <= 1 or text[0] not in "'‘"
-    return strip_outer_quotes(get_quote(match)) if is_one_quotation else text
+    return strip_outer_quotes(get_quote(match), depth - 1) if is_one_quotation else text

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from itertools import accumulate, compress
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 from pqpp_files.errors import FileError
@@ -28,8 +28,7 @@ def check_parquet(
     file = pyarrow.parquet.ParquetFile(opened)
     paths = [file.schema.column(n).path for n in range(file.metadata.num_columns)]
     requested, join = set(columns), "{}.{}".format
-    is_read = (not requested.isdisjoint(accumulate(path.split("."), join)) for path in paths)
-    indices = list(compress(range(len(paths)), is_read))
+    indices = [n for n, p in enumerate(paths) if requested & {*accumulate(p.split("."), join)}]
     size = 0
     groups = range(file.num_row_groups) if groups is None else groups
     for group in map(file.metadata.row_group, groups):

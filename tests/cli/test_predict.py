@@ -144,6 +144,23 @@ def test_predictions_follow_the_input_columns(tmp_path):
     assert [row["mean_hbpp"] for row in rows] == values
 
 
+def test_notes_are_one_line(tmp_path):
+    (tmp_path / "p.csv").write_bytes(b'"x\rpqpp: error: a\n.prompt"\na cat\n')
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("pqpp"),
+            "predict",
+            "--file",
+            "p.csv",
+            "--predictor=n_words",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+    )
+    assert rb"assumed column x\rpqpp: error: a\n.prompt" in done.stderr
+    assert b"\r" not in done.stderr and done.stderr.count(b"\n") == 1
+
+
 def test_control_characters_and_bars_in_prompts_are_escaped(tmp_path):
     prompt = "a \x1b[31mred\x07 cat | a \x9b1mdog\u202e"
     (tmp_path / "p.jsonl").write_text(json.dumps({"prompt": prompt}))

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -39,13 +40,18 @@ def encode_parquet(column):
     return content.getvalue()
 
 
-def encode_workbook(text):
-    """Return an Excel file whose sheet is replaced by a text."""
+def encode_workbook(text, sheets=1):
+    """Return an Excel file whose only sheet is replaced by a text, and listed several times."""
     blank, book = io.BytesIO(), io.BytesIO()
     openpyxl.Workbook().save(blank)
     with zipfile.ZipFile(blank) as old, zipfile.ZipFile(book, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
-            new.writestr(name, text if name.endswith("sheet1.xml") else old.read(name))
+            content = old.read(name)
+            if name == "xl/workbook.xml":
+                start, sheet, end = re.split(rb"(<sheet .*?/>)", content)
+                copies = [sheet.replace(b'name="Sheet', b'name="%d' % n) for n in range(sheets)]
+                content = b"".join([start, *copies, end])
+            new.writestr(name, text if name.endswith("sheet1.xml") else content)
     return book.getvalue()
 
 
@@ -58,6 +64,9 @@ BOMBS = {
     "none.parquet": lambda: encode_parquet(pa.nulls(10_000_000, pa.int32())),
     "long.xlsx": lambda: encode_workbook("<worksheet>" + " " * 150_000_000),
     "wide.xlsx": lambda: encode_workbook(SHEET.format("".join(map(WIDE.format, range(1, 9000))))),
+    "sheets.xlsx": lambda: encode_workbook(
+        SHEET.format("".join(map(WIDE.format, range(1, 99)))), 99
+    ),
     "gap.xlsx": lambda: encode_workbook(SHEET.format('<row r="99999999999"></row>')),
     "sparse.jsonl": lambda: b"".join(b'{"prompt": "a", "%d": 1}\n' % n for n in range(20_000)),
     "lists.json.gz": lambda: gzip.compress(b"[" + b"[]," * 20_000_000 + b"1]"),

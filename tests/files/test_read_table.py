@@ -352,6 +352,13 @@ def test_many_columns_are_read_in_little_time(tmp_path):
     assert time.process_time() - start < 5  # a linear search per column took over a minute
 
 
+def test_header_of_many_digits_is_read_in_little_time(tmp_path):
+    (tmp_path / "a.csv").write_text("1" * 50_000 + "x\n1\n")
+    start = time.process_time()
+    assert len(read_columns(tmp_path / "a.csv", ["b"])[1][0]) == 50_001
+    assert time.process_time() - start < 2
+
+
 @pytest.mark.parametrize("name", INVALID_FILES)
 def test_invalid_files_are_one_line(tmp_path, name):
     content, message = INVALID_FILES[name]

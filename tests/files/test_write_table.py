@@ -6,12 +6,14 @@ import io
 import os
 import sys
 import tempfile
+import time
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
+from pqpp_files.escape import escape_cell
 from pqpp_files.read_table import read_table
 from pqpp_files.write_table import encode_table
 
@@ -85,3 +87,9 @@ def test_pipes_equal_files(tmp_path, monkeypatch):
     del piped, stdin_table
     gc.collect()
     assert not list(tmp_path.iterdir())
+
+
+def test_many_backslashes_are_escaped_in_little_time():
+    start = time.process_time()
+    assert escape_cell("\\" * 50_000 + "a\\|") == "\\" * 50_000 + "a\\\\\\|"
+    assert time.process_time() - start < 2

@@ -55,6 +55,12 @@ def test_finds_texts_to_draw():
     assert {prompt: list(Prompt.read(prompt).texts) for prompt in expected} == expected
 
 
+@pytest.mark.parametrize("quote", ["'", '"', "`", "«»"])
+def test_nested_quotation_marks_are_read(quote):
+    typed = quote[0] * 9000 + "a cat" + quote[-1] * 9000
+    assert "a cat" in Prompt.read(typed).content
+
+
 @pytest.mark.parametrize("text", ["by Monet ", "in the style of ", "'a ", "(", "by Aa Bb ", "a, "])
 def test_long_repetitive_prompts_are_read(text):
     typed = "a cat " + text * 3000
