@@ -28,7 +28,7 @@ _COMMAND = re.compile(
 )
 _SENDER = re.compile(r"\s+-\s+<?@\S.*$")
 _ADDRESS = re.compile(r"[<(]?(?:https?://|www\.[\w.-]+/)[^\s>)]*[>)]?", re.IGNORECASE)
-_PART = re.compile(r"::\s*(-?\d*\.?\d+)?(?=\s|$|,)")
+_PART = re.compile(r"::\s*(-?(?:\d*\.)?\d+)?(?=\s|$|,)")
 
 _SETTINGS = re.compile(
     r"(?:(?:^|\s)Steps:\s*\d+\s*,|\n\s*(?:Steps|Sampler|CFG scale|Seed|Parameters):).*$",
@@ -46,14 +46,14 @@ _TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)", re.IGNORECASE)
 _UNDERSCORES = re.compile(r"(?<![\w_])[a-z]{2,}(?:_[a-z]+)+(?![\w_])")
 _SCORE = re.compile(r"(?<!\w)(?:score_\d(?:_up)?|rating_\w+|source_\w+)(?!\w)\s*,?")
 _ESCAPES = {r"\(": "\ue000", r"\)": "\ue001", r"\[": "\ue002", r"\]": "\ue003"}
-_WEIGHTED = re.compile(r"\(([^()]*[^\W\d_][^()]*?)\s*:\s*-?\d*\.?\d+\s*\)")
+_WEIGHTED = re.compile(r"\(((?=[^()]*[^\W\d_])[^()]*?)\s*:\s*-?(?:\d*\.)?\d+\s*\)")
 _PLUS_MINUS = re.compile(r"\(([^()]*)\)(?:[+-]+|\d\.\d+)(?=[\s,.]|$)")
 _PLUSSES = re.compile(r"(?<=\w\w)\+{2,}(?=[\s,.]|$)")
 _DOUBLED = re.compile(r"\(\(([^()]*)\)\)")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_JOINER = re.compile(r"\s*(?::\s*\d*\.?\d+)?[\s,]+(?:AND|BREAK)[\s,]+|^BREAK\s+|\s+BREAK$")
-_LAST_WEIGHT = re.compile(r"\s:\d*\.?\d+\s*$")
+_JOINER = re.compile(r"\s*(?::\s*(?:\d*\.)?\d+)?[\s,]+(?:AND|BREAK)[\s,]+|^BREAK\s+|\s+BREAK$")
+_LAST_WEIGHT = re.compile(r"\s:(?:\d*\.)?\d+\s*$")
 _ROUND = re.compile(r"[()]")
 _MAX_NESTING = 40
 
