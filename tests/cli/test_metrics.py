@@ -90,6 +90,9 @@ def test_several_columns_are_one_list_per_row(tmp_path, compute, pqpp):
     assert compute("fleiss_kappa", "--input", "ratings=r.csv") == result
     done = pqpp("compute", "fleiss_kappa", "--input", "ratings=r.csv:r1,r9")
     assert done.value == 2 and "no column 'r9' (columns: prompt, r1" in done.stderr
+    (tmp_path / "t.csv").write_text("id,predictions,references\n1,2024,2024\n2,1999,1998\n")
+    texts = compute("text_rendering", "--predictions", "t.csv", "--references", "t.csv")
+    assert texts["characters"] == [1.0, 0.75]  # the numbers are texts
     (tmp_path / "m.csv").write_text("match,task,model\n1,a,x\n0,a,y\n1,a,x\n")
     matches = ("--input", "matches=m.csv:match", "--input")
     rows = compute("match_rate", *matches, "groups=m.csv:task,model")["groups"]
