@@ -1,29 +1,23 @@
 """`pqpp metrics` on files."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
-from support.worker import Worker
 
+from pqpp_cli.main import main
 from pqpp_metrics.registration import list_metrics
 
 
-@pytest.fixture(scope="module")
-def worker(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("metrics")
-    process = Worker({"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1"}, folder)
-    yield process
-    process.close()
-
-
 @pytest.fixture
-def pqpp(worker, tmp_path):
+def pqpp(tmp_path, monkeypatch, capsys):
     """Run `pqpp metrics` in the test's folder."""
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        done = worker.pqpp("metrics", *arguments, home=tmp_path)
-        assert done.error is None, done.error
-        return done
+        status = main(["metrics", *arguments])
+        done = capsys.readouterr()
+        return SimpleNamespace(value=status, stdout=done.out, stderr=done.err)
 
     return run
 
