@@ -56,7 +56,7 @@ def run_trec_eval(run, **options):
 @pytest.mark.parametrize("judged_only", [False, True])
 def test_run_agrees_with_trec_eval(compute, level, judged_only):
     reference = run_trec_eval(RUN, relevance_level=level, judged_docs_only_flag=judged_only)
-    options = [f"relevance_level={level}", f"judged_only={json.dumps(judged_only)}", "ties=docno"]
+    options = [f"relevance_level={level}", f"judged_only={judged_only}", "ties=docno"]
     words = [word for option in options for word in ("--option", option)]
     files = ("--run", "a.run", "--qrels", "q.qrels", "--format", "json")
     result = json.loads(compute(NAMES, *files, *words))
