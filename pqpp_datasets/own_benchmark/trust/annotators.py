@@ -331,9 +331,9 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
     ordered, rank = np.take_along_axis(quantiles, order, axis=0), order.argsort(axis=0)
     # The middle of the others: indices from an annotator's own rank on move up by one.
     middle = [np.minimum(k + (rank <= k), n - 1) for k in ((n - 2) // 2, (n - 1) // 2)]
-    medians = sum(np.take_along_axis(ordered, index, axis=0) for index in middle) / 2
+    medians = np.mean([np.take_along_axis(ordered, index, axis=0) for index in middle], axis=0)
     is_other = (quantiles[:, 1] < medians[:, 0]) | (quantiles[:, 0] > medians[:, 1])
-    for number in np.flatnonzero(is_other):
+    for number in np.flatnonzero(is_other).tolist():
         (low, high), (few, many) = quantiles[number], medians[number]
         reasons[ranges.index[number]] = Reason(
             "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g (another scale)",
