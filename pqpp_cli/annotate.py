@@ -150,7 +150,6 @@ class AnnotateExport(StudyFile, Command):
 
 _OWNER_DAYS, _TRY_DAYS = 365, 1
 _LINK_COLUMNS = ("id", "label", "role")
-_SEPARATE_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
 class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
@@ -183,7 +182,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         """Require exactly one source of prompts; refuse settings that have their own option."""
         super().__post_init__()
         self.require_one_of("file", "dataset")
-        for name in _SEPARATE_OPTIONS:
+        for name in ("kind", "image_dir", "file", "path"):
             if name in (self.set or {}):
                 raise PqppError(f"`set` cannot change {name}; use its own option (see --help)")
 

@@ -57,8 +57,7 @@ class DatasetsExport(Command):
         from pqpp_datasets.export.export import export
 
         check_no_result(Path(self.output), self)
-        source_options = self.data_dir, self.load_option or {}
-        rows = export(list(self.subset), self.output, *source_options, self.overwrite)
+        rows = export(self.subset, self.output, self.data_dir, self.load_option, self.overwrite)
         for (config, split), count in rows.items():
             print(f"{config} {split}: {count} rows")
         print(f"written: {escape_controls(self.output)}")

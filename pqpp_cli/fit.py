@@ -71,6 +71,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     folds: int = option(5, "folds of the cross-validation")
     encoder: str = option("static-train", path="name")
     base: str | None = option(None, metavar="TARGET")
+    chat_url: str | None = option(None, goes_with="chat_model")
     chat_model: str | None = None
     output: str = option(NEEDED, "folder of the predictor", path="output", also=("output_dir",))
     overwrite: bool = option(False, "overwrite an existing predictor")

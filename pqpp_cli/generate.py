@@ -27,22 +27,22 @@ class PipelineOptions(Group):
     """Options of a diffusers pipeline."""
 
     TITLE = "diffusers pipeline (defaults: the pipeline's)"
-    num_inference_steps: int | None
-    guidance_scale: float | None
-    negative_prompt: str | None
+    num_inference_steps: int | None = option(LIBRARY, goes_with="model")
+    guidance_scale: float | None = option(LIBRARY, goes_with="model")
+    negative_prompt: str | None = option(LIBRARY, goes_with="model")
     height: int | None
     width: int | None
-    scheduler: str | None = option(LIBRARY, metavar="CLASS")
-    lora: str | None = option(LIBRARY, path="name")
+    scheduler: str | None = option(LIBRARY, metavar="CLASS", goes_with="model")
+    lora: str | None = option(LIBRARY, path="name", goes_with="model")
     lora_scale: float = option(LIBRARY, goes_with="lora")
-    dropped: tuple[str, ...] = option(LIBRARY, metavar="NAME[,...]")
-    set: dict[str, str] = option(LIBRARY, metavar="KEY=VALUE", library="more")
-    revision: str | None
-    variant: str | None
-    dtype: str = option(LIBRARY, choices=DTYPES)
-    device: str | None
-    offload: str | None = option(LIBRARY, choices=("model", "sequential"))
-    vae_tiling: bool
+    dropped: tuple[str, ...] = option(LIBRARY, metavar="NAME[,...]", goes_with="model")
+    set: dict[str, str] = option(LIBRARY, metavar="KEY=VALUE", library="more", goes_with="model")
+    revision: str | None = option(LIBRARY, goes_with="model")
+    variant: str | None = option(LIBRARY, goes_with="model")
+    dtype: str = option(LIBRARY, choices=DTYPES, goes_with="model")
+    device: str | None = option(LIBRARY, goes_with="model")
+    offload: str | None = option(LIBRARY, choices=("model", "sequential"), goes_with="model")
+    vae_tiling: bool = option(LIBRARY, goes_with="model")
 
 
 class ImagesEndpointOptions(Group):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -41,13 +43,13 @@ CONFIGURATIONS = "pqpp_datasets.benchmarks:BENCHMARKS"
 
 
 def parse_json_or_text(text: str) -> Any:
-    """Return the JSON value of a text, or the text itself if it is not JSON."""
+    """Return the JSON or Python value of a text, such as true, True or .9, or the text itself."""
     from pqpp_files.foreign.json_values import parse_json
 
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
+    for parse in (parse_json, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return parse(text)
+    return text
 
 
 class Targets(Group):
@@ -280,10 +282,9 @@ class ShardOptions(Group):
     @property
     def in_shards(self) -> bool:
         """Whether an option of this group is set, or the input is a folder or a pattern."""
-        settings = (self.shard_size, self.shard, self.workers, self.engine)
         file = getattr(self, "file", None) or "-"
         is_many = not is_input(file) and (any(map(file.count, "*?[")) or expand(file).is_dir())
-        return is_many or any(option is not None for option in settings)
+        return is_many or {self.shard_size, self.shard, self.workers, self.engine} != {None}
 
     @property
     def has_many_workers(self) -> bool:

@@ -60,10 +60,8 @@ def format_tables(style: str, tables: Sequence[ResultTable], notes: Sequence[str
     escape = escape_cell if form == "github" else escape_controls
     blocks = []
     for table in tables:
-        rows = [
-            [escape(format_cell(row.get(n), table.digits)) for n in table.columns]
-            for row in table.rows
-        ]
+        cells = ([row.get(name) for name in table.columns] for row in table.rows)
+        rows = [[escape(format_cell(cell, table.digits)) for cell in row] for row in cells]
         text = tabulate(rows, [*map(escape, table.columns)], form, disable_numparse=True)
         if form == "latex":  # after the end of a row, these would be its options
             text = text.replace("\n [", "\n {}[").replace("\n *", "\n {}*")

@@ -26,7 +26,8 @@ def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
     r"""Return a table as text.
 
     Args:
-        style: csv, tsv, json or jsonl; in CSV and TSV a list or an object is JSON.
+        style: csv, tsv, json or jsonl; in CSV and TSV a list or an object is JSON. In JSON, NaN is
+            null, and values that JSON does not have, such as dates, are text.
         columns: The cells of each column by name; all columns must have the same length.
 
     Example:
@@ -44,10 +45,10 @@ def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
         writer.writerow(columns)
         writer.writerows(map(_flatten, row) for row in rows)
         return "".join(line[:-2] + "\n" for line in lines)
-    records = [dict(zip(columns, row, strict=True)) for row in rows]
+    records = [dict(zip(columns, map(_replace_nan, row), strict=True)) for row in rows]
     if style == "json":
-        return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        return _to_json(records, 1) + "\n"
+    return "".join(_to_json(record) + "\n" for record in records)
 
 
 def encode_table(style: str, columns: Mapping[str, Sequence[Any]]) -> bytes:
@@ -94,16 +95,22 @@ def encode_table(style: str, columns: Mapping[str, Sequence[Any]]) -> bytes:
     return file.getvalue()
 
 
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+
+
+def _replace_nan(cell: Any) -> Any:
+    return None if isinstance(cell, float) and cell != cell else cell
+
+
 def _flatten(cell: Any) -> Any:
     """Return a list or an object as JSON, and another cell unchanged."""
-    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | tuple | dict) else cell
+    return _to_json(cell) if isinstance(cell, list | tuple | dict) else cell
 
 
 def _to_excel(cell: Any) -> Any:
     """Return a cell as in CSV, but NaN as None, and a number that Excel would round as text."""
-    cell = _flatten(cell)
+    cell = _flatten(_replace_nan(cell))
     if isinstance(cell, str) and len(cell.encode("utf-16-le")) > 2 * _MAX_CHARACTERS:
         raise ValueError(f"a cell has over {_MAX_CHARACTERS:,} characters")
-    if isinstance(cell, int | float) and not abs(cell) < _MAX_NUMBER:
-        return None if cell != cell else str(cell)
-    return cell
+    return str(cell) if isinstance(cell, int | float) and abs(cell) >= _MAX_NUMBER else cell

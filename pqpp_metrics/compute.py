@@ -82,9 +82,10 @@ def compute_files(
 
     name, reading = name.removeprefix("pqpp/"), reading or Reading()
     if name not in list_metrics() and set(files) == {"predictions", "references"}:
+        from pqpp_metrics.functional._measures import is_own_measure
         from pqpp_metrics.runs import compute_runs, find_ir_measure
 
-        if find_ir_measure(name):
+        if is_own_measure(name) or find_ir_measure(name):
             run, qrels = files["predictions"], files["references"]
             result, note = compute_runs(name, [run], qrels, options, reading)
             scores = result["values"][name]
@@ -133,7 +134,8 @@ def _read_inputs(
         raise MetricInputError(f"{label}: the TREC file {trec[0]} {rule}")
     columns, cells = {}, {}
     for name, source in sources.items():
-        columns[name], cells[name] = _find_column(name, source, how.ids)
+        is_text = metric.forms[0][name].kind == "text"
+        columns[name], cells[name] = _find_column(name, source, how.ids, is_text)
     has_lists = any(isinstance(column[0], list) for column in cells.values() if column)
     if metric.takes_groups and not has_lists:
         drop = how.nan == "drop"  # columns that are one entry each are not paired by row
@@ -154,9 +156,7 @@ def _read_rankings(
     judgments, more = read_input("qrels", qrels, how, is_one_file)
     keep_unjudged = bool(options.get("judged_only"))
     rankings = join_rankings(documents, judgments, how.missing, keep_unjudged)
-    extra: dict[str, Any] = {"unretrieved": rankings.unretrieved}
-    if options.get("ties") == "docno":
-        extra["document_ids"] = rankings.document_numbers
+    extra = {"unretrieved": rankings.unretrieved, "document_ids": rankings.document_numbers}
     columns = {"predictions": rankings.scores, "references": rankings.relevance}
     return MetricInputs(columns, [describe_dropped(dropped + more)], rankings.query_ids, extra)
 
@@ -229,8 +229,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], list]:
-    """Return the columns of an input, and for each row its value, or its list of values."""
+def _find_column(
+    name: str, source: Source, ids: Sequence[str], is_text: bool
+) -> tuple[list[str], list]:
+    """Return the columns of an input, and for each row its value, or its list of values.
+
+    Args:
+        is_text: Whether the input is text, such as a year read from an image; the cells of a single
+            column are then not converted.
+    """
     path, requested, table = source
     if requested is not None:
         columns = [requested] if requested in table else split_names(requested) or [requested]
@@ -247,7 +254,7 @@ def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[st
     if len(columns) > 1 or columns[0] != (requested or columns[0]):
         cells = zip(*(_read_values(table, column) for column in columns), strict=True)
         return columns, list(map(list, cells))
-    if name in _IDS or columns[0] in _IDS:
+    if is_text or name in _IDS or columns[0] in _IDS:
         return columns, [None if cell == "" else cell for cell in table[columns[0]]]
     return columns, _read_values(table, columns[0])
 

@@ -62,8 +62,7 @@ def labels_to_json(values: Any) -> Any:
         >>> labels_to_json([["a"], [1]])
         [['"a"'], ['1']]
     """
-    values = values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
-    if isinstance(values, (list, tuple)):
+    if isinstance(values, list):
         return [labels_to_json(value) for value in values]
     return json.dumps(values)
 
@@ -89,6 +88,6 @@ def to_plain(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {key: to_plain(part) for key, part in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [to_plain(part) for part in value]
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

@@ -436,7 +436,8 @@ def evaluate_run(
         run: A run in any form that this module reads.
         qrels: Judgments in any form that this module reads.
         measures: Names, a list or one string with commas, see `functional.evaluate_rankings`; other
-            names are those of the package ir_measures, if it is installed.
+            names are those of the package ir_measures, if it is installed, with their options in
+            the name, as in SetP(rel=2).
         missing: The rule for a query on one side only, see `join_rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
         relevance_level: The least grade of a relevant document; None: any above 0.
@@ -531,6 +532,11 @@ def _score_run(
     rules = replace(rules, unretrieved=arrays.unretrieved, document_ids=arrays.document_numbers)
     values = _measures.compute_measures(own, arrays.scores, arrays.relevance, rules)
     if external := [name for name, measure in measures.items() if measure is None]:
+        is_trec_eval = not rules.judged_only and rules.ties in ("expected", "docno")
+        if not is_trec_eval or rules.relevance_level is not None:
+            fault = "`relevance_level`, `judged_only` and other `ties` than docno do not apply to "
+            remedy = "remove them, or write the level in the name, as in SetP(rel=2)"
+            raise MetricInputError(f"{fault}{', '.join(external)} of ir_measures; {remedy}")
         values |= _compute_by_ir_measures(external, run, qrels, arrays.query_ids)
     return arrays.query_ids, {name: values[name] for name in measures}
 

@@ -76,8 +76,6 @@ class Generation:
 
 def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation:
     """Compute the score of each prompt with each model."""
-    from pqpp_metrics.functional import hbpp
-
     agreements = compute_agreements(votes)
     annotators = filter_annotators(votes, agreements, options)
     counted = select_counted_votes(votes, annotators, options.best)
@@ -103,13 +101,8 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         items = np.flatnonzero(models == number)
         if model == options.reference_model or not len(items):
             continue
-        if rule == "majority":
-            rated, means = hbpp(matrix[items], prompt[items])
-            scores[model] = np.full(prompts, np.nan)
-            scores[model][rated] = means
-        else:
-            series = pd.Series(image_scores[items]).groupby(prompt[items]).mean()
-            scores[model] = series.round(_DECIMALS).reindex(range(prompts)).to_numpy()
+        series = pd.Series(image_scores[items]).groupby(prompt[items]).mean()
+        scores[model] = series.round(_DECIMALS).reindex(range(prompts)).to_numpy()
     label_counts = dict.fromkeys(sorted(set(map(float, scale.words.values())), reverse=True), 0)
     labels, counts = np.unique(values, return_counts=True)
     return Generation(
@@ -255,8 +248,9 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
         if len(rows):
             rank = rows.groupby("query").cumcount()
             table = rows.assign(position=rank).pivot(index="query", columns="position")
-            # Missing results rank last and are irrelevant.
-            ranked = table["score"].fillna(rows["score"].min() - 1).to_numpy()
+            # Missing results rank last and are irrelevant; a large score minus 1 may be the same.
+            below = np.nextafter(rows["score"].min(), -np.inf)
+            ranked = table["score"].fillna(below).to_numpy()
             relevance = (table["relevant"] == 1).to_numpy(np.int8)
             values = precision_at_k(scores=ranked, relevance=relevance, k=options.k)
             precision[model][table.index] = values

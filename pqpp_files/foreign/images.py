@@ -100,6 +100,8 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
             image.draft("RGB", (longest, longest))  # decodes a JPEG at a smaller size
         elif max(image.size) > 200 * min(image.size):  # processors enlarge the shorter side
             raise Image.DecompressionBombError
+        if image.mode == "F":  # it may be from 0 to 1, which a conversion would make black
+            raise TypeError
         image.load()
         transposition = _TRANSPOSITIONS.get(_read_orientation(image))
         factor = max(image.size) // (longest or max(image.size))

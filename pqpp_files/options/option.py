@@ -156,7 +156,7 @@ class Options:
             for item in value if isinstance(value, (list, tuple)) else [value]:
                 _check_value(field, item)
             other = field.metadata.get("goes_with")
-            if other and value != field.default and not getattr(self, other):
+            if other and value not in (field.default, {}) and not getattr(self, other):
                 raise PqppError(f"`{field.name}` applies only with `{other}`; add `{other}`")
         self.check_paths()
 

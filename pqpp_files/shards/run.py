@@ -109,13 +109,10 @@ def run_shards(
     if is_dataclass(job) and (engine == "ray" or (workers or 1) > 1):
         job = replace(job)  # type: ignore[type-var]  # without models: each worker loads its own
     work = ShardJob(job, store, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
-    existing, todo, summary = work.list_outputs(), [], ShardSummary()
-    for shard in chosen:
-        if shard.name in existing:
-            summary.skipped += 1
-            summary.errors += work.count_errors(shard)
-        else:
-            todo.append(shard)
+    names = work.list_outputs()
+    existing = [shard for shard in chosen if shard.name in names]
+    todo = [shard for shard in chosen if shard.name not in names]
+    summary = ShardSummary(skipped=len(existing), errors=sum(map(work.count_errors, existing)))
     if engine == "ray":
         from pqpp_files.shards.ray_engine import RayOptions, run_on_ray
 

@@ -210,8 +210,9 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
             assumed to be independent) or "none".
 
     Returns:
-        `Result` with "gwet_ac1", at most 1 (full agreement, or a single label), 0 for the agreement
-        expected by chance; "ci_low" and "ci_high", NaN for a single item; "n", the number of items.
+        `Result` with "gwet_ac1", from -1 to 1 (full agreement, or a single label), 0 for the
+        agreement expected by chance; "ci_low" and "ci_high", NaN for a single item; "n", the number
+        of items.
 
     Example:
         >>> round(gwet_ac1([[1, 1], [1, 1], [1, 1], [1, 0]]).statistic, 4)
@@ -226,7 +227,7 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
         if n < 2:
             return math.nan, math.nan
         margin = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
-        return value - margin, min(value + margin, 1.0)
+        return max(value - margin, -1.0), min(value + margin, 1.0)
 
     return Result("gwet_ac1", value, None, n, confidence, interval, get_ends)
 

@@ -161,11 +161,9 @@ def compare_means(
     differences = np.hstack([tables[run][1] - tables[other][1] for run, other in pairs])
     p_values, halves = run_sign_flip_test(differences, permutations, confidence, seed)
     corrected, means = holm(p_values, alpha), differences.mean(axis=0)
-    shares = (
-        get_standard_error(differences.T).largest_share
-        if len(first) > 1
-        else np.full(len(means), np.nan)
-    )
+    shares = np.full(len(means), np.nan)
+    if len(first) > 1:
+        shares = get_standard_error(differences.T).largest_share
     columns = {
         "difference": means,
         "ci_low": means - halves,

@@ -66,14 +66,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
         if are_texts[0] != are_texts[1]:
             raise MetricInputError(f"sample {index} pairs text with labels; use only one of them")
         if are_texts[0]:
-            left, right = (
-                Counter(
-                    token.removesuffix(_SUFFIX)
-                    for token in prompt_tokens(text)
-                    if token.endswith(_SUFFIX) and len(token) > 2
-                )
-                for text in pair
-            )
+            left, right = map(_count_marked, pair)
             counts.append((left.total(), right.total(), (left & right).total()))
         else:
             samples = {f"{name}[{index}]": side for name, side in zip(names, pair, strict=True)}
@@ -86,6 +79,11 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     precision, recall = _divide(hits, predicted), _divide(hits, marked)
     rates = {"keyword_f1": f1, "precision": precision, "recall": recall}
     return rates | {"n_predicted": predicted, "n_marked": marked, "n_hits": hits}
+
+
+def _count_marked(text):
+    tokens = prompt_tokens(text)
+    return Counter(t.removesuffix(_SUFFIX) for t in tokens if t.endswith(_SUFFIX) and len(t) > 2)
 
 
 def _as_labels(name, values):

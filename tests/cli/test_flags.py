@@ -64,9 +64,13 @@ def test_python_yaml_and_flags_give_the_same_options(tmp_path, monkeypatch, caps
         read_recipe(Fit, {"folds": "x"})
     with pytest.raises(PqppError, match="`output` is required"):
         Fit(dataset="a.csv")
+    fit = ["fit", "--config", "fit.yaml"]
+    generate = ["generate", "--file", "fit.yaml", "--command", "a", "--model-name", "b"]
     for words, message in (
-        (["--folds", "x"], "--folds is 'x'; it must be a whole number"),
-        (["--output", ""], "--output is empty"),
+        ([*fit, "--folds", "x"], "--folds is 'x'; it must be a whole number"),
+        ([*fit, "--output", ""], "--output is empty"),
+        ([*fit, "--chat-url", "http://a"], "--chat-url applies only with --chat-model"),
+        ([*generate, "--output", "c", "--set", "d=1"], "--set applies only with --model"),
     ):
-        assert main(["fit", "--config", "fit.yaml", *words]) == 2
+        assert main(words) == 2
         assert message in capsys.readouterr().err

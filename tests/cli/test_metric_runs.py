@@ -56,7 +56,7 @@ def run_trec_eval(run, **options):
 @pytest.mark.parametrize("judged_only", [False, True])
 def test_run_agrees_with_trec_eval(compute, level, judged_only):
     reference = run_trec_eval(RUN, relevance_level=level, judged_docs_only_flag=judged_only)
-    options = [f"relevance_level={level}", f"judged_only={json.dumps(judged_only)}", "ties=docno"]
+    options = [f"relevance_level={level}", f"judged_only={judged_only}", "ties=docno"]
     words = [word for option in options for word in ("--option", option)]
     files = ("--run", "a.run", "--qrels", "q.qrels", "--format", "json")
     result = json.loads(compute(NAMES, *files, *words))
@@ -70,9 +70,10 @@ def test_run_agrees_with_trec_eval(compute, level, judged_only):
 def test_single_metric_agrees_with_trec_eval(compute):
     reference = run_trec_eval(RUN)
     files = ("--predictions", "a.run", "--references", "q.qrels", "--option", "ties=docno")
-    result = json.loads(compute("reciprocal_rank", *files, "--format", "json"))
-    expected = [reference[query]["recip_rank"] for query in result["ids"]]
-    np.testing.assert_allclose(result["scores"], expected, atol=1e-12)
+    for name, key in (("reciprocal_rank", "recip_rank"), ("p@2", "P_2"), ("map", "map")):
+        result = json.loads(compute(name, *files, "--format", "json"))
+        expected = [reference[query][key] for query in result["ids"]]
+        np.testing.assert_allclose(result["scores"], expected, atol=1e-12)
 
 
 def test_table_and_values_by_query(compute, folder):

@@ -1,29 +1,23 @@
 """`pqpp metrics` on files."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
-from support.worker import Worker
 
+from pqpp_cli.main import main
 from pqpp_metrics.registration import list_metrics
 
 
-@pytest.fixture(scope="module")
-def worker(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("metrics")
-    process = Worker({"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1"}, folder)
-    yield process
-    process.close()
-
-
 @pytest.fixture
-def pqpp(worker, tmp_path):
+def pqpp(tmp_path, monkeypatch, capsys):
     """Run `pqpp metrics` in the test's folder."""
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        done = worker.pqpp("metrics", *arguments, home=tmp_path)
-        assert done.error is None, done.error
-        return done
+        status = main(["metrics", *arguments])
+        done = capsys.readouterr()
+        return SimpleNamespace(value=status, stdout=done.out, stderr=done.err)
 
     return run
 
@@ -90,13 +84,13 @@ def test_several_columns_are_one_list_per_row(tmp_path, compute, pqpp):
     assert compute("fleiss_kappa", "--input", "ratings=r.csv") == result
     done = pqpp("compute", "fleiss_kappa", "--input", "ratings=r.csv:r1,r9")
     assert done.value == 2 and "no column 'r9' (columns: prompt, r1" in done.stderr
+    (tmp_path / "t.csv").write_text("id,predictions,references\n1,2024,2024\n2,1999,1998\n")
+    texts = compute("text_rendering", "--predictions", "t.csv", "--references", "t.csv")
+    assert texts["characters"] == [1.0, 0.75]  # the numbers are texts
     (tmp_path / "m.csv").write_text("match,task,model\n1,a,x\n0,a,y\n1,a,x\n")
     matches = ("--input", "matches=m.csv:match", "--input")
     rows = compute("match_rate", *matches, "groups=m.csv:task,model")["groups"]
-    assert [(row["group_0"], row["group_1"], row["n"]) for row in rows] == [
-        ("a", "x", 2),
-        ("a", "y", 1),
-    ]
-    assert [row["n"] for row in compute("match_rate", *matches, "groups=m.csv:task")["groups"]] == [
-        3
-    ]
+    found = [(row["group_0"], row["group_1"], row["n"]) for row in rows]
+    assert found == [("a", "x", 2), ("a", "y", 1)]
+    (row,) = compute("match_rate", *matches, "groups=m.csv:task")["groups"]
+    assert row["n"] == 3

@@ -5,6 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pqpp_files.write_table import encode_table
+
 RUN = [("q1", "d1", 0.9), ("q1", "d2", 0.8), ("q1", "d3", 0.7)]
 RUN += [("q2", "d1", 0.5), ("q2", "d4", 0.9)]
 QRELS = [("q1", "d2", 1), ("q1", "d9", 1), ("q2", "d4", 2), ("q2", "d1", 0)]
@@ -30,14 +32,9 @@ METRICS = ["ndcg", "precision_at_k"]
 @pytest.mark.parametrize("metric", METRICS)
 def test_tables_agree_with_trec_files(compute, kind, metric):
     run, qrels, both = make_frames()
-    write = {
-        "csv": lambda frame, path: frame.to_csv(path, index=False),
-        "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
-        "parquet": lambda frame, path: frame.to_parquet(path),
-    }[kind]
-    write(run, f"run.{kind}")
-    write(qrels.rename(columns={"rel": "relevance", "doc_id": "docno"}), f"qrels.{kind}")
-    write(both, f"both.{kind}")
+    qrels = qrels.rename(columns={"rel": "relevance", "doc_id": "docno"})
+    for name, frame in (("run", run), ("qrels", qrels), ("both", both)):
+        Path(f"{name}.{kind}").write_bytes(encode_table(kind, frame.to_dict("list")))
     expected = compute(metric, "--predictions", "a.run", "--references", "a.qrels")[1]
     for files in (
         (f"run.{kind}", f"qrels.{kind}"),

@@ -132,6 +132,9 @@ def test_scores_retrieval_runs(tmp_path):
     assert scores(built, "mean_rr") == {"A cat.": 0.75, "A dog.": None, **others}
     strict = BuildOptions(min_relevant_votes=2, k=3)
     assert scores(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
+    tied = [("A cat.", "clip", "i1", 1e17), *(("A dog.", "clip", i, 1e17) for i in ("i8", "i9"))]
+    path = write(tmp_path / "tied.csv", tied, ["prompt", "model", "image", "score"])
+    assert scores(build_benchmark(runs=path, relevance=relevance), "clip_rr")["A cat."] == 1.0
 
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}

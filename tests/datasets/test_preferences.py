@@ -114,11 +114,8 @@ def test_rejects_invalid_preferences(tmp_path):
     path = tmp_path / "v.csv"
     for rows, options, expected in (
         (["A,m,m,a,x"], {}, r"row 2: 'model_b' is 'm', the same as model_a"),
-        (
-            ["A,m,n,better,x"],
-            {},
-            r"row 2: 'choice' is 'better', expected one of a, .* `missing`=better",
-        ),
+        (["A,m,n,better,x"], {}, r"row 2: 'choice' is 'better', .* one of a, .* `missing`=better"),
+        (["A,m,n,no,x", "B,m,n,-1,x"], {}, r"`labels` '{\"no\": \"\?\", \"-1\": -1}'"),
         (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 3: this choice .* row 2; .* `repeats` to first"),
     ):
         write(path, *rows, header=HEADER)
@@ -242,7 +239,7 @@ NUMERIC_CHOICES = [
     ("index", "choice", ["0", "1", "tie", "0.0"]),
     (None, "choice", ["1", "2", "0", "1"]),
     (None, "choice", ["1", "-1", "0", "1"]),
-    ("sign", "choice", ["1", "-1", "0", "1"]),
+    ("sign", "choice", ["+1", "-1", "0", "1"]),
 ]
 
 

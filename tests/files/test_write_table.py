@@ -1,8 +1,10 @@
 """Written tables are read back unchanged."""
 
+import datetime
 import gc
 import gzip
 import io
+import json
 import os
 import sys
 import tempfile
@@ -56,6 +58,12 @@ def test_excel_cells_stay_as_written(tmp_path):
     (tmp_path / "t.xlsx").write_bytes(encode_table("xlsx", {"=n": cells, "id": [*range(9)]}))
     expected = ["=1+1", "#N/A", "007", "[1]", None, "inf", str(10**17), 0.5, True]
     assert read_table(tmp_path / "t.xlsx")["=n"] == expected
+
+
+def test_json_cells_are_json():
+    cells = [datetime.date(2024, 1, 2), float("nan"), [1]]
+    values = [record["n"] for record in json.loads(encode_table("json", {"n": cells}))]
+    assert values == ["2024-01-02", None, [1]]
 
 
 CASES = [("parquet", [1, "a"]), ("parquet", [2**70]), ("parquet", [[1], "a"])]

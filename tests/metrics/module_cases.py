@@ -75,6 +75,7 @@ OVERLAPS = {
 }
 RATINGS = {"ratings": [["a", "a", "b"], ["b", "b", "b"], ["c", "a", "c"]]}
 NUMERIC_RATINGS = {"ratings": [[1, 1, 2], [2, 2, None], [3, 2, 3], [None, 1, 1]]}
+NAMES = {"ratings": [["a", "a", "b"], ["b", "b", None], ["c", "b", "c"], [None, "a", "a"]]}
 KEYWORDS = {
     "predictions": ["a red_0 cat", "two_0 dogs_0"],
     "references": ["a red_0 cat_0", "two dogs_0"],
@@ -260,9 +261,7 @@ CASES = {
         "sub-scores", SUB_SCORES, lambda scores: sum(min(row) for row in scores) / len(scores)
     ),
     "hbpp": Case("votes by prompt", VOTES, prompt_performance),
-    "gwet_ac1": Case(  # by irrCAC 0.4.4
-        "numeric ratings", NUMERIC_RATINGS, by_hand(0.515151515152)
-    ),
+    "gwet_ac1": Case("names", NAMES, by_hand(0.515151515152)),  # by irrCAC 0.4.4
     "heatmap_mse": Case("maps", MAPS, map_mean(lambda p, q: ((p - q) ** 2).mean())),
     "hit_rate_at_k": Case("rankings", RANKINGS, query_mean(lambda r: oracles.hit(r, 2)), {"k": 2}),
     "holm": Case("p values", {"p_values": [0.01, 0.04, 0.03, 0.5]}, holm, {"alpha": 0.1}),

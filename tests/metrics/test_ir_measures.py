@@ -90,3 +90,6 @@ def test_other_measures_are_computed_by_ir_measures(data):
         measure = ir_measures.parse_measure(name)
         values = {row.query_id: row.value for row in ir_measures.iter_calc([measure], qrels, run)}
         assert dict(zip(found["query_ids"], found["values"][name], strict=True)) == values
+    for options in ({"relevance_level": 2}, {"judged_only": True}, {"ties": "order"}):
+        with pytest.raises(MetricInputError):  # they would not apply to Bpref
+            evaluate_run(run, qrels, "Bpref", "zero", **options)

@@ -326,15 +326,19 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
     # Annotators with fewer than ten votes are ignored.
     votes = pd.Series(value).groupby(annotator)
     ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _MIN_SCALE_VOTES]
-    quantiles, reasons = ranges.to_numpy(), dict[int, str]()
-    for number in range(len(quantiles) if len(quantiles) > 1 else 0):
-        low, high = quantiles[number]
-        other_low, other_high = np.median(np.delete(quantiles, number, axis=0), axis=0)
-        if high < other_low or low > other_high:
-            reasons[ranges.index[number]] = Reason(
-                "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g (another scale)",
-                **{"low": low, "high": high, "few": other_low, "many": other_high},
-            )
+    quantiles, n, reasons = ranges.to_numpy(), len(ranges), dict[int, str]()
+    order = quantiles.argsort(axis=0)
+    ordered, rank = np.take_along_axis(quantiles, order, axis=0), order.argsort(axis=0)
+    # The middle of the others: indices from an annotator's own rank on move up by one.
+    middle = [np.minimum(k + (rank <= k), n - 1) for k in ((n - 2) // 2, (n - 1) // 2)]
+    medians = np.mean([np.take_along_axis(ordered, index, axis=0) for index in middle], axis=0)
+    is_other = (quantiles[:, 1] < medians[:, 0]) | (quantiles[:, 0] > medians[:, 1])
+    for number in np.flatnonzero(is_other).tolist():
+        (low, high), (few, many) = quantiles[number], medians[number]
+        reasons[ranges.index[number]] = Reason(
+            "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g (another scale)",
+            **{"low": low, "high": high, "few": few, "many": many},
+        )
     return reasons
 
 

@@ -98,13 +98,13 @@ SCALES = {
 
 
 def fold_label(label: str) -> str:
-    """Normalise a label for comparison: lower case, no surrounding whitespace, 2 for 2.0.
+    """Normalise a label for comparison: lower case, no surrounding whitespace, 2 for 2.0 and +2.
 
     Example:
-        >>> fold_label(" High relevance "), fold_label("-1.0")
-        ('high relevance', '-1')
+        >>> fold_label(" High relevance "), fold_label("-1.0"), fold_label("+1")
+        ('high relevance', '-1', '1')
     """
-    return label.strip().lower().removesuffix(".0")
+    return re.sub(r"^[+](?=[0-9])", "", label.strip().lower()).removesuffix(".0")
 
 
 def get_scale_by_name(name: str) -> Scale:
@@ -257,8 +257,9 @@ def _suggest_range(labels: Iterable[str]) -> str:
 
 def _guess_choice(text: str) -> float | str:
     """Guess the choice that a label means: 1 or -1, or 0 for a tie; "?" if it is unclear."""
-    words = WORDS["choices"] | WORDS["number forms"]["place"]
-    sides = {words[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in words}
+    words = WORDS["choices"] | WORDS["number forms"]["place"] | {"-1": -1}
+    found = re.findall(r"(?:(?<![a-z0-9])-)?[a-z0-9]+", text.lower())
+    sides = {words[word] for word in found if word in words}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 
