@@ -140,7 +140,7 @@ def pad_to_square(image: Any, side: int) -> Any:
 def score_images(
     images: Sequence[Any],
     prompts: Sequence[str],
-    scores: Sequence[str] = SCORES[:1],
+    scores: str | Sequence[str] = SCORES[:1],
     batch_size: int = 16,
     **options: Any,
 ) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def score_images(
     Args:
         images: PIL images, or other arguments of `open_image` except arrays.
         prompts: One per image.
-        scores: Names of `KNOWN_SCORES`.
+        scores: One or more names of `KNOWN_SCORES`.
         **options: Options of `ScoreOptions`, such as `weights`, `device` and `chat_model`.
 
     Returns:
@@ -160,7 +160,7 @@ def score_images(
         FeedbackError: An option is invalid, or the numbers of images and prompts differ.
         ModelError: A model is not available.
     """
-    names = list(scores)
+    names = [scores] if isinstance(scores, str) else list(scores)
     check_prompt_count(images, prompts)
     assessors = ScoreOptions(with_=names, **options).load()
     pairs = enumerate(zip(images, prompts, strict=True))

@@ -1,6 +1,5 @@
 """The pipeline `prompt-performance-prediction`."""
 
-import math
 from collections.abc import Mapping
 from copy import copy
 from typing import Any
@@ -10,7 +9,6 @@ from transformers.pipelines.base import Pipeline
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import check_format
 from pqpp_models.errors import PredictorError
-from pqpp_models.predictor import Predictor
 from pqpp_models.registry import get_predictor_class
 from pqpp_models.torch_predictor import TorchPredictor
 
@@ -59,37 +57,31 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
         Args:
             inputs: A prompt, a mapping, a list of either, or a dataset.
-            targets: Names of targets; default: all targets of the predictor.
+            targets: Names of targets; default: those of `pipeline(...)`, or all of the predictor.
             batch_size: Rows per forward pass.
         """
-        self._sanitize_parameters(**kwargs)
+        _, options, _ = self._sanitize_parameters(targets, **kwargs)
         predictor = self.predictor
         if batch_size is not None and isinstance(predictor, TorchPredictor):
             predictor = copy(predictor)
             predictor.batch_size = batch_size
         single = isinstance(inputs, (str, Mapping))
-        rows = _predict_values(predictor, [inputs] if single else inputs, targets)
+        options = self._forward_params | options
+        rows = predictor.predict_records([inputs] if single else inputs, **options)
         return rows[0] if single else rows
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
-    def _sanitize_parameters(self) -> tuple[dict, dict, dict]:
-        return {}, {}, {}
+    def _sanitize_parameters(self, targets: Any = None) -> tuple[dict, dict, dict]:
+        return {}, {} if targets is None else {"targets": targets}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the row unchanged, since the predictor prepares it."""
         return {"row": input_}
 
-    def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {"values": _predict_values(self.predictor, [input_tensors["row"]], None)[0]}
+    def _forward(self, input_tensors: dict[str, Any], targets: Any = None) -> dict[str, Any]:
+        return {"values": self.predictor.predict_records([input_tensors["row"]], targets)[0]}
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, float]:
         """Return the predictions by target."""
         return model_outputs["values"]
-
-
-def _predict_values(predictor: Predictor, inputs: Any, targets: Any) -> list[dict[str, float]]:
-    rows, names = predictor.read_rows(inputs), predictor.list_columns(targets)
-    answer = predictor.estimate(rows, names)
-    answer.values[answer.out_of_domain] = math.nan
-    return [dict(zip(names, row, strict=True)) for row in answer.values.tolist()]

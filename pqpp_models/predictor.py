@@ -311,6 +311,21 @@ class Predictor(ABC):
         """
         return self.estimate(self.read_rows(rows), targets, progress, uncertainty=False).values
 
+    def predict_records(
+        self, rows: Any, targets: str | Iterable[str] | None = None
+    ) -> list[dict[str, float]]:
+        """Predict by target; NaN for a prompt that is blank or ``out_of_domain``.
+
+        The arguments are those of ``predict``.
+
+        >>> Predictor.from_pretrained("static").predict_records(["ein Hund"], "mean_rr")
+        [{'mean_rr': nan}]
+        """
+        names = self.list_columns(targets)
+        answer = self.estimate(self.read_rows(rows), names, uncertainty=False)
+        answer.values[answer.out_of_domain] = np.nan
+        return [dict(zip(names, row, strict=True)) for row in answer.values.tolist()]
+
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> Estimates:

@@ -71,7 +71,8 @@ def _read_blocks(text: str) -> list[str]:
     *blocks, rest = _SETTINGS.split(text)
     if rest.strip():  # lines of prompts, some with settings
         return []
-    return [" ".join(b.partition("\nNegative prompt:")[0].strip().split("\n")) for b in blocks]
+    positive = (f"\n{block}".partition("\nNegative prompt:")[0].strip() for block in blocks)
+    return [" ".join(text.split("\n")) for text in positive]
 
 
 def _read_json(value: Any) -> list[Any]:

@@ -52,15 +52,22 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
 
 
 def get_common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, float]]:
-    """Return the same limits for all targets, since the images of all models share one scale."""
+    """Return the same limits for all targets, since the images of all models share one scale.
+
+    Example:
+        >>> from datasets import Dataset
+        >>> table = Dataset.from_dict({"flux_rating": [1.0, 5.0], "sdxl_rating": [None, None]})
+        >>> rows = Rows([], np.empty(0), table, {"flux_rating": (1, 5)})
+        >>> get_common_limits(rows, ["flux_rating"])
+        {'flux_rating': (1, 5)}
+    """
     if not rows.limits:
         return {}
-    columns = [c for c in rows.table.column_names if get_measure(c) == get_measure(targets[0])]
-    descriptions = get_targets(rows.table.features)
     ends = list(rows.limits.values())
-    for column in columns:
-        values = [value for value in rows.table[column] if value is not None]
-        ends.append(descriptions[column].limits or (min(values), max(values)))
+    for name, described in get_targets(rows.table.features).items():
+        values = [value for value in rows.table[name] if value is not None]
+        if values and get_measure(name) == get_measure(targets[0]):
+            ends.append(described.limits or (min(values), max(values)))
     common = (min(low for low, _ in ends), max(high for _, high in ends))
     return dict.fromkeys(targets, common)
 

@@ -256,7 +256,7 @@ def compute_overview(db: Transaction, key: str) -> Overview:
     standings = filter_people(table, to_build_options(db.study), get_verdicts(db))
     people = ledger.list_people(db, records, standings, votes)
     progress, dues = _compute_progress(db, records, people), ledger.list_payment_rows(db, people)
-    moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
+    moments = pandas.to_datetime(votes["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
     return Overview(

@@ -85,8 +85,8 @@ class Index:
 
         Returns:
             Indices into `ids`, int64 (queries, k), and cosines, float32 (queries, k), best first;
-            ties in the order of the collection. The cosine of an item with several vectors is that
-            of its best vector.
+            ties in the order of the collection, though any of the items that tie for the last place
+            may fill it. The cosine of an item with several vectors is that of its best vector.
 
         Raises:
             EngineError: The queries have another size.

@@ -63,7 +63,7 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
     votes: dict[tuple[str, ...], list[bool]] = {}
     keys = zip(*(table[name] for name in columns), strict=True)
     for row, (key, cell) in enumerate(zip(keys, table[column], strict=True)):
-        answer = str("" if cell is None else cell).strip().lower()
+        answer = str("" if cell is None else cell).strip().lower().removesuffix(".0")
         if not answer:
             continue
         if answer not in ANSWERS:

@@ -51,7 +51,7 @@ class Picture:
 def find_pictures(
     image_dir: str | Path, prompts: Iterable[Row] | None = None
 ) -> tuple[list[Picture], list[str]]:
-    """Find the images of a folder and their prompts, in order of the paths.
+    r"""Find the images of a folder and their prompts, in order of the paths.
 
     Images are named `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
@@ -79,6 +79,9 @@ def find_pictures(
         >>> [picture], missing = find_pictures(folder.parent, prompts)
         >>> picture.prompt, picture.generator, missing
         ('a cat', 'sdxl', ['8'])
+        >>> _ = (folder.parent / "metadata.csv").write_text("file_name,prompt\n7/sdxl_0.png,\n")
+        >>> find_pictures(folder.parent, prompts)[0] == [picture]  # an empty cell is no prompt
+        True
     """
     root = _expand_folder(image_dir)
     listed = _read_metadata(root)
@@ -262,7 +265,8 @@ def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
 def _make_picture(
     path: Path, image_id: str, row: Row | None, prompts: Mapping[str, Row]
 ) -> Picture:
-    row = {name: cell for name, cell in (row or {}).items() if cell is not None}
+    # CSV cannot tell a missing cell from an empty one.
+    row = {name: cell for name, cell in (row or {}).items() if cell not in (None, "")}
     folder = image_id.rpartition("/")[0]
     prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
     generator = str(row.get("model", "")) or _parse_model(image_id)
@@ -270,7 +274,7 @@ def _make_picture(
     prompt, problem = _find_prompt(path, row, prompt_row)
     if problem == "has no prompt" and prompts and prompt_id:
         problem = f"has no prompt: the id {prompt_id} is unknown"
-    if row.get("prompt", "") == "":  # the prompt is in `text`
+    if "prompt" not in row:  # the prompt is in `text`
         row.pop("text", None)
     about = _get_other_columns({**prompt_row, **row})
     return Picture(path, prompt, image_id, prompt_id, generator, about, problem)
@@ -283,9 +287,7 @@ def _get_other_columns(row: Row) -> Row:
 
 def _find_prompt(path: Path, row: Row, prompt_row: Row) -> tuple[str, str]:
     """Return an image's prompt and "", or "" and the reason why it has no prompt."""
-    prompt = row.get("prompt")
-    if prompt in (None, ""):
-        prompt = row.get("text", prompt)
+    prompt = row.get("prompt", row.get("text"))
     if prompt is None and not row:
         path = join_inside(path.parent, path.with_suffix(".txt").name)
         try:

@@ -130,7 +130,7 @@ def select_best_images(
     score: str = "plausibility",
     threshold: float = 0.8,
 ) -> Iterator[SelectedImage]:
-    """Yield the best image of each prompt, if its score is high enough.
+    """Yield the best image of each prompt that has images, if its score is high enough.
 
     Args:
         feedback: The model that scores.
@@ -139,6 +139,8 @@ def select_best_images(
         threshold: Minimum score of a selected image.
     """
     for prompt, images in candidates:
+        if not images:
+            continue
         feedback_by_image = feedback.predict(list(images), [prompt] * len(images))
         best = max(range(len(images)), key=lambda n: feedback_by_image[n].scores[score])
         if feedback_by_image[best].scores[score] >= threshold:

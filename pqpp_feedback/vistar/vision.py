@@ -54,7 +54,7 @@ class Vision:
     device: str | None = None
     dtype: str = "float32"
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False)
-    _cached: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+    _cached: dict[tuple[str, str, str], Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if unknown := set(self.names) - set(ROLES):
@@ -110,7 +110,7 @@ class Vision:
         return self._cache("depth", picture, lambda: self._compute_depth(shrink_image(image)))
 
     def _cache(self, name: str, picture: Picture, compute: Callable[[], Any]) -> Any:
-        key = (name, str(picture.path))
+        key = (name, str(picture.path), picture.image_id)  # images in memory have no path
         if key not in self._cached:
             self._cached[key] = compute()
             if len(self._cached) > _CACHE_SIZE:

@@ -207,7 +207,7 @@ class TablePredictor(FunctionPredictor):
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="write FILE:COLUMN")
         super().__init__(self._look_up_predictions, f"{path}:{column}")
-        self.columns: dict[str, Sequence] = {n: table.texts(n) for n in KEYS if n in table.columns}
+        self.columns: dict[str, Sequence] = {n: table[n] for n in KEYS if n in table}
         self.columns["predicted"] = table.numbers(column)
         self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.title)
 
@@ -291,9 +291,10 @@ def join_by_prompt(
             f"(columns: {', '.join(table)}); add one"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
-    keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]
+    # Ids are numbers in some files, and texts in others.
+    keys, wanted = ([None if k is None else str(k) for k in side[key]] for side in (table, rows))
     means = pd.DataFrame(numbers).groupby(pd.Series(keys, dtype=object)).mean()
-    means = means.reindex(pd.Index(list(rows[key]), dtype=object))
+    means = means.reindex(pd.Index(wanted, dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
             f"{table_name} has no value for any {key} of this split; use a table of this split"

@@ -258,7 +258,7 @@ def load_predictors(
     for name in list(requested):
         try:
             predictor = loaded.get(name) or load_any_predictor(name)
-            if predictor.inputs == "text":
+            if not names:
                 predictor.predict(["a red cat"])  # resources are looked up at first use
         except ModelError as error:
             if names:

@@ -26,11 +26,9 @@ class EndpointHandler:
         self.predictor = Predictor.from_pretrained(path)
 
     def __call__(self, data: dict[str, Any]) -> list[dict[str, float | None]]:
-        """Return each prompt's values by target, which are None for a blank prompt."""
+        """Return each prompt's values by target; None if it is blank or not plain English."""
         inputs, targets = data["inputs"], (data.get("parameters") or {}).get("targets")
         prompts = [inputs] if isinstance(inputs, str) else inputs
-        names = self.predictor.list_columns(targets)
-        values = self.predictor.predict(prompts, targets).tolist()
+        records = self.predictor.predict_records(prompts, targets)
         # JSON has no NaN; only NaN differs from itself.
-        rows = ([value if value == value else None for value in row] for row in values)
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        return [{name: v if v == v else None for name, v in one.items()} for one in records]

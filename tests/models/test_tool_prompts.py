@@ -43,7 +43,7 @@ WORKFLOW = {  # as the editor saves it
 FILES = {
     "blocks.txt": ("\n".join(map(BLOCK.format, PROMPTS)), LINES),
     "comfyui.json": (make_graph("a cat"), ["a cat"]),
-    "mark.txt": ("\ufeff" + BLOCK.format("a cat").replace("\n", "\r\n"), ["a cat"]),
+    "mark.txt": ("\ufeff" + f"{BLOCK[3:]}{BLOCK}".replace("\n", "\r\n"), ["", "{}"]),
     "body.json": ({"client_id": "x", "prompt": make_graph("a cat")}, ["a cat"]),
     "saved.json": (WORKFLOW, ["a cat"]),
     "invokeai.json": ({"positive_prompt": "a cat", "negative_prompt": "x", "seed": 1}, ["a cat"]),

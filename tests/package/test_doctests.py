@@ -12,7 +12,7 @@ import pytest
 from pqpp_files.extras import find_extra
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("pqpp", "pqpp_autoload", *sorted(path.name for path in ROOT.glob("pqpp_*/")))
+PACKAGES = ("pqpp", "pqpp_autoload", "pqpp_training", *sorted(p.name for p in ROOT.glob("pqpp_*/")))
 SKIPPED_ERRORS = {
     "PredictorError": "NLTK's data: see 'Real data' in CONTRIBUTING.md",
     "MissingExtraError": "an optional package, which is not installed",

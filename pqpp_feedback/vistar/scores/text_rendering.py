@@ -221,8 +221,10 @@ def find_wanted_text(picture: Picture) -> str:
         >>> from pathlib import Path
         >>> find_wanted_text(Picture(Path("a.png"), 'A sign that says "Open" and "24 h"'))
         'Open 24 h'
+        >>> find_wanted_text(Picture(Path("a.png"), "A sign", about={"text": 2024}))
+        '2024'
     """
     requested = get_param(picture, "text")
     if requested:
-        return requested if isinstance(requested, str) else " ".join(requested)
+        return str(requested) if np.isscalar(requested) else " ".join(requested)
     return " ".join(Prompt.read(picture.prompt).texts)

@@ -87,14 +87,13 @@ def test_score_equals_reference_implementation(name, batch, tmp_path, capsys):
 def test_evaluate_module(tmp_path):
     import evaluate
 
-    save_clip(tmp_path / "model")
-    clip = AutoModel.from_pretrained(tmp_path / "model")
+    clip = AutoModel.from_pretrained(save_clip(tmp_path / "model"))
     processor = AutoProcessor.from_pretrained(tmp_path / "model")
     images = [Image.new("RGB", (30, 20), colour) for colour in ("red", "blue", "green")]
     prompts = ["a red cat", "two dogs", "birds"]
     metric = evaluate.load("pqpp/image_score")
     options = {"weights": {"clip_score": str(tmp_path / "model")}, "device": "cpu"}
-    results = metric.compute(images=images, prompts=prompts, **options)
+    results = metric.compute(images=images, prompts=prompts, scores="clip_score", **options)
     with torch.no_grad():
         pairs = zip(images, prompts, strict=True)
         expected = [compute_clip_score(clip, processor, *pair) for pair in pairs]

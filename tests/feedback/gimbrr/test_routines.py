@@ -82,7 +82,7 @@ def test_negation_needs_one_object_and_not_the_other():
 
 def test_reads_human_answers_by_image_or_prompt_and_model(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("image,matched\na,true\na,no\nb,1\nb,1\nb,0\nc,\n")
+    path.write_text("image,matched\na,true\na,no\nb,1\nb,1.0\nb,0.0\nc,\n")
     people = read_human_answers(path)
     row = {"image": "a", "prompt_id": "1", "generator": "m"}
     assert people.find(row) is None and people.find({**row, "image": "b"}) is True

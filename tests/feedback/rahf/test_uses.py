@@ -106,7 +106,7 @@ def test_selects_best_image_above_threshold(feedback, tmp_path):
         [entry.scores["overall"] for entry in feedback.predict(images, [prompt] * len(images))]
         for prompt, images in candidates
     ]
-    selected = list(select_best_images(feedback, candidates, "overall", 0.0))
+    selected = list(select_best_images(feedback, [*candidates, ("a", [])], "overall", 0.0))
     assert [image.prompt for image in selected] == list(PROMPTS[:2])
     assert selected[0].image is candidates[0][1][int(np.argmax(scores[0]))]
     assert list(select_best_images(feedback, candidates, "overall", 1.0)) == []

@@ -10,7 +10,7 @@ from PIL import Image
 from support.tiny_sight import save_sight
 
 from pqpp_feedback.assess.assessor import format_evidence
-from pqpp_feedback.assess.pictures import find_pictures
+from pqpp_feedback.assess.pictures import Picture, find_pictures
 from pqpp_feedback.assess.run import assess
 from pqpp_feedback.assess.verdicts import read_verdicts, rescore
 from pqpp_feedback.vistar.scores.characters import Characters
@@ -56,12 +56,13 @@ def test_scores_run_and_rescore(score, models, pictures, tmp_path):
     assert (tmp_path / "w.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
 
 
-def test_scores_share_model_outputs(models, pictures):
+def test_scores_share_model_outputs(models, pictures, tmp_path):
     vision = Vision(models, "cpu")
     light, penetration = Light(vision), PenetrationScore(vision)
     images, calls = [Image.open(p.path) for p in pictures], []
+    in_memory = [Picture(tmp_path, p.prompt, p.image_id, about=p.about) for p in pictures]
     vision.get_model("depth").model.register_forward_hook(lambda *_: calls.append(1))
     light.observe(images, pictures)
     evidence = penetration.observe(images, pictures)
     assert len(calls) == len(pictures)
-    assert format_evidence(evidence)
+    assert format_evidence(evidence) == format_evidence(penetration.observe(images, in_memory))

@@ -46,8 +46,8 @@ def test_named_pairs_override_parsed_targets():
 
 
 def test_join_averages_duplicates_and_prefers_ids():
-    table = {"prompt_id": ["b", "a", "b", "a"], "prompt": [["w"], *"xyz"], "m": [1, 2, 4, math.nan]}
-    rows = {"prompt_id": ["a", "b", "c"], "prompt": ["x", "y", "z"]}
+    table = {"prompt_id": [2, 1, 2, 1], "prompt": [["w"], *"xyz"], "m": [1, 2, 4, math.nan]}
+    rows = {"prompt_id": ["1", "2", "3"], "prompt": ["x", "y", "z"]}
     assert join_by_prompt(table, rows, ["m"]) == {"m": [2.0, 2.5, None]}
     del table["prompt_id"]
     assert join_by_prompt(table, rows, ["m"]) == {"m": [2.0, 4.0, None]}

@@ -112,9 +112,9 @@ def test_bench_uses_endpoint_from_environment(server, tmp_path, monkeypatch, cap
     bench = ["bench", "--dataset", str(fresh), "--predictors", f"{folder},n_words"]
     bench += ["--format", "json"]
     monkeypatch.setenv("PQPP_CHAT_URL", server.url)
-    monkeypatch.setenv("PQPP_MAX_CALLS", "3")
+    monkeypatch.setenv("PQPP_MAX_CALLS", "2")
     assert main(bench) == 2 and "calls needed" in capsys.readouterr().err
-    monkeypatch.setenv("PQPP_MAX_CALLS", "4")
+    monkeypatch.setenv("PQPP_MAX_CALLS", "3")
     assert main(bench) == 0
     rows = json.loads(capsys.readouterr().out)
     assert '"pearson": 1.0' in json.dumps(rows) and "llm" in json.dumps(rows)
