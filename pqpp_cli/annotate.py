@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -162,9 +163,10 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
       pqpp annotate init study.yaml --file more.csv --add
 
     The table has one row per image: prompt, image (a file in --image-dir, or a URL), and optionally
-    prompt_id, model (`reference` for a real photo), control and training (yes or no) and expected
-    (the right answer of a training item). Images are checked before anything is written. The study
-    file explains all other settings.
+    prompt_id, model (`reference` for a real photo), control, training and check (yes or no),
+    expected (the right answer of a practice item or an attention check) and, for --kind match,
+    linked_prompts. Images are checked before anything is written. The study file explains all other
+    settings.
     """
 
     dataset: str | None = option(None, "read prompts and images from a dataset instead of --file")
@@ -213,13 +215,12 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
             counts = count_items(store)
             if self.address:
                 save_server_url(store, self.address)
-            [(owner, _)] = make_links(store, 1, "owner", "made by init", _OWNER_DAYS)
-            [(trial, _)] = make_links(store, 1, "trial", "to try it", _TRY_DAYS)
-            owner, trial = (self.make_link(store, token) for token in (owner, trial))
-        print(f"created {path} and {store.name} ({counts})")
-        print(f"next: pqpp annotate serve {path}")
-        print(f"owner link: {owner}")
-        print(f"trial link: {trial}")
+            print(f"created {path} and {store.name} ({counts})")
+            print(f"next: pqpp annotate serve {shlex.quote(str(path))}")
+            links = ("owner", "made by init", _OWNER_DAYS), ("trial", "to try it", _TRY_DAYS)
+            for role, label, days in links:
+                [(token, _)] = make_links(store, 1, role, label, days)
+                print(f"{role} link: {self.make_link(store, token)}")
 
     def _prepare_prompts(self, folder: Path) -> tuple[str, str | None]:
         """Return the table of prompts and the image folder, after writing those of a dataset."""

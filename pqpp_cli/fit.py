@@ -32,11 +32,11 @@ class Fit(Dataset, Targets, ChatOptions, Command):
       pqpp fit ratings.csv --targets mean_rating --output my_predictor
       pqpp fit votes.parquet --column caption --targets match_rate,rating --output my_predictor
       pqpp fit pqpp-v1.0 --targets mean_hbpp,mean_p10 --output my_predictor
-      pqpp fit ratings.csv --base alignment --output my_predictor
-      pqpp fit ratings.csv --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
+      pqpp fit my_benchmark --base alignment --output my_predictor
+      pqpp fit my_benchmark --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
       pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
-      pqpp fit ratings.csv --chat-url http://localhost:8000/v1 --chat-model qwen --max-calls 500 \
-          --output my_llm
+      pqpp fit ratings.csv --targets mean_rating --chat-url http://localhost:8000/v1 \
+          --chat-model qwen --max-calls 500 --output my_llm
 
     The fit uses words, word pieces and the network of `static-train`, in closed form on one core,
     without torch. It tries ridge on TF-IDF, ridge on the network's layers, kernel ridge on its

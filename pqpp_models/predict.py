@@ -32,7 +32,8 @@ def predict(
     """Predict how well prompts will do in image generation and retrieval.
 
     Args:
-        prompts: One prompt, a list of them, or a table with a column `prompt`.
+        prompts: One prompt, a list of them, or a table with a column `prompt`, and with lists of
+            images in `images` or `<model>_images` if the predictor needs them.
         targets: Names, or one string with commas; default: all targets of the predictor.
         predictor: A predictor, or its name or path for `Predictor.from_pretrained`.
         uncertainty: Add TARGET_deviation, the standard deviation of each prediction.

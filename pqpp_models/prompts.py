@@ -88,6 +88,22 @@ def parse_prompts(rows: Any) -> list[Prompt]:
     return [parsed[text] for text in texts]
 
 
+def to_mappings(rows: Any) -> list[Any]:
+    """Return rows as a list: those of a table as mappings, others unchanged.
+
+    Args:
+        rows: rows, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
+
+    >>> to_mappings({"prompt": ["a cat"], "scores": [[0.5]]})
+    [{'prompt': 'a cat', 'scores': [0.5]}]
+    """
+    if isinstance(rows, Mapping):
+        return [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
+        return rows.to_dict("records")
+    return list(rows)
+
+
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
     """Return rows as a list of mappings with some required columns.
 
@@ -101,13 +117,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
     >>> read_rows({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
     [{'prompt': 'a cat', 'scores': [0.5]}]
     """
-    mappings: list[Mapping[str, Any]]
-    if isinstance(rows, Mapping):
-        mappings = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
-    elif hasattr(rows, "to_dict") and hasattr(rows, "columns"):
-        mappings = rows.to_dict("records")
-    else:
-        mappings = list(rows)
+    mappings = to_mappings(rows)
     for index, row in enumerate(mappings):
         for name in columns:
             if not isinstance(row, Mapping) or row.get(name) is None:

@@ -3,7 +3,8 @@ r"""Train RAHF, the model of rich human feedback (Liang et al., CVPR 2024, secti
 Examples::
 
   accelerate launch training/train_rahf.py --config rahf --pickapic-dir pickapic_v1
-  python tests/support/richhf_scenes.py scenes
+  PYTHONPATH=tests python -c "from support.richhf_scenes import write_scenes; \
+      write_scenes('scenes', {'train': 10000, 'validation': 300})"
   pqpp train rahf --config rahf_scenes \
       --data-dir scenes/richhf --pickapic-dir scenes/pickapic
 """

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pqpp_datasets.target_columns import PQPP_TARGETS, get_measure, is_mean
 from pqpp_models.errors import PredictorError
-from pqpp_models.prompts import read_prompts
+from pqpp_models.prompts import COLUMN, read_prompts, to_mappings
 from pqpp_models.targets import Limits, get_limits
 
 IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
@@ -18,7 +18,9 @@ IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
 
 
 def read_mappings(rows: Any) -> list[Any]:
-    """Return rows as a list, without decoding the images of a dataset.
+    """Return rows as a list of mappings, without decoding the images of a dataset.
+
+    A prompt without a mapping becomes one; the rows can also be a table.
 
     Example:
         >>> read_mappings([{"prompt": "a cat", "images": []}])
@@ -32,7 +34,7 @@ def read_mappings(rows: Any) -> list[Any]:
                 rows = rows.cast_column(name, Image(decode=False))
             elif isinstance(getattr(feature, "feature", None), Image):
                 rows = rows.cast_column(name, type(feature)(Image(decode=False)))
-    return list(rows)
+    return [row if isinstance(row, Mapping) else {COLUMN: row} for row in to_mappings(rows)]
 
 
 ANY = ""

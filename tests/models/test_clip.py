@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 torch = pytest.importorskip("torch", reason="the CLIP predictor needs torch")
@@ -12,7 +13,9 @@ Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow
 from support.tiny_models import save_clip, save_text_encoder, trainer  # noqa: E402
 
 from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
+from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction  # noqa: E402
 from pqpp_models.images.pairs import read_pairs, score_rows  # noqa: E402
+from pqpp_models.predict import predict  # noqa: E402
 
 GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
 
@@ -29,7 +32,6 @@ def backbone(tmp_path_factory):
 def new_predictor(backbone, **fields):
     from transformers import AutoProcessor
 
-    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
     from pqpp_models.clip.predictor import ClipPredictor
 
     torch.manual_seed(0)
@@ -71,10 +73,17 @@ def test_hbpp_averages_images_and_models():
     assert scores.tolist() == [[0.5, 2.0, 1.25]]
 
 
-@pytest.mark.parametrize("row", [{"prompt": "a"}, {"images": [GRAY]}])
+@pytest.mark.parametrize("row", ["a", {"prompt": "a"}, {"images": [GRAY]}])
 def test_rejects_rows_without_prompt_or_images(backbone, row):
     with pytest.raises(PredictorError, match="index 1"):
         new_predictor(backbone).predict([{"prompt": "a", "images": [GRAY]}, row])
+
+
+def test_predicts_tables_with_images(backbone):
+    table = pd.DataFrame({"prompt": ["a", "b"], "images": [[GRAY], [make_image(9), GRAY]]})
+    predictor = new_predictor(backbone)
+    expected = predictor.predict(table.to_dict("records"), "mean_hbpp")[:, 0].tolist()
+    assert predict(table, "mean_hbpp", predictor)["mean_hbpp"].tolist() == expected
 
 
 def test_names_target_without_images(backbone):
@@ -118,15 +127,12 @@ def generated(tmp_path):
     def split(n, seed):
         random = np.random.default_rng(seed)
         brightness = random.integers(0, 256, n)
-        scores = 3 * brightness / 255 - 1
-        files = []
-        for index, value in enumerate(brightness):
-            path = tmp_path / f"{seed}-{index}.png"
+        paths = [str(tmp_path / f"{seed}-{index}.png") for index in range(n)]
+        for path, value in zip(paths, brightness, strict=True):
             make_image(value).save(path)
-            files.append([str(path)] * 2)
-        return datasets.Dataset.from_dict(
-            {"prompt": ["a cat"] * n, "images": files, "mean_hbpp": scores}
-        )
+        images = [[path] * 2 for path in paths]
+        columns = {"prompt": ["a cat"] * n, "images": images, "mean_hbpp": 3 * brightness / 255 - 1}
+        return datasets.Dataset.from_dict(columns)
 
     folder = tmp_path / "generated"
     for name, n, seed in (("train", 64, 0), ("validation", 32, 1)):
@@ -166,8 +172,6 @@ def test_learns_from_generated_images(backbone, generated, tmp_path, cache, tuni
 def test_accepts_siglip(tmp_path):
     from transformers import SiglipConfig, SiglipModel
 
-    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-
     layers = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
     layers["num_attention_heads"] = 2
     config = SiglipConfig(
@@ -183,8 +187,6 @@ def test_accepts_siglip(tmp_path):
 
 
 def test_rejects_models_that_are_not_clip_like(tmp_path):
-    from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
-
     bert = save_text_encoder(tmp_path / "bert")
     with pytest.raises(ModelError, match=r"bert is a model of type 'bert', which does not"):
         ClipForPerformancePrediction.from_backbone(str(bert))
@@ -197,9 +199,7 @@ def test_missing_image_dir_names_download(tmp_path):
     from pqpp_models.training.data import get_image_options
 
     recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
-    with pytest.raises(
-        PqppError, match=r"pqpp does not include its images; .*33\.5 GB, .*https://"
-    ):
+    with pytest.raises(PqppError, match=r"does not include its images; .*33\.5 GB, .*https://"):
         get_image_options(recipe)
     recipe.image_dir = "images"
     assert get_image_options(recipe) == {"image_dir": "images"}
