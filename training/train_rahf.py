@@ -136,7 +136,6 @@ def train(recipe: RahfRecipe) -> Outcome:
         model,
         arguments,
         head="heads",
-        primary="mean",
         lengths=examples.count_words() if recipe.group_by_length else None,
         train_dataset=examples,
         eval_dataset=validation_examples,
