@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class GwetAc1(metric.get_base(), inputs=forms.NUMERIC_RATINGS):
+class GwetAc1(metric.get_base(__name__), inputs=forms.NUMERIC_RATINGS):
     """Gwet's AC1 with its interval."""
