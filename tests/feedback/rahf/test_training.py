@@ -59,7 +59,6 @@ def test_resumed_run_equals_uninterrupted_run(recipe, variant, tmp_path):
     folder = Path(recipe.output_dir) / "model"
     card = (folder / "README.md").read_text()
     assert f"| mean | {full.validation['mean']:.4g} |" in card and str(tmp_path) not in card
-    assert not {path.suffix for path in folder.iterdir()} - {".json", ".safetensors", ".md"}
 
 
 def test_workers_do_not_change_augmented_training(recipe, tmp_path):
