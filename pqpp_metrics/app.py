@@ -90,11 +90,10 @@ def push_metric(name: str, repo_id: str, **options: Any) -> pqpp_hub.PushReport:
         FileNotFoundError: there is no such metric.
         pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space has another name.
     """
-    get_metric_path(name)
+    files = make_metric_files(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
         fault = f"the Space must be named after the metric: {repo_id.split('/')[0]}/{name}"
         raise pqpp_hub.HubError(f"{fault}; got {repo_id!r}")
-    files = make_metric_files(name)
     message = f"Upload the metric {name} with pqpp"
     return pqpp_hub.push_files(files, repo_id, "space", message, **options)
 

@@ -77,13 +77,12 @@ class EvaluateMetric(Metric, evaluate.Metric):
             if unused not in names and inputs_and_options.get(unused) is None:
                 inputs_and_options.pop(unused, None)
         self.check_options(inputs_and_options)
-        inputs = {name: inputs_and_options.get(name) for name in names}
-        options = {k: v for k, v in inputs_and_options.items() if k not in names}
+        inputs = {name: inputs_and_options.pop(name, None) for name in names}
         if self.writer is None and self.num_process == 1:
-            return self.score(inputs, options)
+            return self.score(inputs, inputs_and_options)
         if any(column is not None for column in inputs.values()):
             self.add_batch(**inputs)
         try:
-            return super().compute(**options)
+            return super().compute(**inputs_and_options)
         except MetricInputError as error:
             raise MetricInputError(self.rename_inputs(str(error))) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -147,12 +146,16 @@ def summarise_items(name: str, scores: Values, **companions: Any) -> dict[str, A
     return to_plain({name: mean_without_nan(scores), "scores": scores} | companions)
 
 
-def get_base() -> type[Metric]:
-    """Return the base of a metric's class: `EvaluateMetric` if evaluate is imported, else `Metric`.
+def get_base(module: str = "") -> type[Metric]:
+    """Return the base of a metric's class: `Metric` in this package, `EvaluateMetric` elsewhere.
 
-    Importing evaluate takes much longer than computing a metric.
+    evaluate loads its own copy of a metric's file. Importing evaluate takes much longer than
+    computing a metric.
+
+    Args:
+        module: The name of the metric's module; metrics published before 0.4 give none.
     """
-    if "evaluate" not in sys.modules:
+    if module.startswith("pqpp_metrics."):
         return Metric
     from pqpp_metrics.evaluate_module import EvaluateMetric
 

@@ -88,6 +88,7 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     max_validation_rows: int | None = option(None, "use only the first rows of validation", gt=0)
     group_by_length: bool = option(True, "do not batch prompts of similar length")
     gradient_checkpointing: bool = option(False, "recompute activations, to save memory")
+    metric_for_best_model: str = option("mean")
     early_stopping_patience: int = option(0)
 
     def __post_init__(self) -> None:

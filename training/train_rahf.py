@@ -31,10 +31,9 @@ from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import Examples, describe_data, load_split
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
-from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, count_weights, load_towers
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, load_towers
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor, train_tokenizer
 from pqpp_files.errors import PqppError
-from pqpp_hub.card import render_card
 
 
 def make_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
@@ -137,7 +136,6 @@ def train(recipe: RahfRecipe) -> Outcome:
         model,
         arguments,
         head="heads",
-        primary="mean",
         lengths=examples.count_words() if recipe.group_by_length else None,
         train_dataset=examples,
         eval_dataset=validation_examples,
@@ -148,9 +146,7 @@ def train(recipe: RahfRecipe) -> Outcome:
     if trainer.is_world_process_zero():
         facts = describe_data(recipe, examples, validation_examples)
         details = {**facts, **describe_run(recipe, facts["data"], outcome)}
-        values = {"details": details, "weights": count_weights(trainer.model)}
-        card = render_card("feedback/rahf", variant=recipe.variant, **values)
-        FeedbackModel(trainer.model, processor).save_pretrained(folder, card)
+        FeedbackModel(trainer.model, processor).save_pretrained(folder, details)
         print(f"saved in {folder}")
         push_if_requested(folder, recipe, push_feedback_model)
     return outcome

@@ -63,10 +63,11 @@ class OptimisationOptions(RunOptions):
         lr_scheduler_type: Schedule of the learning rate: linear, cosine, constant_with_warmup,
             inverse_sqrt and others.
         warmup_steps: Warm-up steps; below 1, a share of all steps.
-        early_stopping_patience: Epochs without improvement on validation before stopping; 0 to
-            never stop.
-        save_strategy: When to write checkpoints.
-        save_steps: Steps between checkpoints, with --save-strategy steps.
+        metric_for_best_model: Metric on validation that chooses the saved weights.
+        early_stopping_patience: Evaluations without improvement on validation before stopping; 0
+            to never stop.
+        save_strategy: When to evaluate and to write checkpoints.
+        save_steps: Steps between evaluations and checkpoints, with --save-strategy steps.
         resume_from_checkpoint: Checkpoint to resume from, or `last` for the newest in output_dir.
         dataloader_num_workers: Processes that load batches, per training process.
         report_to: Trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others.
@@ -85,9 +86,10 @@ class OptimisationOptions(RunOptions):
     max_grad_norm: float = option(1.0, "clip gradients to this norm", gt=0)
     bf16: bool = option(False, "compute in bfloat16")
     fp16: bool = option(False, "compute in float16, on a GPU")
+    metric_for_best_model: str = "kendall"
     early_stopping_patience: int = option(3, ge=0)
-    save_strategy: str = option("epoch", choices=("epoch", "steps"), decides=False)
-    save_steps: int = option(500, gt=0, decides=False)
+    save_strategy: str = option("epoch", choices=("epoch", "steps"))
+    save_steps: int = option(500, gt=0)
     resume_from_checkpoint: str | None = option(None, decides=False)
     dataloader_num_workers: int = option(0, ge=0, decides=False)
     logging_steps: int = option(20, "steps between logged losses", gt=0, decides=False)

@@ -22,13 +22,12 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel
-from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, count_weights
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 from pqpp_files.errors import describe
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.paths import check_output_folder
-from pqpp_hub.card import render_card
 
 # Patterns of a ViT's weight names before version 5 of transformers, and their replacements.
 _VIT_NAMES = (
@@ -247,10 +246,8 @@ def main() -> None:
     model = convert_weights(weights)
     size = model.config.image_size
     image_processor = ViTImageProcessor(size={"height": size, "width": size})
-    facts = {"variant": model.config.variant, "details": None, "weights": count_weights(model)}
-    card = render_card("feedback/rahf", **facts)
     processor = RahfProcessor(image_processor, tokenizer)
-    FeedbackModel(model, processor).save_pretrained(options.output, card)
+    FeedbackModel(model, processor).save_pretrained(options.output, details={})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +20,7 @@ from pqpp_feedback.rahf.words import Word, split_into_words
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.extras import require_extra
 from pqpp_files.paths import expand
-from pqpp_hub import PushReport
+from pqpp_hub import PushReport, render_card
 from pqpp_hub.push import require_repository_id
 
 if TYPE_CHECKING:
@@ -121,12 +121,15 @@ class FeedbackModel:
         feedback.source = source
         return feedback
 
-    def save_pretrained(self, folder: str | os.PathLike[str], card: str | None = None) -> Path:
+    def save_pretrained(
+        self, folder: str | os.PathLike[str], details: Mapping[str, Any] | None = None
+    ) -> Path:
         """Write model, processor and card to a folder, replacing it atomically.
 
         Args:
             folder: A new folder, or one with an older model.
-            card: The card's text; default: the card of the older model.
+            details: The training, for the card; default: keep the card of an older model, or
+                write one without training.
 
         Raises:
             FileError: The folder contains other files.
@@ -135,10 +138,14 @@ class FeedbackModel:
         with atomic_folder(folder, RAHF_FILES) as temp_folder:
             self.model.save_pretrained(temp_folder)
             self.processor.save_pretrained(temp_folder)
-            if card is not None:
-                (temp_folder / CARD).write_text(card, encoding="utf-8")
-            elif (folder / CARD).is_file():
+            if details is None and (folder / CARD).is_file():
                 shutil.copyfile(folder / CARD, temp_folder / CARD)
+            else:
+                parts = self.model.named_children()
+                weights = {name: sum(w.numel() for w in part.parameters()) for name, part in parts}
+                facts = {"variant": self.model.config.variant, "details": details}
+                card = render_card("feedback/rahf", weights=weights, **facts)
+                (temp_folder / CARD).write_text(card, "utf-8")
         return folder
 
     def predict(

@@ -123,14 +123,6 @@ class ScoreHead(nn.Module):
         return torch.sigmoid(self.dense[-1](hidden).float()).squeeze(1)
 
 
-def count_weights(model: nn.Module) -> dict[str, int]:
-    """Return the number of weights of each submodule of a model, by name."""
-    return {
-        name: sum(tensor.numel() for tensor in module.parameters())
-        for name, module in model.named_children()
-    }
-
-
 def _make_conv(inputs: int, outputs: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, padding=1)
 

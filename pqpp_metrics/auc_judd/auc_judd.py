@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class AucJudd(metric.get_base(), inputs=forms.MAPS, each="map"):
+class AucJudd(metric.get_base(__name__), inputs=forms.MAPS, each="map"):
     """Mean AUC-Judd over maps, with the value of every map."""

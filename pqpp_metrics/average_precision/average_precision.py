@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class AveragePrecision(metric.get_base(), inputs=forms.RANKINGS):
+class AveragePrecision(metric.get_base(__name__), inputs=forms.RANKINGS):
     """Mean average precision over queries, with the value of every query."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class CohenKappa(metric.get_base(), inputs=forms.CATEGORIES):
+class CohenKappa(metric.get_base(__name__), inputs=forms.CATEGORIES):
     """Cohen's kappa."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class ConqaRelevance(metric.get_base(), inputs=forms.VOTES):
+class ConqaRelevance(metric.get_base(__name__), inputs=forms.VOTES):
     """Share of relevant images, with the label of every image."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class FleissKappa(metric.get_base(), inputs=forms.RATINGS):
+class FleissKappa(metric.get_base(__name__), inputs=forms.RATINGS):
     """Fleiss' kappa."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class GeometricMinimum(metric.get_base(), inputs=forms.SUB_SCORES):
+class GeometricMinimum(metric.get_base(__name__), inputs=forms.SUB_SCORES):
     """Mean of the lowest cue over images, with the value of every image."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class GwetAc1(metric.get_base(), inputs=forms.RATINGS):
+class GwetAc1(metric.get_base(__name__), inputs=forms.RATINGS):
     """Gwet's AC1 with its interval."""

@@ -5,7 +5,7 @@ from typing import Any
 from pqpp_metrics import forms, metric
 
 
-class Hbpp(metric.get_base(), inputs=forms.LABELS_BY_PROMPT):
+class Hbpp(metric.get_base(__name__), inputs=forms.LABELS_BY_PROMPT):
     """Mean HBPP over prompts, with the score of every prompt."""
 
     @classmethod

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class HitRateAtK(metric.get_base(), inputs=forms.RANKINGS):
+class HitRateAtK(metric.get_base(__name__), inputs=forms.RANKINGS):
     """Mean hit rate at k over queries, with the value of every query."""

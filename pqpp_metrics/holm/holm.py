@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class Holm(metric.get_base(), inputs=forms.P_VALUES):
+class Holm(metric.get_base(__name__), inputs=forms.P_VALUES):
     """Smallest adjusted p-value, with the adjusted p-value of every test."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class Hwpq(metric.get_base(), inputs=forms.QUESTIONNAIRES, each="image", kept=("levels",)):
+class Hwpq(metric.get_base(__name__), inputs=forms.QUESTIONNAIRES, each="image", kept=("levels",)):
     """Mean HWPQ score over images, with every image's score and levels."""

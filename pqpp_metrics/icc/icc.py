@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class Icc(metric.get_base(), inputs=forms.NUMERIC_RATINGS):
+class Icc(metric.get_base(__name__), inputs=forms.NUMERIC_RATINGS):
     """Intraclass correlation, two-way random."""

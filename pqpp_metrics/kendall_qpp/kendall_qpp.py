@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class KendallQpp(metric.get_base(), inputs=forms.PAIRS):
+class KendallQpp(metric.get_base(__name__), inputs=forms.PAIRS):
     """Kendall's tau-b with p-value and confidence interval."""

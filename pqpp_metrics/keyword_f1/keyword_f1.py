@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class KeywordF1(metric.get_base(), inputs=forms.MARKED_KEYWORDS):
+class KeywordF1(metric.get_base(__name__), inputs=forms.MARKED_KEYWORDS):
     """F1 of misaligned keywords over the tokens of all samples, with precision and recall."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class Kld(metric.get_base(), inputs=forms.MAPS, each="map"):
+class Kld(metric.get_base(__name__), inputs=forms.MAPS, each="map"):
     """Mean KLD over maps, with the value of every map."""

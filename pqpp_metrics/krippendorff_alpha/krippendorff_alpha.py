@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class KrippendorffAlpha(metric.get_base(), inputs=forms.RATINGS):
+class KrippendorffAlpha(metric.get_base(__name__), inputs=forms.RATINGS):
     """Krippendorff's alpha."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class LightDirection(metric.get_base(), inputs=forms.RANKINGS):
+class LightDirection(metric.get_base(__name__), inputs=forms.RANKINGS):
     """Mean light consistency over images, with the value of every image."""

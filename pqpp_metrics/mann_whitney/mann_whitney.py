@@ -3,5 +3,7 @@
 from pqpp_metrics import forms, metric
 
 
-class MannWhitney(metric.get_base(), inputs=forms.TWO_GROUPS, each="comparison", takes_groups=True):
+class MannWhitney(
+    metric.get_base(__name__), inputs=forms.TWO_GROUPS, each="comparison", takes_groups=True
+):
     """Mann-Whitney U and relative improvement of each comparison; the main value is the mean U."""

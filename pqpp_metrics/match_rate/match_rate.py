@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class MatchRate(metric.get_base(), inputs=forms.MATCHES):
+class MatchRate(metric.get_base(__name__), inputs=forms.MATCHES):
     """Match rate over all and by group, with Wilson intervals."""

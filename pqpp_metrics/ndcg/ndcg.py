@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class Ndcg(metric.get_base(), inputs=forms.RANKINGS):
+class Ndcg(metric.get_base(__name__), inputs=forms.RANKINGS):
     """Mean nDCG over queries, with the value of every query."""

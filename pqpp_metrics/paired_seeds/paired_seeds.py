@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class PairedSeeds(metric.get_base(), inputs=forms.SEEDS):
+class PairedSeeds(metric.get_base(__name__), inputs=forms.SEEDS):
     """Difference of two predictors over queries and seeds, with p-value and interval."""

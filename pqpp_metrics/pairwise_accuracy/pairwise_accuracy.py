@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class PairwiseAccuracy(metric.get_base(), inputs=forms.PREFERENCES):
+class PairwiseAccuracy(metric.get_base(__name__), inputs=forms.PREFERENCES):
     """Pairwise prediction accuracy, with the numbers of pairs."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class PearsonQpp(metric.get_base(), inputs=forms.PAIRS):
+class PearsonQpp(metric.get_base(__name__), inputs=forms.PAIRS):
     """Pearson correlation with p-value and confidence interval."""

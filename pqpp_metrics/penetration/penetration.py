@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class Penetration(metric.get_base(), inputs=forms.OVERLAPS, each="image", kept=()):
+class Penetration(metric.get_base(__name__), inputs=forms.OVERLAPS, each="image", kept=()):
     """Mean spatial consistency over images, with the value of every image."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class PrecisionAtK(metric.get_base(), inputs=forms.RANKINGS):
+class PrecisionAtK(metric.get_base(__name__), inputs=forms.RANKINGS):
     """Mean precision at k over queries, with the value of every query."""

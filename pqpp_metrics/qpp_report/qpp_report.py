@@ -5,7 +5,7 @@ from typing import Any
 from pqpp_metrics import forms, metric
 
 
-class QppReport(metric.get_base(), inputs=forms.PAIRS):
+class QppReport(metric.get_base(__name__), inputs=forms.PAIRS):
     """Pearson, Spearman, Kendall, sMARE and RMSE; the main value is Kendall's tau-b."""
 
     @classmethod

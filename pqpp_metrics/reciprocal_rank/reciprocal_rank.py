@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class ReciprocalRank(metric.get_base(), inputs=forms.RANKINGS):
+class ReciprocalRank(metric.get_base(__name__), inputs=forms.RANKINGS):
     """Mean reciprocal rank over queries, with the value of every query."""

@@ -8,7 +8,7 @@ import numpy as np
 from pqpp_metrics import forms, metric
 
 
-class RichhfConsolidation(metric.get_base(), inputs=forms.FEEDBACK, each="image"):
+class RichhfConsolidation(metric.get_base(__name__), inputs=forms.FEEDBACK, each="image"):
     """Mean score over images and kinds of score, with the consolidated feedback of every image."""
 
     @classmethod

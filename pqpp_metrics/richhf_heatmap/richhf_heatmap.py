@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class RichhfHeatmap(metric.get_base(), inputs=forms.MAPS):
+class RichhfHeatmap(metric.get_base(__name__), inputs=forms.MAPS):
     """MSE on all and on empty truths, saliency metrics on the others."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class RmseQpp(metric.get_base(), inputs=forms.PAIRS):
+class RmseQpp(metric.get_base(__name__), inputs=forms.PAIRS):
     """Root mean squared error with p-value and confidence interval."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class SceneComposition(metric.get_base(), inputs=forms.SCENES):
+class SceneComposition(metric.get_base(__name__), inputs=forms.SCENES):
     """Mean composition score over images, with the value of every image."""

@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class Smare(metric.get_base(), inputs=forms.PAIRS):
+class Smare(metric.get_base(__name__), inputs=forms.PAIRS):
     """Mean scaled rank error, with p-value, interval and the error of every query."""

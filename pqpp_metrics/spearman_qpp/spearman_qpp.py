@@ -3,5 +3,5 @@
 from pqpp_metrics import forms, metric
 
 
-class SpearmanQpp(metric.get_base(), inputs=forms.PAIRS):
+class SpearmanQpp(metric.get_base(__name__), inputs=forms.PAIRS):
     """Spearman correlation with p-value and confidence interval."""

@@ -2,9 +2,12 @@
 
 import importlib
 import importlib.util
+import itertools
 import string
 import sys
 from pathlib import Path
+
+import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -34,6 +37,25 @@ def train(name: str, *words: str):
     from pqpp_files.options.recipe import parse_recipe
 
     return trainer(name).train(parse_recipe(recipe_of(name), "", "", words))
+
+
+def train_until(name: str, recipe, interrupt_at: int | None = None):
+    """Train, interrupt before the given batch if any, and return the outcome and the weights."""
+    from safetensors.torch import load_file
+
+    from pqpp_backbones.training.trainer import PerformanceTrainer
+
+    step, batches = PerformanceTrainer.training_step, itertools.count(1)
+
+    def step_or_interrupt(self, *inputs):
+        if next(batches) == interrupt_at:
+            raise KeyboardInterrupt
+        return step(self, *inputs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PerformanceTrainer, "training_step", step_or_interrupt)
+        outcome = trainer(name).train(recipe)
+    return outcome, load_file(Path(recipe.output_dir) / "model" / "model.safetensors")
 
 
 def load_script(name: str, folder: str):

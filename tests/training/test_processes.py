@@ -20,15 +20,7 @@ def train(tmp_path, name, processes, *flags):
     environment.pop("ACCELERATE_USE_CPU", None)  # not needed without GPUs
     launcher = [sys.executable]
     if processes > 1:
-        launcher += ["-m", "torch.distributed.run", "--nproc_per_node", str(processes)]
-        launcher += [
-            "--master_port",
-            "0",
-            "--rdzv_backend",
-            "c10d",
-            "--rdzv_endpoint",
-            "localhost:0",
-        ]
+        launcher += ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     result = subprocess.run(
         [
             *launcher,

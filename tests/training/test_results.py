@@ -70,7 +70,7 @@ def test_diverged_training_keeps_last_valid_checkpoint(
     folder = Path(recipe.output_dir)
     # An epoch has 8 steps. The checkpoint of step 9 is valid; that of step 12 was not written.
     checkpoints = sorted(path.name for path in folder.glob("checkpoint-*"))
-    assert checkpoints == ([checkpoint] if checkpoint else [])
+    assert checkpoints[-1:] == ([checkpoint] if checkpoint else [])
     for path in folder.rglob("*.safetensors"):
         assert all(torch.isfinite(one).all() for one in load_file(path).values())
     assert not (folder / "model").exists()
@@ -94,9 +94,12 @@ def test_options_refused_by_transformers_give_one_line(script, recipe):
     with pytest.raises(PqppError, match="nope") as caught:
         script.train(recipe)
     assert "\n" not in str(caught.value)
-    recipe.report_to, recipe.training_arguments = [], {"lerning_rate": "1"}
-    with pytest.raises(PqppError, match="lerning_rate"):
-        script.train(recipe)
+    recipe.report_to = []
+    no_validation = {"eval_strategy": "no", "save_strategy": "no"}
+    for invalid in ({"lerning_rate": "1"}, {"metric_for_best_model": "kendal"}, no_validation):
+        recipe.training_arguments = invalid
+        with pytest.raises(PqppError, match=next(iter(invalid))):
+            script.train(recipe)
 
 
 def test_accepts_any_training_argument(script, recipe):
@@ -104,15 +107,40 @@ def test_accepts_any_training_argument(script, recipe):
     assert script.train(recipe).steps == 3
 
 
-def test_early_stopping_keeps_the_best_epoch(script, recipe, monkeypatch):
+def test_early_stopping_keeps_the_best_epoch(script, recipe, monkeypatch, tmp_path):
     recipe.num_train_epochs, recipe.early_stopping_patience = 30, 2
     scores = iter([0.1, 0.3, 0.2, 0.25, 0.4])
     metrics = lambda *_: dict.fromkeys(("pearson", "kendall"), next(scores))  # noqa: E731
     monkeypatch.setattr(script, "correlate_scores", metrics)
     outcome = script.train(recipe)
     assert (outcome.epochs, outcome.best_epoch) == (4, 2)
+    recipe.output_dir = str(Path(recipe.output_dir).rename(tmp_path / "moved"))
     recipe.resume_from_checkpoint = "last"  # training has already stopped
-    assert script.train(recipe).epochs == 4
+    outcome = script.train(recipe)
+    assert (outcome.epochs, outcome.best_epoch) == (4, 2)
+    assert_saved(recipe, "checkpoint-16")
+
+
+def assert_saved(recipe, checkpoint):
+    """Check that the model has the weights of a checkpoint."""
+    folders = [Path(recipe.output_dir) / name for name in ("model", checkpoint)]
+    saved, expected = (load_file(folder / "model.safetensors") for folder in folders)
+    assert torch.equal(saved["head.output.weight"], expected["head.output.weight"])
+
+
+def test_metric_and_steps_choose_the_weights_as_in_trainer(script, recipe, monkeypatch):
+    recipe.save_strategy, recipe.save_steps = "steps", 3  # two epochs have 16 steps
+    recipe.metric_for_best_model, recipe.early_stopping_patience = "pearson", 0
+    scores = iter([0.2, 0.1, 0.3, 0.1, 0.2, 0.2])
+    metrics = lambda *_: {"pearson": (score := next(scores)), "kendall": -score}  # noqa: E731
+    monkeypatch.setattr(script, "correlate_scores", metrics)
+    outcome = script.train(recipe)
+    assert (outcome.steps, outcome.best_epoch) == (16, 2)
+    assert outcome.validation == {"pearson": 0.3, "kendall": -0.3}
+    assert_saved(recipe, "checkpoint-9")
+    recipe.resume_from_checkpoint, recipe.num_train_epochs = "last", 3
+    recipe.early_stopping_patience = 3  # the three evaluations since the best
+    assert script.train(recipe).steps == 16
 
 
 def test_head_has_its_own_learning_rate(script, recipe, monkeypatch):
@@ -219,8 +247,7 @@ def test_rejects_missing_captions_and_shallow_encoder(tmp_path, capsys):
     write_tiny_dataset(data)
     captions = tmp_path / "captions.txt"
     flags = ["--captions", captions, "--output", tmp_path / "out", "--dataset", data]
-    flags += ["--config", "text_ensemble"]
-    flags += ["--subset", "none"]
+    flags += ["--config", "text_ensemble", "--subset", "none"]
     assert run_train("text_ensemble", *flags) == 2
     error = capsys.readouterr().err  # long paths are shortened
     assert "error: --captions: no such file '" in error and "captions.txt'; check" in error

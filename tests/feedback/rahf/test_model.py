@@ -130,7 +130,8 @@ def test_save_and_load_keep_predictions(variant, tmp_path):
     registration.register()
     feedback = tiny_feedback(variant)
     folder = feedback.save_pretrained(tmp_path / "saved")
-    assert not {path.suffix for path in folder.iterdir()} - {".json", ".safetensors"}
+    assert not {path.suffix for path in folder.iterdir()} - {".json", ".safetensors", ".md"}
+    assert f"{variant.replace('_', '-')} variant" in (folder / "README.md").read_text()
     loaded = FeedbackModel.from_pretrained(folder, device="cpu")
     before, after = (model.predict([IMAGE], [PROMPTS[0]])[0] for model in (feedback, loaded))
     assert np.allclose(list(before.scores.values()), list(after.scores.values()), atol=1e-6)
