@@ -93,12 +93,12 @@ class PromptVerdict:
         """A description of the reliability of the ranks; empty if they are unknown.
 
         >>> verdict("a cat").caveat
-        "a rough order: right for 55 of 100 pairs of real users' prompts (chance: 50)"
+        "a rough ranking: right for 55 of 100 pairs of real users' prompts (chance: 50)"
         """
         if math.isnan(self.value) or self.target != ALIGNMENT:
             return ""
         pairs = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts (chance: 50)"
-        return f"a rough order: right for {pairs}"
+        return f"a rough ranking: right for {pairs}"
 
     @property
     def remedy(self) -> str:
@@ -296,7 +296,7 @@ def _phrase_verdict(
     elif rounded < HARDNESS[1][0]:
         sentence = f"{level}: no known skill explains it"
     else:
-        sentence = f"{level}: asks for nothing hard" if is_easy and not unknown else level
+        sentence = f"{level}: contains nothing hard" if is_easy and not unknown else level
     return level, escape_controls("; unknown word: ".join([sentence, *unknown]))
 
 

@@ -188,7 +188,7 @@ class TextRenderingScore(VistarScore):
     def explain_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if the prompt requests text."""
         reason = "it has no quotes and no parameter `text`"
-        return "" if find_wanted_text(picture) else f"the prompt asks for no text: {reason}"
+        return "" if find_wanted_text(picture) else f"the prompt has no text to draw: {reason}"
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
