@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Annotate(Group):
-    """Collect human judgments in the browser.
+    """Collect human ratings in the browser.
 
     Create a study of images and prompts, serve it, invite people, and export their answers for
     `pqpp build`.
@@ -258,7 +258,7 @@ def parse_settings(texts: dict[str, str]) -> dict[str, Any]:
 
 
 class AnnotateInvite(StudyFile, ServerAddress, Command):
-    """Create or revoke links for people.
+    """Create, list or revoke links to a study.
 
     examples:
       pqpp annotate invite study.yaml --count 20 --output links.csv

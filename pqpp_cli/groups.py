@@ -257,7 +257,7 @@ class ShardOptions(Group):
     Attributes:
         shard: Process only share I of N; I starts at 0.
         engine: Where to run: on this machine (local, the default) or on the Ray cluster at
-            RAY_ADDRESS; all nodes must see the files.
+            RAY_ADDRESS; all nodes need access to the files.
         num_cpus: With --engine ray: CPUs per worker (default: 1).
         num_gpus: With --engine ray: GPUs per worker, such as 0.5.
     """

@@ -24,7 +24,7 @@ _RUNS = (".trec", ".run", ".txt")
 class Search(Group):
     r"""Index a collection of images and search it by text.
 
-    Embed images with CLIP, BLIP-2 or the like, build a faiss index, and search it.
+    Embed images with CLIP, BLIP-2 or a similar model, build a faiss index, and search it.
 
     examples:
       pqpp search build images --model CLIP --output my_index
