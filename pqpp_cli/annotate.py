@@ -200,7 +200,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         path = Path(self.study)
         check_output(path)
         if path.exists():
-            raise PqppError(f"{path} already exists; add prompts with `add`, or name another file")
+            raise PqppError(f"{path} already exists; add prompts with `add`, or use another file")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:

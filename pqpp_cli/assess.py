@@ -112,9 +112,9 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         if not (self.evidence and self.gallery):  # the images are only shown
             self.require_one_of("image_dir", "evidence")
         if self.gallery and self.image_dir is None:
-            raise PqppError("`gallery` needs the images; give their folder with `image_dir`")
+            raise PqppError("`gallery` needs the images; set `image_dir` to their folder")
         if self.evidence and (self.file or self.dataset):
-            raise PqppError("`evidence` already contains the prompts; give no `file` or `dataset`")
+            raise PqppError("`evidence` already contains the prompts; remove `file` and `dataset`")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         _ = self.answers
 
@@ -130,7 +130,7 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             rows = rescore(read_verdicts(self.evidence), assessors)
             if (first_row := next(rows, None)) is None:
                 names = " or ".join(assessor.name for assessor in assessors)
-                raise PqppError(f"{self.evidence} has no verdicts of {names}; name another file")
+                raise PqppError(f"{self.evidence} has no verdicts of {names}; use another file")
             count = write_verdicts(self.output, itertools.chain([first_row], rows))
             print_notes(f"wrote {count} rescored rows to {self.output}")
         else:

@@ -200,7 +200,7 @@ class BenchPredictors(ComparisonOptions):
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
                 what = f"{name} was fitted to a file named {table.name}"
-                print_notes(f"{what}; if that file has the same rows, its results are too good")
+                print_notes(f"{what}; if that file has these rows, its results are too optimistic")
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
             path = self.metrics or ""

@@ -113,7 +113,7 @@ def test_loading_a_folder_makes_no_request(folder, monkeypatch):
 def test_no_setting_leads_to_other_files(folder, name):
     (folder / name).parent.mkdir(exist_ok=True)
     put(folder, name, LEADS[name])
-    with pytest.raises(ModelError, match="leads to other files; remove '"):
+    with pytest.raises(ModelError, match="not in its folder; remove '"):
         check_foreign_folder(folder)
 
 

@@ -197,7 +197,7 @@ class TextRenderingScore(VistarScore):
             FeedbackError: The requested text has letters that the reader cannot read.
         """
         if unknown := find_unknown_script(find_wanted_text(picture), self._script):
-            problem = f"the requested text has {unknown} letters, which the reader does not know"
+            problem = f"the requested text has {unknown} letters, which OCR does not read"
             raise FeedbackError(f"{problem}; change `text_script` (now {self._script})")
         return {"pieces": self._read(image)}
 
