@@ -1,8 +1,13 @@
-"""Predict how well prompts will do, and measure how good images are.
+"""Predict how well prompts will do in image generation and retrieval.
 
-The names are imported when they are first used, from `pqpp_datasets` (benchmarks), `pqpp_metrics`
-(metrics), `pqpp_models` (predictors), `pqpp_feedback` (evaluators of images) and `pqpp_engines`
-(routing, rewriting, generation, retrieval). `python -m pqpp` runs the `pqpp` command.
+- `verdict`, `predict`, `read`: how hard a prompt is and why, its predictions, how it is read
+- `fit`, `bench`, `Predictor`, `list_predictors`: fit, compare and load predictors
+- `load_benchmark`, `list_benchmarks`: prompts with human ratings
+- `reward`: a reward function for training models that rewrite prompts
+
+All errors for invalid input are a `PqppError`. Names are imported at first use. More is in
+`pqpp_metrics` (metrics), `pqpp_feedback` (evaluators of images) and `pqpp_engines` (routing,
+rewriting, generation, retrieval). `python -m pqpp` runs the `pqpp` command.
 
 Example:
     >>> import pqpp
@@ -13,7 +18,7 @@ Example:
 
 import importlib
 
-TYPE_CHECKING = False  # which type checkers take for true; typing itself is half of the import
+TYPE_CHECKING = False  # true for type checkers; importing typing would double the import time
 if TYPE_CHECKING:
     from pqpp_datasets.load import list_benchmarks, load_benchmark
     from pqpp_engines.rewrite.reward import reward

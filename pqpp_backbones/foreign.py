@@ -110,7 +110,7 @@ def _check_json(path: Path, folder: Path) -> None:
                 )
             if _leads_elsewhere(key, value, path, folder, is_ours):
                 raise ModelError(
-                    f"{where}: {key!r} is {value!r:.60}, which leads to other files; remove {key!r}"
+                    f"{where}: {key!r} is {value!r:.60}, which is not in its folder; remove {key!r}"
                 )
         shards = mapping.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(name, str) and Path(name).name != name for name in shards):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Annotate(Group):
-    """Collect human judgments in the browser.
+    """Collect human ratings in the browser.
 
     Create a study of images and prompts, serve it, invite people, and export their answers for
     `pqpp build`.
@@ -201,7 +201,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         path = Path(self.study)
         check_output(path)
         if path.exists():
-            raise PqppError(f"{path} already exists; add prompts with `add`, or name another file")
+            raise PqppError(f"{path} already exists; add prompts with `add`, or use another file")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:
@@ -258,7 +258,7 @@ def parse_settings(texts: dict[str, str]) -> dict[str, Any]:
 
 
 class AnnotateInvite(StudyFile, ServerAddress, Command):
-    """Create or revoke links for people.
+    """Create, list or revoke links to a study.
 
     examples:
       pqpp annotate invite study.yaml --count 20 --output links.csv

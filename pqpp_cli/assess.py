@@ -1,4 +1,4 @@
-"""`pqpp assess`: score generated images with automated evaluators.
+"""Score generated images with automated evaluators.
 
 Models describe the images, and rules score the descriptions. Both are stored, so scores can be
 computed again without the models.
@@ -112,9 +112,9 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
         if not (self.evidence and self.gallery):  # the images are only shown
             self.require_one_of("image_dir", "evidence")
         if self.gallery and self.image_dir is None:
-            raise PqppError("`gallery` needs the images; give their folder with `image_dir`")
+            raise PqppError("`gallery` needs the images; set `image_dir` to their folder")
         if self.evidence and (self.file or self.dataset):
-            raise PqppError("`evidence` already contains the prompts; give no `file` or `dataset`")
+            raise PqppError("`evidence` already contains the prompts; remove `file` and `dataset`")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         _ = self.answers
 
@@ -130,7 +130,7 @@ class SharedAssessOptions(Dataset, ShardOptions, GalleryOptions, AssessorOptions
             rows = rescore(read_verdicts(self.evidence), assessors)
             if (first_row := next(rows, None)) is None:
                 names = " or ".join(assessor.name for assessor in assessors)
-                raise PqppError(f"{self.evidence} has no verdicts of {names}; name another file")
+                raise PqppError(f"{self.evidence} has no verdicts of {names}; use another file")
             count = write_verdicts(self.output, itertools.chain([first_row], rows))
             print_notes(f"wrote {count} rescored rows to {self.output}")
         else:
@@ -308,9 +308,9 @@ class AssessVistar(SharedAssessOptions, VistarOptions, Command):
       pqpp assess vistar --evidence verdicts.parquet --output other.parquet
 
     A score needs columns or control parameters of the prompt: text; light; panels, subject, layout;
-    count, postures, expressions; objects. Other rows say what is missing. Parameters that the paper
-    omits are in pqpp_feedback/vistar/vistar_choices.yaml. A routine is named after-vistar-...,
-    since pqpp wrote it after the paper.
+    count, postures, expressions; objects. Rows without them say what is missing. Parameters that
+    the paper omits are in pqpp_feedback/vistar/vistar_choices.yaml. Routines are called
+    after-vistar-..., since they are not the authors' code.
 
     For --dataset vistar, --data-dir is a folder with core.txt and hard.txt, one structured prompt
     per line.
@@ -331,7 +331,7 @@ class AssessScore(SharedAssessOptions, ScoreOptions, Command):
       pqpp assess score --with siglip_score --weights siglip_score=google/siglip-base-patch16-224 \
         --image-dir generated
 
-    Scores are computed as by their authors, with the same weights; docs/assess.md lists licences,
+    Scores are computed as by their authors, with their weights; docs/assess.md lists licences,
     sizes and agreement with people. The weights of hps_v2, image_reward and aesthetic are pickles,
     which are read after you confirm their SHA-256. If an endpoint returns no probabilities,
     vqa_score gives verdicts but no scores.

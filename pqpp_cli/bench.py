@@ -133,8 +133,8 @@ class BenchPredictors(ComparisonOptions):
         baseline: Test every predictor against this one, on the same prompts.
         metrics: With --table automatic-metrics: a table with prompt_id or prompt and one column per
             metric, with one row per prompt or image.
-        metric: Target of a column of --metrics, if its name does not begin with a model, as in
-            sdxl_hpsv2; repeatable.
+        metric: Target of a column of --metrics whose name does not begin with a model (like
+            sdxl_hpsv2); repeatable.
         eval_results: Also write each predictor's results to DIR/NAME/.eval_results/, where `pqpp
             models push` and `pqpp leaderboard` find them.
         listed_as: With --eval-results: the benchmark's name on the Hub, if --dataset is a copy of
@@ -200,7 +200,7 @@ class BenchPredictors(ComparisonOptions):
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
                 what = f"{name} was fitted to a file named {table.name}"
-                print_notes(f"{what}; if that file has the same rows, its results are too good")
+                print_notes(f"{what}; if that file has these rows, its results are too optimistic")
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
             path = self.metrics or ""

@@ -162,7 +162,7 @@ class Build(
         """Require an output folder unless only a plan is printed, and valid split names."""
         super().__post_init__()
         if not (self.output or self.plan):
-            raise PqppError("`output` is missing; name a folder for the benchmark")
+            raise PqppError("`output` is missing; set it to a folder for the benchmark")
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # as `datasets` requires
                 raise PqppError(f"invalid split {name!r} in `fractions`; use letters and digits")

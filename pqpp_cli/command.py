@@ -204,7 +204,7 @@ def check_outputs(command: Any) -> None:
             raise PqppError(f"`{name}`: {error}") from None
     same = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if same:
-        raise PqppError(f"{' and '.join(same)} are the same file; name different files")
+        raise PqppError(f"{' and '.join(same)} are the same file; use different files")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
@@ -213,7 +213,7 @@ def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
     for name in folders if target.is_file() else ():
         folder = expand(name).resolve()
         if folder in target.parents and folder not in (working_folder, *working_folder.parents):
-            raise FileError(f"{path} is in the input folder {name}; name another file")
+            raise FileError(f"{path} is in the input folder {name}; use another file")
 
 
 def _find_paths(value: Any, exists: Callable[[Path], bool]) -> list[str]:

@@ -152,8 +152,6 @@ def _fill_parser(parser: Parser, path: tuple[str, ...], words: Sequence[str] | N
     if hasattr(command, "run"):
         add_options(parser, command.fill_options(), strict=words is None or "--config" not in words)
         parser.set_defaults(_class=command)
-    else:
-        parser.description = (command.__doc__ or "").partition("\n\n")[2]
     examples_text = getattr(command, "EPILOG", "") or getattr(group, "EPILOG", "")
     pattern = rf"^  pqpp {' '.join(path)}\b.*(?:\n   .*)*"  # of a group's examples
     examples = re.findall(pattern, examples_text, re.MULTILINE)

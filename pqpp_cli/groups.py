@@ -222,7 +222,7 @@ class ResultOptions(Group):
             hint = f"use one of the endings {', '.join(endings)}, or set `format`"
             raise PqppError(f"`output` is {self.output}; {hint}")
         if style in BINARY_STYLES and self.output is None:
-            raise PqppError(f"`format` {style} needs a file; name the file with `output`")
+            raise PqppError(f"`format` {style} needs a file; set `output` to one")
         if style == "xlsx":  # before hours of work
             with require_extra("writing an Excel file", "excel"):
                 import openpyxl  # noqa: F401
@@ -259,7 +259,7 @@ class ShardOptions(Group):
     Attributes:
         shard: Process only share I of N; I starts at 0.
         engine: Where to run: on this machine (local, the default) or on the Ray cluster at
-            RAY_ADDRESS; all nodes must see the files.
+            RAY_ADDRESS; all nodes need access to the files.
         num_cpus: With --engine ray: CPUs per worker (default: 1).
         num_gpus: With --engine ray: GPUs per worker, such as 0.5.
     """
@@ -330,7 +330,7 @@ class ShardOptions(Group):
         from pqpp_files import shards as cut
 
         if file in (None, "-"):
-            raise PqppError("shards need an input file or folder; name it with `file`")
+            raise PqppError("shards need an input file or folder; set `file`")
         if output is None or is_file_name(output):
             raise PqppError(f"{file} is read in shards; set `output` to a folder for the results")
         source, target = map(resolve, (file, output))

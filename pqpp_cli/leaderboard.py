@@ -44,7 +44,7 @@ class Leaderboard(Tables, Command):
     subset: str | None = option(None, "configuration (default: the first by name)")
     split: str | None = option(None, "split (default: test, else the first by name)")
     models: tuple[str, ...] = option((), metavar="OWNER/NAME[,...]", path="name", commas=True)
-    verify: bool = option(False, "run every predictor again, print differences and significance")
+    verify: bool = option(False, "rerun every predictor, and print differences and significance")
     dataset: str | None = option(None, path="name", goes_with="verify")
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
     space: str | None = option(None, "also publish the page as a Space", metavar="OWNER/NAME")

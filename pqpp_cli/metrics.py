@@ -22,7 +22,7 @@ from pqpp_files.options.option import NEEDED, option
 class Metrics(Group):
     """List, describe, compute and publish metrics.
 
-    Metrics are computed from files, and published as Spaces for `evaluate`.
+    `compute` reads files; `push` publishes metrics as Spaces, for `evaluate.load`.
 
     examples:
       pqpp metrics list

@@ -16,7 +16,7 @@ from pqpp_files.options.option import NEEDED, option
 class Models(Group):
     """List, describe, publish and submit predictors.
 
-    Predictors are shipped with pqpp, saved in folders, or on the Hub.
+    A predictor is shipped with pqpp, saved in a folder, or on the Hub.
 
     examples:
       pqpp models list

@@ -20,7 +20,7 @@ _FEW = 200
 class Route(Group):
     r"""Send each prompt to the model that is worth its cost.
 
-    Fit a router to predictions and costs, and use it.
+    Fit a router to predictions and costs, then choose a route for each prompt.
 
     examples:
       pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --share 0.3 --calibration mine.txt \
@@ -43,10 +43,9 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
     Routes are named after the models of their targets, or by --names. Calibration prompts need no
     scores. To choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1), weight the
-    two with --utility. Prompts that are out of domain go to the most expensive route. On as many
-    other prompts, the shares vary by chance, two times in three by no more than the printed error.
-    `pqpp route predict --file` and `Router.route` never exceed a budget, and meet a share exactly,
-    rounded down to a prompt.
+    two with --utility. Prompts that are out of domain go to the most expensive route. The number
+    after ± is the standard error of a share on as many other prompts. `pqpp route predict --file`
+    and `Router.route` never exceed a budget, and meet a share exactly, rounded down to a prompt.
 
     Attributes:
         targets: Targets that predict the quality of the routes, one per route.

@@ -24,7 +24,7 @@ _RUNS = (".trec", ".run", ".txt")
 class Search(Group):
     r"""Index a collection of images and search it by text.
 
-    Embed images with CLIP, BLIP-2 or the like, build a faiss index, and search it.
+    Embed images with CLIP, BLIP-2 or a similar model, build a faiss index, and search it.
 
     examples:
       pqpp search build images --model CLIP --output my_index
@@ -120,7 +120,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
                 print(f"pqpp: {n_missing} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
-                raise PqppError("`model` is missing; name a model such as CLIP")
+                raise PqppError("`model` is missing; set it to a model such as CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
             vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision
@@ -197,7 +197,7 @@ class SearchCandidates(
         style = self.style
         columns = [self.image_column, self.caption_column]
         captions = read_table(self.captions, columns, remedy="set `image_column`, `caption_column`")
-        prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
+        prompts = read_table(self.file, plain=self.column, remedy="set `column`")
         texts = prompts.texts(self.column)
         encoder = SentenceEncoder.load(self.encoder) if self.encoder else None
         relevance = find_candidates(

@@ -25,7 +25,7 @@ _LISTS = {"state.json": "_data_files", "dataset_dict.json": "splits"}
 def load_benchmark(
     name: str = "pqpp", subset: str | None = None, split: str | None = None, **options: Any
 ) -> datasets.DatasetDict | datasets.Dataset:
-    """Load a benchmark.
+    """Load a benchmark, with its prompts and scores.
 
     Args:
         name: One of `list_benchmarks()`; a folder that `pqpp build` or `save_to_disk` wrote; or
@@ -118,7 +118,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
 
 
 def list_benchmarks() -> list[str]:
-    """Return the names of this package's benchmarks, the default first.
+    """Return the names of the included benchmarks, the default first.
 
     Example:
         >>> list_benchmarks()[0]

@@ -104,7 +104,7 @@ class RahfOptions(AssessorOptions):
         if self.evidence:
             return
         if self.model is None:
-            remedy = "train a RAHF model with pqpp train rahf, and name its folder"
+            remedy = "train one with pqpp train rahf, and set `model` to its folder"
             raise FeedbackError(f"`model` is missing (Google has not published one); {remedy}")
         with require_extra("pqpp assess rahf", "models"):
             import torch  # noqa: F401

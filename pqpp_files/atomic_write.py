@@ -230,7 +230,7 @@ def convert_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...
-        OSError: [Errno 28] no space left on the disk; free space, or name another path: 'a.csv'
+        OSError: [Errno 28] no space left on the disk; free space, or use another path: 'a.csv'
     """
     try:
         yield
@@ -242,7 +242,7 @@ def convert_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         if is_named or not (number := find_full_disk_errno(error)):
             raise
         remedies = {errno.EFBIG: "the file exceeds the size limit; raise the limit with ulimit -f"}
-        remedy = remedies.get(number, "no space left on the disk; free space, or name another path")
+        remedy = remedies.get(number, "no space left on the disk; free space, or use another path")
         raise OSError(number, remedy, str(path)) from error
 
 

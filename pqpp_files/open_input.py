@@ -73,13 +73,13 @@ class Input:
         self.remedy = set_encoding if encoding else convert
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
-            raise FileError(f"{self.name} is closed; name a file")
+            raise FileError(f"{self.name} is closed; use a file")
         self.require_file()
 
     def require_file(self) -> None:
         """Raise a `FileError` if the file does not exist, or is a folder or a named pipe."""
         if not self.is_standard and self._path.is_dir():
-            raise FileError(f"{self.name} is a folder; name a file")
+            raise FileError(f"{self.name} is a folder; use a file")
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
         refuse_pipe(self._path)

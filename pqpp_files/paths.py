@@ -151,17 +151,17 @@ def check_output(
     Example:
         >>> check_output("/")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: / is a folder; name a file
+        pqpp_files.errors.FileError: / is a folder; use a file
     """
     target = expand(path)
     if target.is_dir():
-        raise FileError(f"{path} is a folder; name a file")
+        raise FileError(f"{path} is a folder; use a file")
     if target.exists() and not target.is_file():
         return
     for name in inputs:
         source = expand(name)
         if target.exists() and source.exists() and source.samefile(target):
-            raise FileError(f"{path} is the input {name}; name another file")
+            raise FileError(f"{path} is the input {name}; use another file")
     check_output_folder(resolve_links(target).parent)
 
 
@@ -188,7 +188,7 @@ def refuse_other_file_type(path: str | os.PathLike[str], allowed_types: Sequence
     default = "binary" if b"\0" in head else "text"
     kind = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), default)
     if head and kind not in allowed_types:
-        raise FileError(f"{path} is a {kind} file and would be overwritten; name another file")
+        raise FileError(f"{path} is a {kind} file and would be overwritten; use another file")
 
 
 def check_output_folder(
@@ -210,12 +210,12 @@ def check_output_folder(
     Example:
         >>> check_output_folder(__file__)
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: ...paths.py is a file; name a folder
+        pqpp_files.errors.FileError: ...paths.py is a file; use a folder
     """
     target = resolve_links(expand(folder)).absolute()
     nearest = next(file for file in (target, *target.parents) if file.exists())
     if not nearest.is_dir():
-        raise FileError(f"{nearest} is a file; name a folder")
+        raise FileError(f"{nearest} is a file; use a folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise FileError(f"no permission to write to {nearest}; choose another folder")
     for name in inputs:

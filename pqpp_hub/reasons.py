@@ -38,7 +38,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
     if "Invalid credentials" in message:
         return "refuses the access token: it is not valid; check the token, or run `hf auth login`"
     sentences = {
-        errors.GatedRepoError: "is gated; ask for access on its page and give a token",
+        errors.GatedRepoError: "is gated; request access on its page, then give a token",
         errors.RepositoryNotFoundError: ABSENT,
         errors.RevisionNotFoundError: "does not exist; check the revision",
         errors.HFValidationError: "is not a valid repository name; write OWNER/REPOSITORY",

@@ -405,7 +405,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         examples = ", ".join(sorted(unjudged)[:3])
         warnings.warn(
-            f"{queries} of the run left out for lack of judgments ({examples})", UnjudgedWarning, 4
+            f"{queries} of the run without judgments left out ({examples})", UnjudgedWarning, 4
         )
     return [query for query in qrels if query not in unretrieved or missing == "zero"]
 

@@ -287,7 +287,7 @@ def _check_same_rows(
                 raise MetricInputError(
                     f"joined on {id_name}, {len(differing):,} rows differ in {name}, such as "
                     f"{first.table.locate(i)} ({_shorten(a[i])}) and "
-                    f"{file.table.locate(j)} ({_shorten(b[j])}); name the right column with `id`"
+                    f"{file.table.locate(j)} ({_shorten(b[j])}); set `id` to the right column"
                 )
 
 

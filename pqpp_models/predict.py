@@ -38,15 +38,15 @@ def predict(
         predictor: A predictor, or its name or path for `Predictor.from_pretrained`.
         uncertainty: Add TARGET_deviation, the standard deviation of each prediction.
         progress: Show a progress bar.
-        unread: The prediction of a prompt that is `out_of_domain`: `empty` for NaN, or `average`
-            for the average of all prompts, lower if the words are garbled.
+        unread: The prediction of a prompt that is `out_of_domain`: NaN (`empty`), or the average
+            of all prompts (`average`), lower if the words are garbled.
 
     Returns:
-        One row per prompt, with the index of a pandas Series or DataFrame: `prompt`, the targets,
-        and, if the predictor knows them, `distance` from its training data, `out_of_domain`
-        (whether the prompt is not plain English and so has no prediction) and `ignored` (syntax
-        like weights and flags, and tails like "4k"). HBPP is -1 to 2, P@10 and RR are 0 to 1;
-        higher is better. A training-free predictor returns one column `score` without a unit; its
+        One row per prompt, with the index of a pandas Series or DataFrame. The columns are
+        `prompt`, the targets and, if the predictor knows them, `distance` (from its training data),
+        `out_of_domain` (the prompt is not plain English, so it has no prediction) and `ignored`
+        (weights, flags, tails like "4k"). `alignment`, P@10 and RR are 0 to 1, HBPP is -1 to 2;
+        higher is better. An untrained predictor returns one column `score` without a unit; its
         `higher_is` gives the direction. A blank prompt has NaN.
 
     Raises:

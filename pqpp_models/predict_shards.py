@@ -70,7 +70,7 @@ class ShardPredictor:
 
         from pqpp_files.shards import ERROR, get_texts
 
-        texts, errors = get_texts(table, self.column, "prompt", "name the prompt column")
+        texts, errors = get_texts(table, self.column, "prompt", "set `column` to the prompt column")
         predictor = self.loaded_predictor
         rows, options = predictor.read_rows(texts), (self.targets, self.uncertainty)
         if self.verdict:

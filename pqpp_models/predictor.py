@@ -84,8 +84,7 @@ class Predictor(ABC):
         targets: the targets that it predicts, in the order of its columns.
         inputs: the input: ``"text"``, ``"text+images"``, ``"text+scores"`` or, if it looks up rows
             in a file of predictions, ``"table"``.
-        supervised: whether it was fitted to targets. Only then, predictions are in the units of the
-            targets.
+        supervised: whether it was fitted to targets; only then are predictions in their units.
         is_scalar: whether it predicts one score for all targets.
         has_image_means: whether a prediction is the mean over a prompt's images.
         has_uncertainty: whether ``predict_with_uncertainty`` is available.
@@ -291,7 +290,7 @@ class Predictor(ABC):
     def predict(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> NDArray[np.float64]:
-        """Predict the performance of prompts, also of those that `pqpp.predict` leaves empty.
+        """Predict the performance of prompts, including those that `pqpp.predict` leaves empty.
 
         Args:
             rows: strings, mappings with ``"prompt"``, or a table or dataset with such a column.

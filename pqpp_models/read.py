@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def read(prompts: Any) -> pd.DataFrame:
-    """Return a table with the content, the ignored parts and the skills of prompts.
+    """Return a table of how pqpp reads prompts: content, ignored parts, needed skills.
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
 
     Returns:
-        One row per prompt: `prompt`; `content`, what the image should show; `ignored`, what is
-        ignored, by kind; `unwanted`, what a negative prompt or ``--no`` names; `texts` to be drawn;
-        `asks`, the skills that it needs, in words; `dialect`: `prose`, `tags`, `garbled`, `empty`
-        or the name of another language; and `unknown` words.
+        One row per prompt: `prompt`; `content`, what the image should show; `ignored`, the ignored
+        parts by kind; `unwanted`, what a negative prompt or ``--no`` names; `texts` to draw;
+        `asks`, the needed skills, in words; `dialect`: `prose`, `tags`, `garbled`, `empty` or the
+        name of another language; and `unknown` words.
 
     Raises:
         PredictorError: The prompts cannot be read.

@@ -214,7 +214,7 @@ class TaskKind(ABC):
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
         raise AnnotationError(
-            f"items of kind {self.name} have no right answers; clear 'training' and 'check'"
+            f"items of kind {self.name} have no right answers; empty 'training' and 'check'"
         )
 
     def is_right(self, value: Fields, expected: Fields) -> bool:

@@ -191,7 +191,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
     elif decision == "let-in":
         person.browser = None
     elif person.role != "annotator":
-        raise AnnotationError(f"{person.name} is not an annotator; name one for {decision!r}")
+        raise AnnotationError(f"{person.name} is not an annotator; choose one for {decision!r}")
     elif decision == "refuse":
         person.verdict = "refuse"
         release_items(db, person)

@@ -254,7 +254,7 @@ def make_study(
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
-            raise AnnotationError(f"{path} already exists; name another file or add prompts to it")
+            raise AnnotationError(f"{path} already exists; use another file or add prompts to it")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         required = {"name": name, "kind": kind, "database": f"{name}.db"}

@@ -134,7 +134,7 @@ class Chat(abc.ABC):
             recorded = ledger.replies.get(fields.get("key", ""))
         reply = Reply(**recorded) if recorded else self._send(request, fields)
         if reply.why:
-            raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
+            raise ServiceError(f"{self.name} returned no reply: {reply.why}", 200, reply.why)
         return reply
 
     def prepare(self, requests: Iterable[Request]) -> None:

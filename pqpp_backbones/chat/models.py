@@ -201,8 +201,8 @@ class ChatOptions(Options):
         chat_model: Language model: a name at --chat-url, or a folder or OWNER/REPOSITORY.
         max_cost: Maximum cost of the calls; needs --prices.
         prices: Price of a million input and output tokens; MODEL= sets it for one model.
-        ledger: File of calls and replies; a rerun pays for none of them again and counts them
-            against the limits.
+        ledger: File of calls and replies; a rerun reuses the replies and counts them against
+            the limits.
         batch: Send the questions as a batch: half the price, replies within a day. If it is
             stopped, the same command with the same ledger continues.
     """

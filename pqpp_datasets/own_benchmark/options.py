@@ -101,7 +101,7 @@ class BuildOptions:
             joined by the id and overrides the other files.
         images: Table of images: image, prompt or prompt_id; optionally model. The table, which may
             also have `source` and `category`, is joined by the image and overrides the other files.
-        prior_wins: With preferences or rankings: wins to add for each model over each other.
+        prior_wins: Wins to add for each model over every other, with preferences or rankings.
         same_text: Whether to refuse or keep prompts with the same text but different ids. Kept
             prompts with the same text are in the same split.
         from_format: Tool that wrote the votes. See `pqpp_datasets.own_benchmark.formats.FORMATS`;

@@ -148,7 +148,7 @@ class DiffusersGenerator(Generator):
         import torch
 
         diffusers.utils.logging.disable_progress_bar()
-        remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
+        remedy = "use a folder or OWNER/REPOSITORY of a pipeline of diffusers"
         problem, folder = f"{self.model} has no usable pipeline", expand(name)
         if not (is_folder := folder.is_dir()):
             with safe_load(problem, remedy, name, files=()):
@@ -206,7 +206,7 @@ class DiffusersGenerator(Generator):
         folder, name = expand(self.lora), Path(self.lora).name
         if not folder.is_dir():
             folder, name = pull_files(self.lora, ["*.safetensors"], error=EngineError), self.lora
-        remedy = "name a folder or OWNER/REPOSITORY with a single .safetensors file of LoRA weights"
+        remedy = "use a folder or OWNER/REPOSITORY with a single .safetensors file of LoRA weights"
         with safe_load(f"{self.lora} has no usable LoRA", remedy, str(folder), files=()):
             (file,) = sorted(folder.glob("*.safetensors"))
             self.pipeline.load_lora_weights(

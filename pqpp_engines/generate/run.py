@@ -336,7 +336,7 @@ class GenerationJob:
         import pyarrow as pa
 
         check_model_name(self.generator)
-        texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
+        texts, faults = get_texts(table, self.column, "prompt", "set `column` to the prompt column")
         ids, id_faults = get_ids(table, "prompt_id")
         faults = [id_fault or fault for id_fault, fault in zip(id_faults, faults, strict=True)]
         prompts = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]

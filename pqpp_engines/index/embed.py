@@ -63,7 +63,7 @@ class EmbeddingJob:
         for name in (EMBEDDING, ERROR):
             if name in table.column_names:
                 raise EngineError(f"the input already has a column {name!r}; rename the column")
-        texts, faults = get_texts(table, self.column, "", "name the column with --column")
+        texts, faults = get_texts(table, self.column, "", "set `column` to the right one")
         valid = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
         if self.image_dir is None and valid:

@@ -84,7 +84,7 @@ class ImageTextEncoder:
         """
         model, revision = index.config["model"], index.config["revision"]
         if not model:
-            raise EngineError("the index does not name its model; search with embeddings")
+            raise EngineError("the index has no model; search with embeddings of the queries")
         if folder is None:
             return cls(model, revision)
         if Path(folder).name != Path(model).name:

@@ -95,7 +95,7 @@ class Index:
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             remedy = f"embed the queries with {self.config['model'] or 'the model of the index'}"
             size = self.config["size"]
-            raise EngineError(f"queries are {vectors.shape}, not (n, {size}); {remedy}")
+            raise EngineError(f"queries must have shape (n, {size}); got {vectors.shape}; {remedy}")
         k = min(k, len(self))
         with reraise(f"{self.folder}: a damaged index", "build it again", EngineError):
             scores, matches = (self._exact_index if exact else self._faiss).search(vectors, k * per)

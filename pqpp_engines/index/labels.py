@@ -75,7 +75,7 @@ def find_candidates(
         [('a', 1.0), ('d', 1.0), ('c', 0.5)]
     """
     if not len(queries) or not len(captions):
-        raise EngineError("there are no queries or no captions; add at least one of each")
+        raise EngineError("queries or captions are missing; add at least one of each")
     if threshold is None:
         threshold = SHARED_WORDS if embed is None else COSINE
     import pandas as pd

@@ -159,7 +159,7 @@ class Retriever:
             The columns of a run, and `error`. A query that is not text, or has an invalid
             embedding, gets one row without an image, in which `error` is the reason.
         """
-        texts, faults = get_texts(table, self.column, "query", "name the query column")
+        texts, faults = get_texts(table, self.column, "query", "set `column` to the query column")
         id_column = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
         ids = [str(query_id) for query_id in table[id_column].to_pylist()]
         vectors = None

@@ -10,11 +10,11 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
     """Return a reward function for training a model that rewrites prompts.
 
     The reward is the score by which `Judge` ranks rewrites: the product of the probabilities that
-    the rewrite does better, that its words are in order and that it means the same. A rewrite gets
-    0 if it changes numbers, swaps things or colours, adds a negation, drops a negation without
-    `entailment` to confirm it, is word salad, or cannot be read. An unchanged prompt gets .5 times
-    the probability that its words are in order. Without `entailment`, the reward overlooks some
-    changes of meaning, which a model may learn to exploit.
+    the rewrite does better, is grammatical, and means the same. A rewrite gets 0 if it changes
+    numbers, swaps things or colours, adds a negation, loses one without `entailment` to confirm it,
+    is word salad, or cannot be read. An unchanged prompt gets .5 times the probability that it is
+    grammatical. Without `entailment`, the reward overlooks some changes of meaning, which a model
+    may learn to exploit.
 
     Args:
         target: The target to improve.

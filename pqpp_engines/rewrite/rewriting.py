@@ -206,7 +206,7 @@ def write_study(
             pair_id, file = f"{key}-{index}", f"{model}_{index}.png"
             pairs += [(pair_id, original, f"{key}-{side}/{file}", side) for side in sides]
     if not prompts:
-        raise EngineError("no rewrite differs from its prompt; there is nothing to compare")
+        raise EngineError("all rewrites equal their prompts; there is nothing to compare")
     names = ("prompt_id", "prompt", "image", "model")
     for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
         columns = dict(zip(names, zip(*rows, strict=True), strict=False))

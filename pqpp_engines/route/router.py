@@ -215,10 +215,10 @@ class Router:
         folder = expand(name_or_path)
         if not folder.is_dir():
             if not is_repository_id(str(name_or_path)):
-                raise EngineError(f"there is no folder {name_or_path}; name a folder or OWNER/NAME")
+                raise EngineError(f"{name_or_path} does not exist; use a folder or OWNER/NAME")
             folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
         if not (folder / FILE).is_file():
-            raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
+            raise EngineError(f"{name_or_path} has no {FILE}; use the folder of a router")
         check_foreign_folder(folder)
         saved = rules.read_router(folder / FILE)
         routes = [Route(**route) for route in saved["routes"]]

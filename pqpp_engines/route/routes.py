@@ -325,7 +325,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != MODEL_TYPE:
-        raise EngineError(f"{path} is not a router; name the folder of a router")
+        raise EngineError(f"{path} is not a router; use the folder of a router")
     with reraise(f"{path} is damaged", "fit the router again", EngineError):
         if router["sha256"] != hash_router(router):
             raise ValueError("the file has changed since it was written")

@@ -248,10 +248,10 @@ MIN_ANSWERS = 20
 
 HOW_TO_READ = (
     "rank: Kendall's tau-b of scores and answers.",
-    "people: the mean answer and its 95% interval from the judged images alone; powered: the same "
+    "people: the mean answer and its 95% interval from the rated images alone; powered: the same "
     "with the scores of all other images (prediction-powered inference), valid for any bias of the "
-    "scores if the judged images are a random sample; worth: the number of judged images that "
-    "alone would give as narrow an interval; needed: the number of judged images for an interval "
+    "scores if the rated images are a random sample; worth: the number of rated images that "
+    "alone would give as narrow an interval; needed: the number of rated images for an interval "
     "of +-.05, with and without the scores.",
 )
 
@@ -302,7 +302,7 @@ def compare_with_people(
     measurable = [name for name, group in rated.items() if len(group) >= MIN_ANSWERS]
     savings = [{"routine": name, **_measure_savings(by_routine[name])} for name in measurable]
     if measurable:
-        tables.append(ResultTable("saved", "Votes that scores save", list(savings[0]), savings))
+        tables.append(ResultTable("saved", "Ratings that scores save", list(savings[0]), savings))
     notes = list(HOW_TO_READ if measurable else HOW_TO_READ[:1])
     if left_out := sorted(set(rated) - set(measurable)):
         notes.append(f"{', '.join(left_out)}: fewer than {MIN_ANSWERS} images with an answer")

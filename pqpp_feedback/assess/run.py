@@ -106,7 +106,7 @@ def assess(
         other = next((row for row in rows if row not in identities), None)
         if other and not replace:
             problem = f"{path} contains verdicts of {other['routine']} by {other['model']:.100}"
-            raise FeedbackError(f"{problem}; name another file, or set `replace`")
+            raise FeedbackError(f"{problem}; use another file, or set `replace`")
     for assessor in assessors:
         assessor.prepare(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
@@ -261,7 +261,7 @@ class AssessmentJob:
 
     def to_pictures(self, table: pa.Table) -> list[Picture]:
         """Return the pictures of prompts; a prompt without images has one that gives the reason."""
-        texts, faults = get_texts(table, self.column, "prompt", "name the prompt column")
+        texts, faults = get_texts(table, self.column, "prompt", "set `column` to the prompt column")
         ids, id_faults = get_ids(table, "prompt_id")
         columns = replace_invalid_utf8(table).to_pylist(), ids, texts, id_faults, faults
         pictures: list[Picture] = []

@@ -160,7 +160,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         [('a.png', 0.5, None)]
     """
     if _get_format(path) != "parquet":
-        table = read_table(path, remedy="name a table written by pqpp assess")
+        table = read_table(path, remedy="use a table written by pqpp assess")
         defaults = dict.fromkeys(COLUMNS, [None] * len(table))
         table.columns = defaults | table.columns | {"image": table["image"]}
         columns: dict[str, list] = {}
@@ -177,10 +177,10 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path} is not Parquet; name a table written by pqpp assess") from None
+        raise FileError(f"{path} is not Parquet; use a table written by pqpp assess") from None
     if missing := [name for name in COLUMNS if name not in file.schema_arrow.names]:
         problem = f"{path} has no column {missing[0]!r}"
-        raise FeedbackError(f"{problem}; name a table written by pqpp assess")
+        raise FeedbackError(f"{problem}; use a table written by pqpp assess")
     try:
         for batch in file.iter_batches(_BATCH_SIZE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(make_table([]).schema).to_pylist()

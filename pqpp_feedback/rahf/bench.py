@@ -49,7 +49,7 @@ def bench_richhf(
         FeedbackError: There is nothing to evaluate, or the data are missing.
     """
     if not models:
-        raise FeedbackError("there is no model to evaluate; name the folder of a RAHF model")
+        raise FeedbackError("there is no model to evaluate; set `models` to a RAHF model")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = format_image_count(len(table), is_published(split, data_dir))
     results = {}

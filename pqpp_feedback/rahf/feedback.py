@@ -110,7 +110,7 @@ class FeedbackModel:
             from pqpp_feedback.rahf.processing_rahf import RahfProcessor
         name, access = str(name_or_path), {"cache_dir": cache_dir, "token": token}
         folder, source = fetch_model(name, "RAHF model", revision, **access)
-        remedy = "name a folder or OWNER/REPOSITORY written by pqpp train rahf"
+        remedy = "use a folder or OWNER/REPOSITORY written by pqpp train rahf"
         with safe_load(f"{name} has no usable RAHF model", remedy, str(folder)):
             options = {"local_files_only": True, "trust_remote_code": False}
             model = RahfForRichFeedback.from_pretrained(folder, **options)

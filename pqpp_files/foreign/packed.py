@@ -40,14 +40,14 @@ def check_parquet(
 
 
 def check_size(size: int, name: str, max_bytes: int) -> None:
-    """Refuse an input that takes more bytes in memory than allowed.
+    """Refuse an input that needs more memory than allowed.
 
     Raises:
         FileError: The size exceeds the limit.
     """
     if size > max_bytes:
         remedy = "raise --max-bytes or PQPP_MAX_BYTES"
-        raise FileError(f"{name} takes more than {max_bytes:,} bytes in memory; {remedy}")
+        raise FileError(f"{name} needs more than {max_bytes:,} bytes in memory; {remedy}")
 
 
 def read_limited(file: BinaryIO, max_bytes: int) -> bytes:

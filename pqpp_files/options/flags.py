@@ -148,8 +148,8 @@ def replace_option_names(text: str, kind: type) -> str:
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions
-        >>> replace_option_names("`output_dir` is 'a', a file; name a folder", RunOptions)
-        "--output-dir is 'a', a file; name a folder"
+        >>> replace_option_names("`output_dir` is 'a', a file; use a folder", RunOptions)
+        "--output-dir is 'a', a file; use a folder"
     """
     hints = typing.get_type_hints(kind)
     flags = [f for f in get_fields(kind) if not dataclasses.is_dataclass(strip_none(hints[f.name]))]

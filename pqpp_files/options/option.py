@@ -281,4 +281,4 @@ def check_path(name: str, kind: str, value: str) -> None:
         raise PqppError(f"`{name}`: no such {expected} {quote(value)}; check the path")
     if is_folder == (expected == "file"):
         other = "folder" if is_folder else "file"
-        raise PqppError(f"`{name}` is {quote(value)}, a {other}; name a {expected}")
+        raise PqppError(f"`{name}` is {quote(value)}, a {other}; use a {expected}")

@@ -112,7 +112,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
             cuts.append((path, start, count, digest, first + start, number, common))
         first += rows
     if not cuts:
-        raise FileError(f"{source} has no rows; name a file with rows")
+        raise FileError(f"{source} has no rows; use a file with rows")
     return [Shard(name, *cut) for name, cut in zip(make_part_names(len(cuts)), cuts, strict=True)]
 
 

@@ -176,21 +176,21 @@ class ShardJob:
         names = self.store.list_names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):
-                raise FileError(f"{self.store} has shards but no {MANIFEST}; name a new folder")
+                raise FileError(f"{self.store} has shards but no {MANIFEST}; use a new folder")
             return names
         expected = parse_json(self.manifest)
         try:
             existing = parse_json(self.store.read(MANIFEST).decode())
             settings, shards = dict(existing["settings"]), existing["shards"]
         except (ValueError, KeyError, TypeError):
-            raise FileError(f"{self.store}/{MANIFEST} is damaged; name a new folder") from None
+            raise FileError(f"{self.store}/{MANIFEST} is damaged; use a new folder") from None
         for name in sorted({*settings, *expected["settings"]}):
             before, now = settings.get(name), expected["settings"].get(name)
             if before != now:
                 change = f"{name} = {before}, not {now}"
-                raise FileError(f"{self.store} was written with {change}; name a new folder")
+                raise FileError(f"{self.store} was written with {change}; use a new folder")
         if shards != expected["shards"]:
-            raise FileError(f"{self.store} has results for other rows or shards; name a new folder")
+            raise FileError(f"{self.store} has results for other rows or shards; use a new folder")
         return names
 
     def count_errors(self, shard: Shard) -> int:

@@ -107,7 +107,7 @@ def make_scatter_panel(
     alt = f"{predictions.predictor}, {title}: true against predicted values of {len(true)} prompts."
     if groups:
         alt += (
-            f" From the tenth of lowest predictions to that of the highest the mean true value "
+            f" From the lowest to the highest tenth of the predictions, the mean true value "
             f"goes from {groups[0][1]:.3g} to {groups[-1][1]:.3g}."
         )
     low, high = max(across.low, up.low), min(across.high, up.high)

@@ -91,7 +91,7 @@ def bench_runs(
         answers = {query: run[query] for query in qrels if run.get(query)}
         if not answers:
             raise PredictorError(
-                f"{name} has results for no query of ConQA; use its query ids, such as {min(qrels)}"
+                f"{name} has no results for ConQA's queries; use query ids such as {min(qrels)}"
             )
         if unanswered := len(qrels) - len(answers):
             notes.append(f"{name} has no results for {unanswered} queries; they count as 0")

@@ -98,7 +98,7 @@ def import_function(name: str) -> TextScores:
         sys.path.remove(folder)
     if not callable(value):
         kind = type(value).__name__
-        raise PredictorError(f"{name} is a {kind}, not a function; name a function of prompts")
+        raise PredictorError(f"{name} is a {kind}, not a function; use a function of prompts")
     return value
 
 
@@ -234,7 +234,7 @@ def load_any_predictor(name: str) -> Predictor:
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
         return TablePredictor(path, column)
     if name.lower().removesuffix(".gz").endswith(TABLES):
-        raise PredictorError(f"{name} is a table; name its prediction column: {name}:COLUMN")
+        raise PredictorError(f"{name} is a table; add its prediction column: {name}:COLUMN")
     scores = find_scoring_function(name)
     return FunctionPredictor(scores, name) if scores else Predictor.from_pretrained(name)
 

@@ -336,17 +336,19 @@ def bench(
     image_dir: str | None = None,
     column: str | None = None,
 ) -> BenchTable:
-    """Evaluate predictors: correlate their predictions with the true values of a benchmark.
+    """Compare predictors: correlate their predictions with the true values of a benchmark.
 
     Args:
         predictors: Names, groups, folders, repositories, `FILE:COLUMN` (predictions in a table with
-            `prompt_id` or `prompt`) or other models that `load_any_predictor` accepts; or a mapping
-            of your own names to any of these, to predictors, or to functions that return one
-            number per prompt of a list. Default: the shipped predictor and the linguistic features.
+            `prompt_id` or `prompt`) or other models that `load_any_predictor` accepts. Or a mapping
+            from your own names to any of these, to predictors, or to functions that accept a list
+            of prompts and return one number each. Default: the shipped predictor and the
+            linguistic features.
         targets: Names of targets, separated by commas; default: all targets in the rows.
         rows: A dataset or DataFrame with the columns `prompt` and the targets, or the name of a
             dataset, as in `open_split`. Default: PQPP v1.0.
-        subset: As in `open_split`, like the other arguments; only for the name of a dataset.
+        subset: Configuration of a dataset given by name. This and the other arguments are those of
+            `open_split`.
 
     Returns:
         A pandas `DataFrame` with one row per predictor and target, which notebooks display with

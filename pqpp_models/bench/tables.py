@@ -274,7 +274,7 @@ COMPARISON_NOTE = (
 
 FEW = 30
 GENERATED_NOTE = (
-    "GENERATED DATA: no one rated these prompts; the figures say nothing about real ones"
+    "GENERATED DATA: no one rated these prompts; the results say nothing about real ones"
 )
 
 

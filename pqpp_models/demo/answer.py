@@ -84,7 +84,7 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
         columns["prompt"] = table.texts("prompt")
     rows = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
     if not rows:
-        raise PredictorError("no prompt was entered; type a prompt, or paste several, one per line")
+        raise PredictorError("no prompt; type a prompt, or paste several, one per line")
     if len(rows) > MOST_PROMPTS:
         fix = "paste fewer, or run: pqpp predict --file prompts.txt --output predicted.csv"
         raise PredictorError(f"{len(rows):,} prompts exceed the limit of {MOST_PROMPTS:,}; {fix}")

@@ -136,7 +136,7 @@ class LlmPredictor(Predictor):
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
                 raise PredictorError(
-                    f"{chat.name} gave fewer than 2 ratings of {target!r}; use another model"
+                    f"{chat.name} returned fewer than 2 ratings of {target!r}; use another model"
                 )
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             bounds = np.nanmin(averages[:, column]), np.nanmax(averages[:, column])

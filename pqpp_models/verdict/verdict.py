@@ -93,12 +93,12 @@ class PromptVerdict:
         """A description of the reliability of the ranks; empty if they are unknown.
 
         >>> verdict("a cat").caveat
-        "a rough order: right for 55 of 100 pairs of real users' prompts (chance: 50)"
+        "a rough ranking: right for 55 of 100 pairs of real users' prompts (chance: 50)"
         """
         if math.isnan(self.value) or self.target != ALIGNMENT:
             return ""
         pairs = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts (chance: 50)"
-        return f"a rough order: right for {pairs}"
+        return f"a rough ranking: right for {pairs}"
 
     @property
     def remedy(self) -> str:
@@ -180,21 +180,22 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Pro
 def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     """Return how hard prompts are for image generators, and why.
 
-    The prediction is ranked among those of 6,000 captions of PQPP's train split and of people's
-    prompts in four studies. Costs are in ranks among the latter (see `PromptVerdict.costs`).
+    The prediction is ranked among those of 6,000 captions of PQPP's train split and of
+    user-written prompts of four studies. Costs are in ranks among the latter (see
+    `PromptVerdict.costs`).
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
-        predictor: A predictor with a reference, or its name or path.
+        predictor: A predictor with reference prompts, such as `static`, or its name or path.
 
     Returns:
         A `PromptVerdict` for one prompt, else `PromptVerdicts`, a tuple of them. A blank prompt has
-        an empty level and sentence. A prompt that the predictor cannot read or does not rank
+        an empty level and sentence. A prompt that the predictor cannot read or cannot rank
         reliably has the level `unknown` and the value NaN.
 
     Raises:
         PredictorError: The prompts cannot be read or are the name of a file, or the predictor has
-            no reference.
+            no reference prompts.
 
     Example:
         >>> judged = verdict("a sign that says 'Deep Learning'")
@@ -296,7 +297,7 @@ def _phrase_verdict(
     elif rounded < HARDNESS[1][0]:
         sentence = f"{level}: no known skill explains it"
     else:
-        sentence = f"{level}: asks for nothing hard" if is_easy and not unknown else level
+        sentence = f"{level}: contains nothing hard" if is_easy and not unknown else level
     return level, escape_controls("; unknown word: ".join([sentence, *unknown]))
 
 

@@ -44,7 +44,7 @@ def test_contradictory_ids_are_refused(compute):
         files = ("--predictions", "p.csv:p", "--references", "r.csv:r")
         message, _ = compute("rmse_qpp", *files, status=2)
         assert "joined on id, 2 rows differ in prompt_id, such as p.csv, line 2 (a)" in message
-        assert message.endswith("name the right column with --id") and "\n" not in message
+        assert message.endswith("set --id to the right column") and "\n" not in message
         message, result = compute("rmse_qpp", *files, "--id", "prompt_id")
         assert result["rmse_qpp"] == 0 and message == "joined on prompt_id, 3 rows"
 

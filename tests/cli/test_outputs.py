@@ -65,7 +65,7 @@ def test_output_must_not_replace_an_input(kind, output, tmp_path):
         for source in (file, folder):
             value = (str(source),) if isinstance(field.default, tuple) else str(source)
             value = {"role": str(source)} if "dict" in str(field.type) else value
-            with pytest.raises(PqppError, match=r"name another file|name a folder"):
+            with pytest.raises(PqppError, match=r"use another file|use a folder"):
                 check_outputs(make_command(kind, **{output.name: str(file), field.name: value}))
     assert file.read_bytes() == before
 
@@ -77,7 +77,7 @@ def test_output_folder_is_not_created_early(kind, output, tmp_path):
     check_outputs(make_command(kind, **{output.name: str(file)}))
     assert not (tmp_path / "new").exists()
     (tmp_path / "new").touch()
-    with pytest.raises(PqppError, match="is a file; name a folder"):
+    with pytest.raises(PqppError, match="is a file; use a folder"):
         check_outputs(make_command(kind, **{output.name: str(file)}))
 
 

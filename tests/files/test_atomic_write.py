@@ -169,7 +169,7 @@ def test_output_must_not_be_an_input(tmp_path):
     (tmp_path / "link.csv").symlink_to("a.csv")
     os.link(tmp_path / "a.csv", tmp_path / "hard.csv")
     for name in ("a.csv", "link.csv", "hard.csv"):
-        with pytest.raises(FileError, match=r"is the input .*a\.csv; name another file"):
+        with pytest.raises(FileError, match=r"is the input .*a\.csv; use another file"):
             check_output(tmp_path / name, [tmp_path / "absent", tmp_path / "a.csv"])
     check_output(tmp_path / "b.csv", [tmp_path / "a.csv", tmp_path / "b.csv"])
     with pytest.raises(FileError, match="contains the input"):

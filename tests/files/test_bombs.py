@@ -94,7 +94,7 @@ def test_packed_files_respect_the_memory_limit(tmp_path, name, shards):
         done = subprocess.run(words, cwd=tmp_path, stdin=zeros, stderr=subprocess.PIPE, timeout=99)
     source = "standard input" if name == "-" else name
     source = f"file://{tmp_path / name}" if shards else source
-    text = f"{source} takes more than {limit} bytes in memory; raise --max-bytes or PQPP_MAX_BYTES"
+    text = f"{source} needs more than {limit} bytes in memory; raise --max-bytes or PQPP_MAX_BYTES"
     assert (done.returncode, done.stderr.decode()) == (2, f"pqpp: error: {text}\n")
 
 

@@ -72,13 +72,13 @@ def test_killed_worker_is_one_line_and_outputs_stay(tmp_path):
 def test_folder_of_another_job_is_refused(tmp_path):
     path = write(tmp_path / "n.parquet", range(4))
     run_shards(double, find_shards(path, 2), tmp_path / "out", {"model": "a"})
-    with pytest.raises(FileError, match="was written with model = a, not b; name a new folder"):
+    with pytest.raises(FileError, match="was written with model = a, not b; use a new folder"):
         run_shards(double, find_shards(path, 2), tmp_path / "out", {"model": "b"})
     with pytest.raises(FileError, match="other rows or shards"):
         run_shards(double, find_shards(path, 3), tmp_path / "out", {"model": "a"})
     for settings in ("3", "["):
         (tmp_path / "out/_shards.json").write_text(f'{{"shards": [], "settings": {settings}}}')
-        with pytest.raises(FileError, match=r"is damaged; name a new folder"):
+        with pytest.raises(FileError, match=r"is damaged; use a new folder"):
             run_shards(double, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     (tmp_path / "out/_shards.json").unlink()
     with pytest.raises(FileError, match="has shards but no"):

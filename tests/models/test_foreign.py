@@ -71,8 +71,8 @@ HOSTILE = {
         lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
         "needs custom code",
     ),
-    "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which leads"),
-    "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which leads"),
+    "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which is not in"),
+    "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which is not in"),
     "part elsewhere": (linked_part, "vae is outside"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
     "nested": (lambda f: put_part(f, "model_index.json", {}), "or a nested pipeline"),
@@ -112,7 +112,7 @@ def test_loading_a_folder_makes_no_request(folder, monkeypatch):
 def test_no_setting_leads_to_other_files(folder, name):
     (folder / name).parent.mkdir(exist_ok=True)
     put(folder, name, LEADS[name])
-    with pytest.raises(ModelError, match="leads to other files; remove '"):
+    with pytest.raises(ModelError, match="not in its folder; remove '"):
         check_foreign_folder(folder)
 
 

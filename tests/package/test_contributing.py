@@ -73,7 +73,7 @@ def test_toy_metric_is_listed_computed_and_loaded(checkout):
 def test_toy_predictor_is_listed_used_and_compared(checkout):
     follow("Add a predictor", checkout)
     assert "toy  " in pqpp(checkout, "models", "list").stdout
-    assert "A line through the number of words" in pqpp(checkout, "models", "show", "toy").stdout
+    assert "A linear function of the word count" in pqpp(checkout, "models", "show", "toy").stdout
     done = pqpp(checkout, "predict", "a red cat", "--predictor", "toy", "--format", "csv")
     assert float(done.stdout.splitlines()[1].split(",")[1]) == pytest.approx(1.2 - 0.06), (
         done.stderr

@@ -55,7 +55,7 @@ def test_first_router_of_the_page_works(tmp_path, monkeypatch, capsys):
     prompts = [f"{n} dogs on a {place}" for n in range(1, 21) for place in ("bed", "moon")]
     (tmp_path / "mine.txt").write_text("\n".join(prompts))
     blocks = BLOCK.findall((ROOT / "docs" / "route.md").read_text("utf-8"))
-    (_, choice), (_, commands), (_, code), *_ = blocks
+    (_, commands), (_, code), (_, choice), *_ = blocks
     for line in (choice + commands).replace("\\\n", " ").splitlines():
         assert main(shlex.split(line)[1:]) == 0
     capsys.readouterr()

@@ -94,10 +94,10 @@ def test_checks_paths_before_training(script, tmp_path, monkeypatch):
     (tmp_path / "a_folder").mkdir()
     kind, needed = get_recipe(script)
     invalid = {
-        "file": {"nowhere": "no such file", "a_folder": "a folder; name a file"},
-        "folder": {"nowhere": "no such folder", "a_file": "a file; name a folder"},
-        "name": {"./nowhere": "no such folder", "a_file": "a file; name a folder"},
-        "output": {"a_file": "is a file; name a folder", "a_file/in": "is a file; name a folder"},
+        "file": {"nowhere": "no such file", "a_folder": "a folder; use a file"},
+        "folder": {"nowhere": "no such folder", "a_file": "a file; use a folder"},
+        "name": {"./nowhere": "no such folder", "a_file": "a file; use a folder"},
+        "output": {"a_file": "is a file; use a folder", "a_file/in": "is a file; use a folder"},
     }
     path_kinds = {f.name: f.metadata.get("path") for f in dataclasses.fields(kind)}
     for name in filter(path_kinds.get, path_kinds):

@@ -28,7 +28,7 @@ class Characters(VistarScore):
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "", about={"count": 2})
         >>> Characters().score({"people": []}, picture).reason
-        '0 people, 2 wanted; count 0.00'
+        '0 people, 2 requested; count 0.00'
     """
 
     angle = "CPA"
@@ -64,7 +64,7 @@ class Characters(VistarScore):
         total = sum(weights[name] for name in values)
         score = sum(weights[name] * match for name, match in values.items()) / total
         listed = ", ".join(f"{name} {match:.2f}" for name, match in values.items())
-        return Verdict(None, score, f"{len(people)} people, {count} wanted; {listed}")
+        return Verdict(None, score, f"{len(people)} people, {count} requested; {listed}")
 
 
 def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:

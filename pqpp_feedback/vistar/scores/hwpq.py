@@ -155,7 +155,7 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
             levels.append({**questionnaire[name], "questions": questions})
         levels = _normalise(levels, "level_weight", "the four levels")
     except (TypeError, KeyError) as error:
-        raise BenchmarkError(f"the reply lacks the requested form ({error!r:.60})") from None
+        raise BenchmarkError(f"the reply is not in the requested form ({error!r:.60})") from None
     checked = {**questionnaire, **dict(zip(LEVELS, levels, strict=True))}
     validate_questionnaire(checked)
     return checked

@@ -188,7 +188,7 @@ class TextRenderingScore(VistarScore):
     def explain_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if the prompt requests text."""
         reason = "it has no quotes and no parameter `text`"
-        return "" if find_wanted_text(picture) else f"the prompt asks for no text: {reason}"
+        return "" if find_wanted_text(picture) else f"the prompt has no text to draw: {reason}"
 
     def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
@@ -197,7 +197,7 @@ class TextRenderingScore(VistarScore):
             FeedbackError: The requested text has letters that the reader cannot read.
         """
         if unknown := find_unknown_script(find_wanted_text(picture), self._script):
-            problem = f"the requested text has {unknown} letters, which the reader does not know"
+            problem = f"the requested text has {unknown} letters, which OCR does not read"
             raise FeedbackError(f"{problem}; change `text_script` (now {self._script})")
         return {"pieces": self._read(image)}
 

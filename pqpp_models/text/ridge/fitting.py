@@ -244,7 +244,9 @@ def fit(
     encoder: str = DEFAULT_ENCODER,
     base: str | None = None,
 ) -> RidgePredictor:
-    """Fit a ridge predictor to prompts and their scores; this is deterministic.
+    """Fit a ridge predictor to prompts and their scores.
+
+    The same input gives the same predictor.
 
     Args:
         prompts: 20 to 30,000 distinct prompts, as for `Predictor.predict`. Prompts that are equal
@@ -259,24 +261,25 @@ def fit(
         data: a description of the data, for the configuration and the card.
         folds: number of folds of the cross-validation.
         progress: show a bar on standard error.
-        ids: the prompts' ids, by which the record of fitted rows identifies them.
+        ids: the prompts' ids, stored in the record of fitted rows.
         limits: lowest and highest value of each target whose name does not imply them.
         encoder: the `static` whose network is used, or the name or folder of a sentence encoder to
             use with `static-train`, like "sentence-transformers/all-MiniLM-L6-v2". The encoder
-            needs torch and is saved with the head. For other languages use a multilingual one.
+            needs torch and is saved with the predictor. For other languages, use a multilingual
+            one.
         base: a target of the network to start from, such as `alignment` (with `static`): the fit
-            learns the differences between it and your scores. It helps most with 20 to 200 prompts,
-            if higher scores go with higher values of the base.
+            learns the differences between it and your scores. It helps most with 20 to 200 prompts
+            whose scores are higher if the base is.
 
     Returns:
-        The predictor. ``details["training"]`` has ``form``, the chosen form of each target, and
-        ``cross_validation``, the figures on prompts left out, as returned by
+        The predictor. ``details["training"]`` has ``form``, the chosen method of each target, and
+        ``cross_validation``, the results on left-out prompts, as returned by
         `pqpp_models.text.ridge.fitting.cross_validate`; empty if the network was trained on all but
         at most 19 of the prompts.
 
     Raises:
         PredictorError: shapes differ, a score is outside its measure's range, there are too many
-            prompts, or every target has too few prompts or a single value.
+            prompts, or each target has too few prompts or a single value.
 
     >>> prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
     >>> predictor = fit(prompts, [n / 20 for n in range(20)], ["my_rate"])

@@ -62,7 +62,7 @@ def test_keeps_verdicts_of_other_models(pictures, tmp_path):
     assert assess(pictures, [other], path, replace=True).rows == 100
     assert len(list(read_verdicts(path))) == 100
     pq.write_table(pa.table({"a": [1]}), path)
-    with pytest.raises(FeedbackError, match="has no column 'image'; name a table"):
+    with pytest.raises(FeedbackError, match="has no column 'image'; use a table"):
         assess(pictures, [Redness()], path, replace=True)
 
 

@@ -189,4 +189,4 @@ def test_command_rejects_missing_tokenizer_and_file_as_output(
 
     assert "nothing has no usable tokenizer" in read_error("out", "nothing")
     assert not (tmp_path / "out").exists()
-    assert "w.safetensors is a file; name a folder" in read_error("w.safetensors", "nothing")
+    assert "w.safetensors is a file; use a folder" in read_error("w.safetensors", "nothing")

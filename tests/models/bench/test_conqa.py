@@ -42,7 +42,7 @@ def test_measures_match_hand_computed_values():
 
 
 def test_rejects_run_without_known_queries():
-    with pytest.raises(PredictorError, match="results for no query of ConQA"):
+    with pytest.raises(PredictorError, match="no results for ConQA's queries"):
         bench_runs(QUERIES, {"mine": {"q7": {"1": 1.0}}})
 
 
