@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Text, case, cast, func, select
 
 from pqpp_annotation.owner.downloads import list_annotators
-from pqpp_annotation.owner.ledger import make_votes_table, read_records
+from pqpp_annotation.owner.ledger import make_votes_table
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.admission import filter_people, to_build_options
-from pqpp_annotation.store.answers import iterate_votes
+from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.people import get_verdicts
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Store, Transaction
@@ -60,8 +60,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.begin_read() as db:
-        votes, decided = list(iterate_votes(db)), get_verdicts(db)
-        table, judged = make_votes_table(db, read_records(db))
+        records, decided = read_records(db), get_verdicts(db)
+    votes, (table, judged) = [*iterate_votes(records)], make_votes_table(study, records)
     standings = filter_people(table, to_build_options(study), decided)
     counted_ids = set(judged.index[standings.counted])
     counted = [vote for vote in votes if vote.id in counted_ids]
@@ -72,9 +72,9 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export_tables(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.begin_read() as db:
-            records = {"answers": _read_answers(db), "survey": _read_survey(db)}
-            records["annotators"] = list_annotators(StudyMonitor(store))
-            rows |= _write_tables(folder, records, format)
+            others = {"answers": _read_answers(db), "survey": _read_survey(db)}
+            others["annotators"] = list_annotators(StudyMonitor(store))
+            rows |= _write_tables(folder, others, format)
             counts = _count_people(db)
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         command = _get_build_command(study, output, rows, bool(decided))
