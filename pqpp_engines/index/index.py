@@ -174,39 +174,19 @@ def build_index(
         >>> index.ids[places[0, 0]], float(cosines[0, 0])
         ('c', 1.0)
     """
-    with require_extra("pqpp search", "engines"):
-        import faiss
-
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
         shapes = "(items, size) or (items, vectors, size), with no dimension of 0"
         raise EngineError(f"embeddings must have shape {shapes}; got {shape}")
     if len(ids) != len(embeddings):
         raise EngineError(f"expected one id per item ({len(embeddings)}); got {len(ids)}")
-    problem, remedy = f"faiss cannot build {factory!r}", "choose another `factory`"
-    with reraise(problem, remedy, EngineError):
-        if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would crash the process
-            raise RuntimeError("a size must not be 0")
-        full_factory = _FP16 if factory == "Flat" else f"{factory},Refine({_FP16})"
-        index: Any = faiss.index_factory(shape[-1], full_factory, faiss.METRIC_INNER_PRODUCT)
-    if not index.is_trained:
-        sample = _sample_units(embeddings, _MAX_TRAINING_VECTORS)
-        with reraise(problem, remedy, EngineError):
-            index.train(sample)
-    if factory == "Flat":  # reserve memory: growing takes half of the build time
-        index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
-        index.codes.resize(0)
-    for chunk in _iterate_units(embeddings):
-        with reraise(problem, remedy, EngineError):
-            index.add(chunk)
-    recall, probes = 1.0, 0
+    index, recall, probes = _fill_index(embeddings, factory), 1.0, 0
     if factory != "Flat":
         recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE))
     config = {
         "model": model,
         "revision": revision,
         "size": shape[-1],
-        "vectors": index.ntotal,
         "vectors_per_id": shape[1] if len(shape) == 3 else 1,
         "factory": factory,
         "probes": probes,
@@ -214,6 +194,27 @@ def build_index(
         "added": 0,
     }
     return Index(_write_index(output, index, ids, config))
+
+
+def _fill_index(embeddings: Any, factory: str) -> Any:
+    """Return a trained faiss index with the unit vectors of all embeddings."""
+    with require_extra("pqpp search", "engines"):
+        import faiss
+
+    shape = np.shape(embeddings)
+    with reraise(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
+        if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would crash the process
+            raise RuntimeError("a size must not be 0")
+        full_factory = _FP16 if factory == "Flat" else f"{factory},Refine({_FP16})"
+        index: Any = faiss.index_factory(shape[-1], full_factory, faiss.METRIC_INNER_PRODUCT)
+        if not index.is_trained:
+            index.train(_sample_units(embeddings, _MAX_TRAINING_VECTORS))
+        if factory == "Flat":  # reserve memory: growing takes half of the build time
+            index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
+            index.codes.resize(0)
+        for chunk in _iterate_units(embeddings):
+            index.add(chunk)
+    return index
 
 
 def _to_unit(values: Any, name: str, rows: Any = None) -> Floats:
