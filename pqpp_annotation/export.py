@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Text, case, cast, func, select
 
 from pqpp_annotation.owner.downloads import list_annotators
-from pqpp_annotation.owner.ledger import make_votes_table
-from pqpp_annotation.owner.overview import StudyMonitor
+from pqpp_annotation.owner.ledger import list_people, make_votes_table
 from pqpp_annotation.protocol.admission import filter_people, to_build_options
 from pqpp_annotation.store.answers import iterate_votes, read_records
 from pqpp_annotation.store.people import get_verdicts
@@ -61,9 +60,13 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.begin_read() as db:
         records, decided = read_records(db), get_verdicts(db)
-    votes, (table, judged) = [*iterate_votes(records)], make_votes_table(study, records)
-    standings = filter_people(table, to_build_options(study), decided)
+        table, judged = make_votes_table(study, records)
+        standings = filter_people(table, to_build_options(study), decided)
+        others = {"answers": [*_read_answers(db)], "survey": [*_read_survey(db)]}
+        others["annotators"] = [*list_annotators(list_people(db, records, standings, judged))]
+        counts = _count_people(db)
     counted_ids = set(judged.index[standings.counted])
+    votes = [*iterate_votes(records)]
     counted = [vote for vote in votes if vote.id in counted_ids]
     with atomic_folder(output, check=_refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export_tables(votes), format)
@@ -71,11 +74,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             (folder / COUNTED_FOLDER).mkdir()
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export_tables(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
-        with store.begin_read() as db:
-            others = {"answers": _read_answers(db), "survey": _read_survey(db)}
-            others["annotators"] = list_annotators(StudyMonitor(store))
-            rows |= _write_tables(folder, others, format)
-            counts = _count_people(db)
+        rows |= _write_tables(folder, others, format)
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         command = _get_build_command(study, output, rows, bool(decided))
         facts = {
