@@ -14,6 +14,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownItem, Vote
 from pqpp_annotation.store import work
 from pqpp_annotation.store.database import parse_json_cell
+from pqpp_annotation.store.people import get_person
 from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.prompts import REFERENCE
@@ -58,10 +59,10 @@ def save_answer(
             arguments.
 
     Raises:
-        AnnotationError: The value is invalid, other people have completed the item, it is not
-            assigned to this person or is an answered training item, or the person has withdrawn.
+        AnnotationError: The value is invalid, other people have completed the item, or it is not
+            assigned to this person or is an answered training item.
     """
-    person = work.get_active_person(db, person_id)
+    person = get_person(db, person_id)
     assignment = work.get_assignment(db, person_id, assignment_id, lock=True)
     saved_assignment_id = db.run(_ASSIGNMENT_ID, client_id=client_id).scalar()
     if saved_assignment_id is not None:
